@@ -34,6 +34,12 @@ impl Bits {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
+    /// The bits of `64 n..64 (n + 1)`.
+    #[inline]
+    pub fn word(&self, n: usize) -> u64 {
+        self.words[n]
+    }
+
     #[inline]
     pub fn set(&mut self, index: usize, value: bool) {
         let word = &mut self.words[index / 64];

@@ -56,9 +56,12 @@ mod tests;
 mod visit;
 pub(crate) mod weights;
 
+use std::sync::Arc;
+
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory};
 use crate::rows::facts::Facts;
+use crate::rows::filing::{FiledRows, LeftOut};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
@@ -71,6 +74,7 @@ use metric::ColumnScales;
 use newton::choice::{leading, Leading};
 use proximal::moments::ShiftMetric;
 use single::heads::Singles;
+use single::resting::Resting;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
 
@@ -130,6 +134,7 @@ impl<T: Real> Solver<T> {
         let apart = problem.truncation().is_some()
             || problem.pegasos().is_some()
             || problem.block_newton()
+            || problem.indexed()
             || led.is_some()
             || by_scans;
         let heads = if !apart && JointGroups::suits(&states) {
@@ -309,6 +314,39 @@ impl<T: Real> Solver<T> {
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
         let (all, at_hand) = (self.scales.looks_again, self.at_hand);
         ask!(&mut self.heads, heads => heads.begin_verify(all, at_hand))
+    }
+
+    /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
+    pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
+        if let Heads::Apart(singles) = &mut self.heads {
+            for head in &mut singles.heads {
+                let resting = Resting::new(filed, head.start.len())?;
+                head.resting = Some(Box::new(resting));
+            }
+        }
+        Ok(())
+    }
+
+    /// The chunks that the verifying pass that has begun leaves out: those that no head needs.
+    pub(crate) fn left_out(&mut self) -> Result<LeftOut, OutOfMemory> {
+        let Heads::Apart(singles) = &mut self.heads else {
+            return Ok(LeftOut::NONE);
+        };
+        // columns are learned from all rows
+        let mut left_out = match self.scales.looks_again {
+            true => LeftOut::NONE,
+            false => LeftOut::ALL,
+        };
+        for head in &mut singles.heads {
+            left_out.with(&head.may_leave_out()?);
+        }
+        for head in &mut singles.heads {
+            let primal = head.proof.as_ref().is_some_and(|proof| proof.primal);
+            if let Some(resting) = &mut head.resting {
+                resting.leave_out(&left_out, primal);
+            }
+        }
+        Ok(left_out)
     }
 
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end. True when another one is due.

@@ -9,7 +9,7 @@
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
-//! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | solver | what stays in a cache that is smaller than the rows: `stream`, `indexed`, `paper`, `block` or `selective_block` |
 //! | newton | whether Newton's method leads: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
 //! | truncation | s of the truncated loss min(L, 1 + s) |
@@ -272,10 +272,12 @@ fn tell(fields: &[(&str, f64)], report: &TrainerReport, points: &[Point], log: &
 }
 
 fn problem(options: &mut Options, c: f64) -> Result<Problem> {
+    let indexed = options.peek("solver") == Some("indexed");
     let policy = options.word(
         "solver",
         &[
             ("stream", Policy::Cached),
+            ("indexed", Policy::Cached),
             ("paper", Policy::Paper),
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
@@ -310,6 +312,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         .with_intercept(options.number("intercept", 1)? == 1)
         .with_seed(options.number("seed", 0)?)
         .with_policy(policy)
+        .with_index(indexed)
         .with_timing(timing)
         .with_inner(options.word("inner", &inner)?)?
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?

@@ -299,7 +299,7 @@ impl<T: Real> Member<T> {
     fn check_one<K: Isa>(&mut self, shared: &Shared<'_, T>, row: &Row<'_>) {
         for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
             if let (Some(proof), Some(view)) = (&mut part.proof, view) {
-                by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, proof));
+                by_loss!(view.terms.loss, loss => { view.check::<K, _>(loss, row, proof); });
             }
         }
     }
@@ -365,13 +365,14 @@ impl<T: Real> Part<T> {
 
 impl<T: Real> TakesRows for Shown<'_, '_, T> {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
         self.learn(row);
-        let mut keep = false;
+        let mut grade = margins.len();
         for (part, view, sigma) in self.running() {
-            keep |= part.visit::<K, true>(view, sigma, row).matters(margin);
+            let outcome = part.visit::<K, true>(view, sigma, row);
+            grade = grade.min(outcome.grade(margins));
         }
-        keep
+        grade
     }
 
     #[inline(always)]
@@ -389,7 +390,7 @@ impl<T: Real> TakesRows for Shown<'_, '_, T> {
         for (part, view, sigma) in self.running() {
             view.shrunk.set(row.ordinal(), false);
             let outcome = part.visit::<K, false>(view, sigma, row);
-            grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
+            grade = grade.min(outcome.grade(margins));
         }
         grade
     }

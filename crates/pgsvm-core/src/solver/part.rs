@@ -173,11 +173,11 @@ impl<T: Real> Part<'_, T> {
 
 impl<T: Real> TakesRows for Part<'_, T> {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
         if let Some(moments) = &mut self.moments {
             moments.learn_one(row);
         }
-        ask!(&mut self.heads, heads => heads.visit_full::<K>(row, margin))
+        ask!(&mut self.heads, heads => heads.visit_full::<K>(row, margins))
     }
 
     #[inline(always)]

@@ -132,12 +132,12 @@ fn running(groups: &mut [JointHeads]) -> impl Iterator<Item = &mut JointHeads> {
 
 impl TakesRows for [JointHeads] {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
-        let mut keep = false;
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+        let mut held = f64::INFINITY;
         for group in running(self) {
-            keep |= group.visit_row::<true>(row) <= margin;
+            held = held.min(group.visit_row::<true>(row));
         }
-        keep
+        margins.partition_point(|margin| *margin < held)
     }
 
     #[inline(always)]

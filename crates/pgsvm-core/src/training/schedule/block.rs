@@ -148,7 +148,7 @@ impl<T: Real> BlockMinimization<T> {
         let fresh = Fresh {
             batches: std::slice::from_ref(&batch),
             dense,
-            margin: f64::INFINITY,
+            margins: &[f64::INFINITY],
             pass: self.passes.current,
             visits: !self.newton,
         };
@@ -166,7 +166,7 @@ impl<T: Real> BlockMinimization<T> {
         match (self.passes.current, ends) {
             (_, Ends::Nothing) | (StreamedPass::Verify, Ends::Block) => {}
             (StreamedPass::Verify, Ends::Pass) => self.end_pass()?,
-            (StreamedPass::Full, ends) => {
+            (StreamedPass::Full | StreamedPass::Sparing, ends) => {
                 self.last = ends == Ends::Pass;
                 match self.newton {
                     true => self.begin_solving(),

@@ -22,6 +22,8 @@ use crate::training::tallies::Tallies;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum StreamedPass {
     Full,
+    /// Over the chunks of an index that hold a row which may move.
+    Sparing,
     Verify,
 }
 
@@ -30,6 +32,7 @@ impl StreamedPass {
     pub(in crate::training) fn of_solver(self) -> Pass {
         match self {
             Self::Full => Pass::Full,
+            Self::Sparing => Pass::Active,
             Self::Verify => Pass::Verify { everything: true },
         }
     }
@@ -128,23 +131,33 @@ impl<T: Real> Passes<T> {
     /// Ends the pass and begins the next one, unless training has ended.
     pub(in crate::training) fn end(&mut self, held: Held) -> Result<(), TrainError> {
         let (event, due) = match self.current {
-            StreamedPass::Full => (Event::Pass, self.solver.end_full()?),
+            StreamedPass::Full | StreamedPass::Sparing => {
+                (Event::Pass, self.solver.end_full()?)
+            }
             StreamedPass::Verify => (Event::Verify, self.solver.end_verify()?),
         };
         self.note((event, None), held);
-        self.rows_before += std::mem::take(&mut self.rows) as u64;
         if due {
-            self.solver.begin_verify()?;
-            self.current = StreamedPass::Verify;
-            self.begun += 1;
-            return Ok(());
+            return self.begin_next(StreamedPass::Verify);
         }
         if self.solver.done() {
             return Ok(());
         }
         self.solver.advance()?;
-        self.solver.begin_full(false)?;
-        self.current = StreamedPass::Full;
+        self.begin_next(StreamedPass::Full)
+    }
+
+    /// Begins a pass.
+    pub(in crate::training) fn begin_next(&mut self, next: StreamedPass) -> Result<(), TrainError> {
+        self.rows_before += std::mem::take(&mut self.rows) as u64;
+        match next {
+            StreamedPass::Full => self.solver.begin_full(false)?,
+            StreamedPass::Sparing => self.solver.begin_active(),
+            StreamedPass::Verify => {
+                self.solver.begin_verify()?;
+            }
+        }
+        self.current = next;
         self.begun += 1;
         Ok(())
     }
@@ -298,15 +311,15 @@ impl<S: InPasses> Schedule<S::Number> for S {
     }
 }
 
-/// What is found of a fresh row: whether it is worth keeping.
-pub(in crate::training) const KEEP: u8 = 0;
-const DROP: u8 = 1;
+/// What is found of a fresh row that is not worth keeping, whatever is.
+const DROP: u8 = u8::MAX;
 
 /// The rows of some batches, visited, measured or checked once each.
 pub(in crate::training) struct Fresh<'a> {
     pub(in crate::training) batches: &'a [RingBatch<'a>],
     pub(in crate::training) dense: usize,
-    pub(in crate::training) margin: f64,
+    /// Ascending: how many of them are too small for any head to learn from a row is what is found of it.
+    pub(in crate::training) margins: &'a [f64],
     pub(in crate::training) pass: StreamedPass,
     /// Whether rows of a full pass are visited, not only measured.
     pub(in crate::training) visits: bool,
@@ -321,20 +334,17 @@ impl Fresh<'_> {
 
     #[inline(always)]
     fn show_one<K: Isa>(&self, to: &mut impl TakesRows, row: &Row<'_>) -> u8 {
-        let keep = match self.pass {
+        match self.pass {
             StreamedPass::Full if !self.visits => {
                 to.measure::<K>(row);
-                true
+                0
             }
-            StreamedPass::Full => to.visit_full::<K>(row, self.margin),
+            StreamedPass::Full => to.visit_full::<K>(row, self.margins) as u8,
+            StreamedPass::Sparing => to.visit_graded::<K>(row, self.margins) as u8,
             StreamedPass::Verify => {
                 to.check::<K>(row);
-                false
+                DROP
             }
-        };
-        match keep {
-            true => KEEP,
-            false => DROP,
         }
     }
 }

@@ -25,14 +25,16 @@ use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Level, Real};
 use crate::solver::scans::ScanRows;
+use crate::solver::driver::Method;
 use crate::solver::{Pass, Solver};
 use crate::task::problem::{Picks, Policy, Problem, Timing};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::active::FEATURES_PER_VALUE;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
+use crate::training::schedule::indexed::{Indexed, SPARING_SWEEPS};
 use crate::training::schedule::pass::{
-    train_by, Fresh, Held, InPasses, Passes, StreamedPass, KEEP,
+    train_by, Fresh, Held, InPasses, Passes, StreamedPass,
 };
 use crate::training::schedule::sharing::{Crew, Sharing};
 use crate::training::schedule::sweep::Sweep;
@@ -56,6 +58,8 @@ const KEPT: f64 = 0.6;
 /// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
 const COVERING: f64 = 0.8;
 const COVERING_MARGIN: f64 = 0.01;
+/// The margins by which fresh rows are graded where all are kept.
+const UNBOUNDED: [f64; 1] = [f64::INFINITY];
 /// How long no row must have come before kept rows are swept meanwhile: less than a role that is blocked stays awake
 /// ([`crate::base::step::Awake`]).
 const IDLE: Duration = Duration::from_micros(50);
@@ -123,6 +127,8 @@ pub(in crate::training) struct Streaming<T> {
     found: Vec<u8>,
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
+    /// Where rows are filed, so that passes leave some of them out.
+    index: Option<Indexed>,
 }
 
 /// Rows that a working set in a cache with so many words aims to keep.
@@ -149,8 +155,11 @@ impl<T: Real> Streaming<T> {
         log: Log,
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(problem.policy() != Policy::Paper);
+        let mut consumer = consumer;
+        let index = Indexed::begin(&mut consumer, &facts)?;
         Ok(Self {
             passes: Passes::begin(solver, Some(consumer.portion()), log)?,
+            index,
             consumer,
             set: WorkingSet::new(region, &facts)?,
             facts,
@@ -186,6 +195,7 @@ impl<T: Real> Streaming<T> {
             waiting: None,
             crew: Crew::new(match problem.policy() {
                 Policy::Paper => 1,
+                _ if problem.indexed() => 1,
                 _ => problem.trainers(),
             }),
             found: Vec::new(),
@@ -200,7 +210,7 @@ impl<T: Real> Streaming<T> {
     }
 
     fn may_sweep(&self, visits: f64) -> bool {
-        self.passes.current == StreamedPass::Full && visits >= self.least_visits() && !self.settled
+        self.passes.current != StreamedPass::Verify && visits >= self.least_visits() && !self.settled
     }
 
     /// Words of a portion that is no larger than `most`, where rows are to come in portions.
@@ -234,6 +244,8 @@ impl<T: Real> Streaming<T> {
     fn waits(&mut self) -> bool {
         self.timing == Timing::Timed
             && self.policy != Policy::Paper
+            // with an index none comes before it is announced
+            && self.index.is_none()
             && self.consumer.front().is_none()
     }
 
@@ -255,7 +267,13 @@ impl<T: Real> Streaming<T> {
 
     /// Visits the oldest batches of fresh rows; None when there are none, or too few.
     fn take_batches(&mut self) -> Result<Option<usize>, TrainError> {
-        let (margin, words) = (self.margin(), self.fresh_words());
+        let words = self.fresh_words();
+        let all = self.margins;
+        // who files rows must know how firmly each is held, and else it is enough whether it is kept
+        let margins = match self.index {
+            Some(_) => &all[..],
+            None => all.get(self.cut..=self.cut).unwrap_or(&UNBOUNDED),
+        };
         let Some(batches) = self.consumer.portion_of(words)? else {
             return Ok(None);
         };
@@ -265,7 +283,7 @@ impl<T: Real> Streaming<T> {
         let fresh = Fresh {
             batches: &batches,
             dense: self.facts.dense,
-            margin,
+            margins,
             pass,
             visits: self.policy != Policy::Paper,
         };
@@ -274,7 +292,7 @@ impl<T: Real> Streaming<T> {
         self.crew.show(to, &fresh, asked, &mut self.found)?;
         let batches = batches.len();
         self.sort_found(batches);
-        if pass == StreamedPass::Full {
+        if pass != StreamedPass::Verify {
             self.owe(self.found.len());
         }
         Ok(Some(values))
@@ -285,6 +303,10 @@ impl<T: Real> Streaming<T> {
         let dense = self.facts.dense;
         self.passes.rows += self.found.len();
         let mut found = self.found.iter();
+        let most = match self.index {
+            Some(_) => self.cut as u8,
+            None => 0,
+        };
         for _ in 0..batches {
             let Some(batch) = self.consumer.front() else {
                 return;
@@ -293,14 +315,20 @@ impl<T: Real> Streaming<T> {
                 learn(learner, &self.facts, batch.words);
             }
             self.passes.keep(batch.words, dense);
+            let answers = found.clone();
+            if let Some(index) = self.index.as_mut().filter(|index| index.files()) {
+                let rows = Batch::new(batch.words, dense).zip(answers.clone());
+                rows.for_each(|(row, grade)| index.file(&row, *grade));
+            }
             let rows = Batch::new(batch.words, dense).zip(&mut found);
             // in a verifying pass none is
-            for (row, _) in rows.filter(|(_, found)| **found == KEEP) {
+            for (row, _) in rows.filter(|(_, found)| **found <= most) {
                 self.relevant += 1;
                 self.set.insert(&row, &mut self.random);
                 (self.settled, self.refreshed) = (false, true);
                 self.most_open = 0.0;
             }
+            self.consumer.answer(answers.copied());
             self.consumer.release();
         }
     }
@@ -335,7 +363,18 @@ impl<T: Real> Streaming<T> {
         }
         self.crew.end_checks(&mut self.passes.solver);
         let held = self.held();
-        self.passes.end(held)
+        let Some(index) = &mut self.index else {
+            return self.passes.end(held);
+        };
+        index.end_pass(&mut self.passes, held)?;
+        if self.passes.solver.done() {
+            return Ok(());
+        }
+        self.relevant = 0;
+        if self.passes.current == StreamedPass::Sparing {
+            self.owed = SPARING_SWEEPS * self.set.len() as f64;
+        }
+        index.announce_next(&mut self.passes, &self.set, &mut self.consumer)
     }
 
     /// Visits a few groups of the working set.
@@ -490,10 +529,18 @@ impl<T: Real> Streaming<T> {
         }
     }
 
+    /// Whether a sparing pass is to end with its sweep.
+    fn is_mid_sweep(&self) -> bool {
+        self.passes.current == StreamedPass::Sparing && self.cursor < self.sweep.len()
+    }
+
     /// What is due next; gives back the values it took, None where nothing is. `took`: whether a batch has been taken in
     /// this step.
     fn advance(&mut self, took: &mut bool) -> Result<Option<usize>, TrainError> {
         let picks = self.counts_picks() && self.may_sweep(self.owed);
+        if self.ending && self.is_mid_sweep() {
+            return self.sweep_some().map(Some);
+        }
         if self.ending && !picks {
             if self.waits() && self.may_sweep(self.spare) {
                 return match self.idles() {
@@ -558,13 +605,28 @@ impl<T: Real> InPasses for Streaming<T> {
         self.most_open = 0.0;
         (self.relevant, self.last_relevant) = (0, None);
         self.forget_pass();
+        if let Some(index) = &mut self.index {
+            index.tell(&mut self.passes.solver)?;
+            index.read_all(&mut self.consumer);
+        }
         Ok(())
+    }
+
+    fn begin_scan(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.read_all(&mut self.consumer);
+        }
     }
 
     fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
         let consumer = &mut self.consumer;
-        self.passes
-            .read(consumer, self.facts.dense, sums, budget_values)
+        let step = self
+            .passes
+            .read(consumer, self.facts.dense, sums, budget_values);
+        if let (Step::Done, Some(index)) = (step, &mut self.index) {
+            index.pass_has_come();
+        }
+        step
     }
 
     fn kept(&self) -> Tallies {
