@@ -559,7 +559,7 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     }
     let report = &trained.trainer.report;
     // of rows that stream the published forms have one
-    let share = report.resident || !terms.policy.is_published();
+    let share = report.resident || !(terms.policy.is_published() || terms.indexed);
     // Newton's method sums up in one
     if trainers > 1 && share && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");

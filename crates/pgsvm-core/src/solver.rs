@@ -327,6 +327,24 @@ impl<T: Real> Solver<T> {
         Ok(())
     }
 
+    /// The chunks that the full pass that has begun leaves out: where losses are truncated, and so nothing but a verifying pass proves
+    /// anything, those that are not likely to matter to any head.
+    pub(crate) fn left_out_of_full(&self) -> LeftOut {
+        let Heads::Apart(singles) = &self.heads else {
+            return LeftOut::NONE;
+        };
+        let mut left_out = LeftOut::ALL;
+        for head in singles.heads.iter().filter(|head| head.state.runs()) {
+            left_out.with(&match &head.resting {
+                Some(resting) if head.state.truncated.is() && !head.state.truncated.begins() => {
+                    resting.begin_full(&head.start, &head.alpha)
+                }
+                _ => LeftOut::NONE,
+            });
+        }
+        left_out
+    }
+
     /// The chunks that the verifying pass that has begun leaves out: those that no head needs.
     pub(crate) fn left_out(&mut self) -> Result<LeftOut, OutOfMemory> {
         let Heads::Apart(singles) = &mut self.heads else {

@@ -77,8 +77,8 @@ impl Filing {
 pub struct FiledRows {
     /// By ordinal.
     pub of_row: Vec<u16>,
-    /// Chunks there are.
-    pub units: usize,
+    /// Rows of each chunk.
+    pub rows: Vec<u32>,
 }
 
 /// Chunks, a bit each, as they stand in the region.

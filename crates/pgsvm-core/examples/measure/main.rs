@@ -263,11 +263,12 @@ fn tell(fields: &[(&str, f64)], report: &TrainerReport, points: &[Point], log: &
     let gaps: Vec<f64> = report.heads.iter().map(|it| it.certificate.gap).collect();
     let points: Vec<_> = points.iter().map(point).collect();
     println!(
-        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
+        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}], \"events\": [{}]}}",
         fields.join(", "),
         report.resident,
         points.join(", "),
         duals(log),
+        events(log),
     );
 }
 
@@ -420,6 +421,25 @@ fn duals(log: &[LogEntry]) -> String {
         ))
     });
     noted.collect::<Vec<_>>().join(", ")
+}
+
+/// What ended when, after how many rows that were read, and how many the cache held.
+fn events(log: &[LogEntry]) -> String {
+    let all = log.iter().map(|entry| {
+        let LogEntry {
+            event,
+            pass,
+            rows_read,
+            cache_rows,
+            visits,
+            dual,
+            primal,
+            ..
+        } = entry;
+        let [dual, primal] = [dual, primal].map(|it| it.unwrap_or(-1.0));
+        format!("[\"{event:?}\", {pass}, {rows_read}, {cache_rows}, {visits}, {dual}, {primal}]")
+    });
+    all.collect::<Vec<_>>().join(", ")
 }
 
 fn write(out: &Path, trainer: &Trainer, heads: usize) -> Result<()> {

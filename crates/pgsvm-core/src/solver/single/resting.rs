@@ -25,6 +25,9 @@ use crate::solver::visit::outliers::Sorted;
 const MOST_COPIES: usize = 12;
 const COPIES_BYTES: usize = 16 << 20;
 const LEAST_COPIES: usize = 2;
+/// Where weights move in a direction that has nothing to do with a row, its margin moves by |w - w0| |x| over the root of the number
+/// of weights, as a deviation. A draft counts on no more than so many deviations.
+const DEVIATIONS: f64 = 3.0;
 /// What rounding may take from a margin: as a part of it and of 1, and of |w| |x|; and from a slack.
 const MARGIN_ROUNDING: f64 = 1e-5;
 const PRODUCT_ROUNDING: f64 = 1e-6;
@@ -77,8 +80,11 @@ pub(in crate::solver) struct Resting<T> {
     intercept: f64,
     /// Margins from where a row has no loss, and up to where it is an outlier.
     pub(in crate::solver) kinks: [Option<f64>; 2],
-    /// What the pass under way leaves out.
+    /// What the pass under way leaves out, and whether that may have changed: then it is a draft, and no proof.
     pub(in crate::solver) left_out: LeftOut,
+    pub(in crate::solver) drafts: bool,
+    /// How many times as far as their slack weights may move in a draft.
+    reach: f64,
 }
 
 impl<T: Real> Resting<T> {
@@ -87,7 +93,8 @@ impl<T: Real> Resting<T> {
         weights: usize,
     ) -> Result<Self, OutOfMemory> {
         let mut known = Vec::new();
-        known.room(filed.units)?.resize(filed.units, UNKNOWN);
+        let units = filed.rows.len();
+        known.room(units)?.resize(units, UNKNOWN);
         let bytes = weights * size_of::<T>();
         Ok(Self {
             filed: filed.clone(),
@@ -99,6 +106,8 @@ impl<T: Real> Resting<T> {
             intercept: 0.0,
             kinks: [None; 2],
             left_out: LeftOut::NONE,
+            drafts: false,
+            reach: ((weights as f64).sqrt() / DEVIATIONS).max(1.0),
         })
     }
 
@@ -112,19 +121,33 @@ impl<T: Real> Resting<T> {
         let mut may = LeftOut::ALL;
         self.intercept = intercept;
         if let Some(weights) = weights {
-            self.read_moved(weights, &mut may);
+            let reach = if self.drafts { self.reach } else { 1.0 };
+            self.read_moved(weights, reach, &mut may);
             self.copy(weights)?;
         }
+        self.read_held(duals, &mut may);
+        Ok(may)
+    }
+
+    /// A full pass begins at these weights: which chunks are not likely to matter in it.
+    pub(in crate::solver) fn begin_full(&self, weights: &[T], duals: &[f32]) -> LeftOut {
+        let mut may = LeftOut::ALL;
+        self.read_moved(weights, self.reach, &mut may);
+        self.read_held(duals, &mut may);
+        may
+    }
+
+    /// Has chunks read with a row that holds weights.
+    fn read_held(&self, duals: &[f32], may: &mut LeftOut) {
         for (unit, dual) in self.filed.of_row.iter().zip(duals) {
             if *dual > 0.0 {
                 may.read((*unit).into());
             }
         }
-        Ok(may)
     }
 
     /// Has chunks read whose rows may have changed at these weights.
-    fn read_moved(&self, weights: &[T], may: &mut LeftOut) {
+    fn read_moved(&self, weights: &[T], reach: f64, may: &mut LeftOut) {
         let moved = |copy: &Copied<T>| {
             let both = copy.weights.iter().zip(weights);
             let squares = both.map(|(old, new)| (old.to() - new.to()).powi(2));
@@ -133,7 +156,7 @@ impl<T: Real> Resting<T> {
         let moved: Vec<_> = self.copies.iter().map(moved).collect();
         for (unit, known) in self.known.iter().enumerate() {
             let moved = moved.iter().find(|(number, _)| *number == known.from);
-            if !moved.is_some_and(|(_, moved)| *moved < known.slack) {
+            if !moved.is_some_and(|(_, moved)| *moved < reach * known.slack) {
                 may.read(unit);
             }
         }

@@ -130,6 +130,7 @@ impl<T: Real> Head<T> {
         let loss = self.state.terms.loss;
         resting.kinks = [Some(NO_LOSS_FROM), most_loss.map(|most| loss.margin_at(most))];
         let weights = proof.primal.then_some(&self.start[..]);
+        resting.drafts = self.state.may_draft();
         resting.begin(weights, &self.alpha, self.iterate.intercept())
     }
 
@@ -184,7 +185,8 @@ impl<T: Real> Head<T> {
         if self.state.end_verify_primal(norm, shifted) {
             self.take_start(shifted);
         }
-        let verified = self.state.end_verify(proof.proved());
+        let drafts = self.resting.as_ref().is_some_and(|resting| resting.drafts);
+        let verified = self.state.end_verify(proof.proved(), drafts);
         self.lay_verified(verified);
         match verified {
             Verified::Ended { shrink: 1.0 } => {}

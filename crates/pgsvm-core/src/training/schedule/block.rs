@@ -166,7 +166,7 @@ impl<T: Real> BlockMinimization<T> {
         match (self.passes.current, ends) {
             (_, Ends::Nothing) | (StreamedPass::Verify, Ends::Block) => {}
             (StreamedPass::Verify, Ends::Pass) => self.end_pass()?,
-            (StreamedPass::Full | StreamedPass::Sparing, ends) => {
+            (StreamedPass::Full, ends) => {
                 self.last = ends == Ends::Pass;
                 match self.newton {
                     true => self.begin_solving(),

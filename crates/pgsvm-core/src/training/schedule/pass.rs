@@ -22,8 +22,6 @@ use crate::training::tallies::Tallies;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::training) enum StreamedPass {
     Full,
-    /// Over the chunks of an index that hold a row which may move.
-    Sparing,
     Verify,
 }
 
@@ -32,7 +30,6 @@ impl StreamedPass {
     pub(in crate::training) fn of_solver(self) -> Pass {
         match self {
             Self::Full => Pass::Full,
-            Self::Sparing => Pass::Active,
             Self::Verify => Pass::Verify { everything: true },
         }
     }
@@ -131,33 +128,23 @@ impl<T: Real> Passes<T> {
     /// Ends the pass and begins the next one, unless training has ended.
     pub(in crate::training) fn end(&mut self, held: Held) -> Result<(), TrainError> {
         let (event, due) = match self.current {
-            StreamedPass::Full | StreamedPass::Sparing => {
-                (Event::Pass, self.solver.end_full()?)
-            }
+            StreamedPass::Full => (Event::Pass, self.solver.end_full()?),
             StreamedPass::Verify => (Event::Verify, self.solver.end_verify()?),
         };
         self.note((event, None), held);
+        self.rows_before += std::mem::take(&mut self.rows) as u64;
         if due {
-            return self.begin_next(StreamedPass::Verify);
+            self.solver.begin_verify()?;
+            self.current = StreamedPass::Verify;
+            self.begun += 1;
+            return Ok(());
         }
         if self.solver.done() {
             return Ok(());
         }
         self.solver.advance()?;
-        self.begin_next(StreamedPass::Full)
-    }
-
-    /// Begins a pass.
-    pub(in crate::training) fn begin_next(&mut self, next: StreamedPass) -> Result<(), TrainError> {
-        self.rows_before += std::mem::take(&mut self.rows) as u64;
-        match next {
-            StreamedPass::Full => self.solver.begin_full(false)?,
-            StreamedPass::Sparing => self.solver.begin_active(),
-            StreamedPass::Verify => {
-                self.solver.begin_verify()?;
-            }
-        }
-        self.current = next;
+        self.solver.begin_full(false)?;
+        self.current = StreamedPass::Full;
         self.begun += 1;
         Ok(())
     }
@@ -340,7 +327,6 @@ impl Fresh<'_> {
                 0
             }
             StreamedPass::Full => to.visit_full::<K>(row, self.margins) as u8,
-            StreamedPass::Sparing => to.visit_graded::<K>(row, self.margins) as u8,
             StreamedPass::Verify => {
                 to.check::<K>(row);
                 DROP

@@ -143,8 +143,8 @@ impl<T: Real> Pegasos<T> {
     fn visit(&self) -> RowPurpose {
         match (self.passes.current, self.sets) {
             (StreamedPass::Verify, _) => RowPurpose::Check,
-            (StreamedPass::Full | StreamedPass::Sparing, None) => RowPurpose::Update,
-            (StreamedPass::Full | StreamedPass::Sparing, Some(_)) => RowPurpose::Keep,
+            (StreamedPass::Full, None) => RowPurpose::Update,
+            (StreamedPass::Full, Some(_)) => RowPurpose::Keep,
         }
     }
 

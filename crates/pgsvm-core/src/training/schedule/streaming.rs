@@ -25,14 +25,13 @@ use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Level, Real};
 use crate::solver::scans::ScanRows;
-use crate::solver::driver::Method;
 use crate::solver::{Pass, Solver};
 use crate::task::problem::{Picks, Policy, Problem, Timing};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::active::FEATURES_PER_VALUE;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
-use crate::training::schedule::indexed::{Indexed, SPARING_SWEEPS};
+use crate::training::schedule::indexed::Indexed;
 use crate::training::schedule::pass::{
     train_by, Fresh, Held, InPasses, Passes, StreamedPass,
 };
@@ -128,7 +127,7 @@ pub(in crate::training) struct Streaming<T> {
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
     /// Where rows are filed, so that passes leave some of them out.
-    index: Option<Indexed>,
+    pub(in crate::training) index: Option<Indexed>,
 }
 
 /// Rows that a working set in a cache with so many words aims to keep.
@@ -210,7 +209,7 @@ impl<T: Real> Streaming<T> {
     }
 
     fn may_sweep(&self, visits: f64) -> bool {
-        self.passes.current != StreamedPass::Verify && visits >= self.least_visits() && !self.settled
+        self.passes.current == StreamedPass::Full && visits >= self.least_visits() && !self.settled
     }
 
     /// Words of a portion that is no larger than `most`, where rows are to come in portions.
@@ -292,7 +291,7 @@ impl<T: Real> Streaming<T> {
         self.crew.show(to, &fresh, asked, &mut self.found)?;
         let batches = batches.len();
         self.sort_found(batches);
-        if pass != StreamedPass::Verify {
+        if pass == StreamedPass::Full {
             self.owe(self.found.len());
         }
         Ok(Some(values))
@@ -335,13 +334,15 @@ impl<T: Real> Streaming<T> {
 
     /// Owes cached visits for so many fresh rows.
     fn owe(&mut self, rows: usize) {
+        // those that an index leaves out count as those that come
+        let rows = rows as f64 * self.index.as_ref().map_or(1.0, Indexed::rows_for_each);
         match self.picks {
             Picks::Usual => {
-                let visits = rows as f64 * CACHED_VISITS.min(self.all_sweeps());
+                let visits = rows * CACHED_VISITS.min(self.all_sweeps());
                 self.owed += visits;
                 self.spare += SPARE * visits;
             }
-            Picks::Each(count) => self.owed += rows as f64 * f64::from(count),
+            Picks::Each(count) => self.owed += rows * f64::from(count),
             Picks::Free => self.spare = f64::INFINITY,
         }
     }
@@ -363,18 +364,14 @@ impl<T: Real> Streaming<T> {
         }
         self.crew.end_checks(&mut self.passes.solver);
         let held = self.held();
-        let Some(index) = &mut self.index else {
-            return self.passes.end(held);
-        };
-        index.end_pass(&mut self.passes, held)?;
-        if self.passes.solver.done() {
-            return Ok(());
+        if let Some(index) = &mut self.index {
+            index.end_pass(&mut self.passes.solver)?;
         }
-        self.relevant = 0;
-        if self.passes.current == StreamedPass::Sparing {
-            self.owed = SPARING_SWEEPS * self.set.len() as f64;
+        self.passes.end(held)?;
+        match &mut self.index {
+            Some(index) => index.announce_next(&mut self.passes, &mut self.consumer),
+            None => Ok(()),
         }
-        index.announce_next(&mut self.passes, &self.set, &mut self.consumer)
     }
 
     /// Visits a few groups of the working set.
@@ -529,18 +526,10 @@ impl<T: Real> Streaming<T> {
         }
     }
 
-    /// Whether a sparing pass is to end with its sweep.
-    fn is_mid_sweep(&self) -> bool {
-        self.passes.current == StreamedPass::Sparing && self.cursor < self.sweep.len()
-    }
-
     /// What is due next; gives back the values it took, None where nothing is. `took`: whether a batch has been taken in
     /// this step.
     fn advance(&mut self, took: &mut bool) -> Result<Option<usize>, TrainError> {
         let picks = self.counts_picks() && self.may_sweep(self.owed);
-        if self.ending && self.is_mid_sweep() {
-            return self.sweep_some().map(Some);
-        }
         if self.ending && !picks {
             if self.waits() && self.may_sweep(self.spare) {
                 return match self.idles() {
@@ -624,7 +613,7 @@ impl<T: Real> InPasses for Streaming<T> {
             .passes
             .read(consumer, self.facts.dense, sums, budget_values);
         if let (Step::Done, Some(index)) = (step, &mut self.index) {
-            index.pass_has_come();
+            index.end_reading();
         }
         step
     }
