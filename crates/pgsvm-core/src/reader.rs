@@ -399,24 +399,27 @@ impl<S: Source, P: Spool> Reader<S, P> {
             return Ok(true);
         };
         let dense = self.seen.dense.unwrap_or(0);
-        if index.asks() {
+        if index.asks {
             index.take_answers(producer, dense, &mut self.spool)?;
         }
         if index.in_pass || !producer.may_begin(index.passes + 1) {
             return Ok(index.in_pass);
         }
-        if index.passes > 0 {
-            if index.asks() {
-                if !producer.has_all_answers() {
-                    return Ok(false);
-                }
-                *replay = index.make(&mut self.spool)?;
-                self.spool_bytes += replay.bytes();
+        if index.asks {
+            if !producer.has_all_answers() {
+                return Ok(false);
             }
+            *replay = index.make(&mut self.spool)?;
+            self.spool_bytes += replay.bytes();
+        }
+        if index.is_made {
             let chunks = index.chunks_read(producer);
             if !replay.begin_pass(chunks, &mut self.random)? {
                 return Ok(index.end_empty(producer));
             }
+        }
+        if producer.files() {
+            index.begin_filing();
         }
         index.passes += 1;
         index.in_pass = true;
@@ -432,7 +435,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
         } = streamed;
         let dense = self.seen.dense.unwrap_or(0);
         let (asks, is_made) = match index {
-            Some(index) => (index.asks(), index.is_made),
+            Some(index) => (index.asks, index.is_made),
             None => (false, false),
         };
         let largest = producer.max_batch_words();

@@ -73,6 +73,7 @@ use joint::groups::JointGroups;
 use metric::ColumnScales;
 use newton::choice::{leading, Leading};
 use proximal::moments::ShiftMetric;
+use single::head::Head;
 use single::heads::Singles;
 use single::resting::Resting;
 use sums::tally::Sums;
@@ -319,12 +320,35 @@ impl<T: Real> Solver<T> {
     /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
     pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
         if let Heads::Apart(singles) = &mut self.heads {
+            for resting in singles.heads.iter_mut().filter_map(|it| it.resting.as_mut()) {
+                resting.file(filed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has heads that are held by themselves remember which of so many rows cannot have changed.
+    pub(crate) fn remember(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        if let Heads::Apart(singles) = &mut self.heads {
             for head in &mut singles.heads {
-                let resting = Resting::new(filed, head.start.len())?;
+                let resting = Resting::new(rows, head.start.len())?;
                 head.resting = Some(Box::new(resting));
             }
         }
         Ok(())
+    }
+
+    /// How far a row is from mattering to any head, where it was last looked at: a file of the index.
+    pub(crate) fn file_of(&self, ordinal: usize) -> u8 {
+        let Heads::Apart(singles) = &self.heads else {
+            return 0;
+        };
+        let running = singles.heads.iter().filter(|head| head.state.runs());
+        let code = |head: &Head<T>| match (&head.resting, head.alpha[ordinal] > 0.0) {
+            (Some(resting), false) => resting.code(ordinal),
+            _ => 0,
+        };
+        running.map(code).min().unwrap_or(0)
     }
 
     /// The chunks that the full pass that has begun leaves out: where losses are truncated, and so nothing but a verifying pass proves
@@ -382,6 +406,12 @@ impl<T: Real> Solver<T> {
     /// Whether rows of a truncated loss have been sorted by the verifying pass that has ended.
     pub(crate) fn has_sorted(&self) -> bool {
         self.running().any(|state| state.truncated.has_sorted())
+    }
+
+    /// Whether rows of a truncated loss are sorted by verifying passes.
+    pub(crate) fn sorts(&self) -> bool {
+        let mut running = self.running();
+        running.any(|state| state.truncated.is() && !state.truncated.begins())
     }
 
     /// Whether visits put rows of a truncated loss on their sides.

@@ -58,6 +58,8 @@ pub(super) struct Control {
     /// Passes that the reader may begin, where there is an index. Written by the trainer (release, after `left_out`), read by
     /// the reader (acquire).
     pub(super) announced: AtomicU64,
+    /// Whether rows are to be filed in the pass announced last; as `left_out`.
+    pub(super) files: AtomicU64,
     /// The chunks that the pass announced last leaves out. Written by the trainer while the reader waits for a pass, read by
     /// the reader when it begins that (relaxed: `announced` orders them).
     pub(super) left_out: SharedUnits,

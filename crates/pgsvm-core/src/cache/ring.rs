@@ -134,6 +134,12 @@ impl Producer {
         control.announced.load(Ordering::Acquire) >= passes
     }
 
+    /// Whether rows are filed in the pass announced last; call only after [`Self::may_begin`].
+    pub(crate) fn files(&self) -> bool {
+        let control = self.ring.cache.control();
+        control.files.load(Ordering::Relaxed) != 0
+    }
+
     /// What the pass announced last leaves out; call only after [`Self::may_begin`].
     pub(crate) fn left_out(&self) -> LeftOut {
         LeftOut::load(&self.ring.cache.control().left_out)
@@ -315,9 +321,10 @@ impl Consumer {
         (words > 0).then_some(words)
     }
 
-    /// Lets the reader begin another pass, which leaves these chunks out.
-    pub(crate) fn announce(&mut self, left_out: &LeftOut) {
+    /// Lets the reader begin another pass, which leaves these chunks out; `files`: rows are filed by the answers to it.
+    pub(crate) fn announce(&mut self, left_out: &LeftOut, files: bool) {
         let control = self.ring.cache.control();
+        control.files.store(u64::from(files), Ordering::Relaxed);
         left_out.store(&control.left_out);
         control.announced.fetch_add(1, Ordering::Release);
     }

@@ -1,6 +1,6 @@
-//! Rows that do not fit, filed by what the trainer finds of them in the first pass, so that later passes can leave chunks out.
+//! Rows that do not fit, filed by what the trainer found of them in some pass, so that later passes can leave chunks out.
 //!
-//! The ring brings the first pass's batches back with an answer for each row: how firmly the trainer found it held. Rows then go
+//! The ring brings the batches of a pass back with an answer for each row: how firmly the trainer found it held. Rows then go
 //! to the spool once more, scaled, each into a chunk of rows that are held alike. Reader and trainer number chunks alike
 //! ([`crate::rows::filing`]). From then on a pass begins when the trainer announces it, and leaves out what the trainer says.
 
@@ -25,6 +25,10 @@ pub(super) struct Index {
     pub(super) passes: u64,
     pub(super) in_pass: bool,
     pub(super) is_made: bool,
+    /// Whether answers are asked for in the pass under way, or have been in the last one.
+    pub(super) asks: bool,
+    chunk_words: usize,
+    compression: Compression,
 }
 
 #[derive(Default)]
@@ -43,17 +47,18 @@ impl Index {
             passes: 0,
             in_pass: false,
             is_made: false,
+            asks: false,
+            chunk_words,
+            compression,
         }
     }
 
-    /// Bytes written to the spool.
-    pub(super) fn bytes(&self) -> u64 {
-        self.chunks.bytes()
-    }
-
-    /// Whether answers are asked for in the pass under way.
-    pub(super) fn asks(&self) -> bool {
-        !self.is_made
+    /// A pass begins in which answers are asked for.
+    pub(super) fn begin_filing(&mut self) {
+        self.asks = true;
+        self.filing = Filing::new(self.chunk_words);
+        self.stages = (0..FILES).map(|_| Stage::default()).collect();
+        self.units.clear();
     }
 
     /// Files the rows whose answers have come.
@@ -119,8 +124,9 @@ impl Index {
             }
         }
         self.stages = Vec::new();
-        self.is_made = true;
-        let chunks = std::mem::replace(&mut self.chunks, Chunks::new(Compression::Off));
+        (self.is_made, self.asks) = (true, false);
+        let chunks = std::mem::replace(&mut self.chunks, Chunks::new(self.compression));
+        // behind those of an earlier filing, whose places are no longer read
         Replay::of_index(chunks)
     }
 

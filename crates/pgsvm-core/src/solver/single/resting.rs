@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
-use crate::rows::filing::{FiledRows, LeftOut};
+use crate::rows::filing::{FiledRows, LeftOut, FILES};
 use crate::rows::row::Row;
 use crate::simd::Real;
 use crate::solver::certificate::proof::Proof;
@@ -32,6 +32,18 @@ const DEVIATIONS: f64 = 3.0;
 const MARGIN_ROUNDING: f64 = 1e-5;
 const PRODUCT_ROUNDING: f64 = 1e-6;
 const SLACK_ROUNDING: f64 = 1e-4;
+
+/// Slack in grades of half an octave, of which so many are below the length of the weights.
+const CODES_BELOW_LENGTH: f64 = 28.0;
+
+/// The file of a row with this slack, for weights of this length; 0 without any.
+fn code_of(slack: f64, length: f64) -> u8 {
+    let code = 2.0 * (slack / length).log2() + CODES_BELOW_LENGTH;
+    match slack > 0.0 {
+        true => code.clamp(1.0, (FILES - 1) as f64) as u8,
+        false => 0,
+    }
+}
 
 /// How a row stood in a proof.
 #[derive(Clone, Copy)]
@@ -70,7 +82,9 @@ struct Copied<T> {
 
 /// What a head knows of the chunks.
 pub(in crate::solver) struct Resting<T> {
-    filed: Arc<FiledRows>,
+    filed: Option<Arc<FiledRows>>,
+    /// By ordinal: how much slack rows had when they were last looked at, see [`code_of`].
+    codes: Vec<u8>,
     known: Vec<Known>,
     copies: Vec<Copied<T>>,
     most_copies: usize,
@@ -89,16 +103,14 @@ pub(in crate::solver) struct Resting<T> {
 
 impl<T: Real> Resting<T> {
     pub(in crate::solver) fn new(
-        filed: &Arc<FiledRows>,
+        rows: usize,
         weights: usize,
     ) -> Result<Self, OutOfMemory> {
-        let mut known = Vec::new();
-        let units = filed.rows.len();
-        known.room(units)?.resize(units, UNKNOWN);
         let bytes = weights * size_of::<T>();
         Ok(Self {
-            filed: filed.clone(),
-            known,
+            filed: None,
+            codes: zeros(rows)?,
+            known: Vec::new(),
             copies: Vec::new(),
             most_copies: (COPIES_BYTES / bytes).clamp(LEAST_COPIES, MOST_COPIES),
             now: 0,
@@ -109,6 +121,21 @@ impl<T: Real> Resting<T> {
             drafts: false,
             reach: ((weights as f64).sqrt() / DEVIATIONS).max(1.0),
         })
+    }
+
+    /// Rows lie in these chunks from now on, of which nothing is known yet.
+    pub(in crate::solver) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
+        let units = filed.rows.len();
+        self.known.clear();
+        self.known.room(units)?.resize(units, UNKNOWN);
+        self.filed = Some(filed.clone());
+        self.left_out = LeftOut::NONE;
+        Ok(())
+    }
+
+    /// How much slack a row had when it was last looked at.
+    pub(in crate::solver) fn code(&self, ordinal: usize) -> u8 {
+        self.codes[ordinal]
     }
 
     /// A proof begins at these weights, or of these dual variables alone: which chunks it may leave out.
@@ -139,7 +166,8 @@ impl<T: Real> Resting<T> {
 
     /// Has chunks read with a row that holds weights.
     fn read_held(&self, duals: &[f32], may: &mut LeftOut) {
-        for (unit, dual) in self.filed.of_row.iter().zip(duals) {
+        let of_row = self.filed.iter().flat_map(|filed| &filed.of_row);
+        for (unit, dual) in of_row.zip(duals) {
             if *dual > 0.0 {
                 may.read((*unit).into());
             }
@@ -219,8 +247,13 @@ impl<T: Real> Resting<T> {
         let rounding = rounding + PRODUCT_ROUNDING * self.length * length;
         // a row of zeros never moves
         let slack = (far - rounding) / length.max(f64::MIN_POSITIVE);
-        let known = &mut self.known[usize::from(self.filed.of_row[row.ordinal()])];
-        known.slack = known.slack.min((1.0 - SLACK_ROUNDING) * slack);
+        let slack = (1.0 - SLACK_ROUNDING) * slack;
+        self.codes[row.ordinal()] = code_of(slack, self.length);
+        let Some(filed) = &self.filed else {
+            return;
+        };
+        let known = &mut self.known[usize::from(filed.of_row[row.ordinal()])];
+        known.slack = known.slack.min(slack);
         known.rows += 1;
         if look.is_out {
             known.outliers += 1;

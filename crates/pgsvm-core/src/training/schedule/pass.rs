@@ -298,7 +298,8 @@ impl<S: InPasses> Schedule<S::Number> for S {
     }
 }
 
-/// What is found of a fresh row that is not worth keeping, whatever is.
+/// What is found of a fresh row: that it is worth keeping, and that it is not, in a pass in which none is.
+pub(in crate::training) const KEEP: u8 = 0;
 const DROP: u8 = u8::MAX;
 
 /// The rows of some batches, visited, measured or checked once each.

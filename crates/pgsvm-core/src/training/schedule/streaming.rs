@@ -15,6 +15,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use crate::base::memory::Room;
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, WorkingSetRegion};
@@ -33,7 +34,7 @@ use crate::training::schedule::active::FEATURES_PER_VALUE;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
 use crate::training::schedule::indexed::Indexed;
 use crate::training::schedule::pass::{
-    train_by, Fresh, Held, InPasses, Passes, StreamedPass,
+    train_by, Fresh, Held, InPasses, Passes, StreamedPass, KEEP,
 };
 use crate::training::schedule::sharing::{Crew, Sharing};
 use crate::training::schedule::sweep::Sweep;
@@ -57,8 +58,6 @@ const KEPT: f64 = 0.6;
 /// sweep's violation. Sweeps of a smaller part must not move it: they would train that part alone.
 const COVERING: f64 = 0.8;
 const COVERING_MARGIN: f64 = 0.01;
-/// The margins by which fresh rows are graded where all are kept.
-const UNBOUNDED: [f64; 1] = [f64::INFINITY];
 /// How long no row must have come before kept rows are swept meanwhile: less than a role that is blocked stays awake
 /// ([`crate::base::step::Awake`]).
 const IDLE: Duration = Duration::from_micros(50);
@@ -122,8 +121,9 @@ pub(in crate::training) struct Streaming<T> {
     /// Since when no row has come, as far as it was looked.
     waiting: Option<Instant>,
     pub(in crate::training) crew: Crew<T>,
-    /// What is found of the rows of a batch, or of some groups.
+    /// What is found of the rows of a batch, or of some groups; and where the rows of a batch are filed.
     found: Vec<u8>,
+    answers: Vec<u8>,
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
     /// Where rows are filed, so that passes leave some of them out.
@@ -156,6 +156,9 @@ impl<T: Real> Streaming<T> {
         solver.let_rows_shrink(problem.policy() != Policy::Paper);
         let mut consumer = consumer;
         let index = Indexed::begin(&mut consumer, &facts)?;
+        if let Some(index) = &index {
+            index.tell(&mut solver)?;
+        }
         Ok(Self {
             passes: Passes::begin(solver, Some(consumer.portion()), log)?,
             index,
@@ -198,6 +201,7 @@ impl<T: Real> Streaming<T> {
                 _ => problem.trainers(),
             }),
             found: Vec::new(),
+            answers: Vec::new(),
             learner: None,
         })
     }
@@ -267,12 +271,7 @@ impl<T: Real> Streaming<T> {
     /// Visits the oldest batches of fresh rows; None when there are none, or too few.
     fn take_batches(&mut self) -> Result<Option<usize>, TrainError> {
         let words = self.fresh_words();
-        let all = self.margins;
-        // who files rows must know how firmly each is held, and else it is enough whether it is kept
-        let margins = match self.index {
-            Some(_) => &all[..],
-            None => all.get(self.cut..=self.cut).unwrap_or(&UNBOUNDED),
-        };
+        let margins = [self.margin()];
         let Some(batches) = self.consumer.portion_of(words)? else {
             return Ok(None);
         };
@@ -282,7 +281,7 @@ impl<T: Real> Streaming<T> {
         let fresh = Fresh {
             batches: &batches,
             dense: self.facts.dense,
-            margins,
+            margins: &margins,
             pass,
             visits: self.policy != Policy::Paper,
         };
@@ -290,7 +289,7 @@ impl<T: Real> Streaming<T> {
         let asked = (values, pass.of_solver());
         self.crew.show(to, &fresh, asked, &mut self.found)?;
         let batches = batches.len();
-        self.sort_found(batches);
+        self.sort_found(batches)?;
         if pass == StreamedPass::Full {
             self.owe(self.found.len());
         }
@@ -298,38 +297,38 @@ impl<T: Real> Streaming<T> {
     }
 
     /// Keeps the rows of so many batches that were found worth it, and gives the room of the batches back.
-    fn sort_found(&mut self, batches: usize) {
+    fn sort_found(&mut self, batches: usize) -> Result<(), TrainError> {
         let dense = self.facts.dense;
         self.passes.rows += self.found.len();
         let mut found = self.found.iter();
-        let most = match self.index {
-            Some(_) => self.cut as u8,
-            None => 0,
-        };
         for _ in 0..batches {
             let Some(batch) = self.consumer.front() else {
-                return;
+                break;
             };
             if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
                 learn(learner, &self.facts, batch.words);
             }
             self.passes.keep(batch.words, dense);
-            let answers = found.clone();
             if let Some(index) = self.index.as_mut().filter(|index| index.files()) {
-                let rows = Batch::new(batch.words, dense).zip(answers.clone());
-                rows.for_each(|(row, grade)| index.file(&row, *grade));
+                let rows = Batch::new(batch.words, dense);
+                self.answers.clear();
+                self.answers.room(rows.count())?;
+                let rows = Batch::new(batch.words, dense);
+                let files = rows.map(|row| index.file(&row, &self.passes.solver));
+                self.answers.extend(files);
             }
             let rows = Batch::new(batch.words, dense).zip(&mut found);
             // in a verifying pass none is
-            for (row, _) in rows.filter(|(_, found)| **found <= most) {
+            for (row, _) in rows.filter(|(_, found)| **found == KEEP) {
                 self.relevant += 1;
                 self.set.insert(&row, &mut self.random);
                 (self.settled, self.refreshed) = (false, true);
                 self.most_open = 0.0;
             }
-            self.consumer.answer(answers.copied());
+            self.consumer.answer(self.answers.drain(..));
             self.consumer.release();
         }
+        Ok(())
     }
 
     /// Owes cached visits for so many fresh rows.
@@ -365,7 +364,7 @@ impl<T: Real> Streaming<T> {
         self.crew.end_checks(&mut self.passes.solver);
         let held = self.held();
         if let Some(index) = &mut self.index {
-            index.end_pass(&mut self.passes.solver)?;
+            index.end_pass((&mut self.passes.solver, self.passes.current))?;
         }
         self.passes.end(held)?;
         match &mut self.index {
