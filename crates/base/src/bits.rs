@@ -34,18 +34,6 @@ impl Bits {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
-    /// Takes all members out.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
-        self.ones = 0;
-    }
-
-    /// The bits of `64 n..64 (n + 1)`.
-    #[inline]
-    pub fn word(&self, n: usize) -> u64 {
-        self.words[n]
-    }
-
     #[inline]
     pub fn set(&mut self, index: usize, value: bool) {
         let word = &mut self.words[index / 64];

@@ -320,7 +320,11 @@ impl<T: Real> Solver<T> {
     /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
     pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
         if let Heads::Apart(singles) = &mut self.heads {
-            for resting in singles.heads.iter_mut().filter_map(|it| it.resting.as_mut()) {
+            for resting in singles
+                .heads
+                .iter_mut()
+                .filter_map(|it| it.resting.as_mut())
+            {
                 resting.file(filed)?;
             }
         }

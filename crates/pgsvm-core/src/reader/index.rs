@@ -100,11 +100,7 @@ impl Index {
         }
     }
 
-    fn write<P: Spool>(
-        &mut self,
-        grade: usize,
-        spool: &mut P,
-    ) -> Result<(), ChunkError<P::Error>> {
+    fn write<P: Spool>(&mut self, grade: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
         let stage = &mut self.stages[grade];
         self.units.room(1).map_err(|_| ChunkError::Memory)?;
         self.chunks.write(&stage.words, spool)?;
@@ -114,10 +110,7 @@ impl Index {
     }
 
     /// All rows have come: reads them from their chunks from now on.
-    pub(super) fn make<P: Spool>(
-        &mut self,
-        spool: &mut P,
-    ) -> Result<Replay, ChunkError<P::Error>> {
+    pub(super) fn make<P: Spool>(&mut self, spool: &mut P) -> Result<Replay, ChunkError<P::Error>> {
         for grade in 0..FILES {
             if !self.stages[grade].words.is_empty() {
                 self.write(grade, spool)?;
@@ -140,10 +133,7 @@ impl Index {
     }
 
     /// The chunks that a pass reads, as places.
-    pub(super) fn chunks_read<'a>(
-        &'a self,
-        producer: &Producer,
-    ) -> impl Iterator<Item = u32> + 'a {
+    pub(super) fn chunks_read<'a>(&'a self, producer: &Producer) -> impl Iterator<Item = u32> + 'a {
         let left_out = producer.left_out();
         let units = self.units.iter().zip(0..);
         units.filter_map(move |(unit, chunk)| (!left_out.has((*unit).into())).then_some(chunk))

@@ -365,14 +365,13 @@ impl<T: Real> Part<T> {
 
 impl<T: Real> TakesRows for Shown<'_, '_, T> {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
         self.learn(row);
-        let mut grade = margins.len();
+        let mut keep = false;
         for (part, view, sigma) in self.running() {
-            let outcome = part.visit::<K, true>(view, sigma, row);
-            grade = grade.min(outcome.grade(margins));
+            keep |= part.visit::<K, true>(view, sigma, row).matters(margin);
         }
-        grade
+        keep
     }
 
     #[inline(always)]
@@ -390,7 +389,7 @@ impl<T: Real> TakesRows for Shown<'_, '_, T> {
         for (part, view, sigma) in self.running() {
             view.shrunk.set(row.ordinal(), false);
             let outcome = part.visit::<K, false>(view, sigma, row);
-            grade = grade.min(outcome.grade(margins));
+            grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
         }
         grade
     }

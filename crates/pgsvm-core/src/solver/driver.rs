@@ -55,12 +55,12 @@ pub(crate) trait Method {
 
 /// Heads to whom rows are shown one by one: all of them, some, or what a member of a team has of them.
 pub(crate) trait TakesRows {
-    /// Visits a row in a full pass, and grades it: how many of `margins`, ascending, are too small for any head to learn from it
-    /// within them.
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize;
-    /// Visits a row between full passes. True when some head still learns from it within `margin` of its bounds.
+    /// Visits a row in a full pass. True when some head still learns from it within `margin` of its bounds.
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
+    /// Visits a row between full passes; otherwise as [`Self::visit_full`].
     fn visit_active<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool;
-    /// Visits a row between full passes, shrunk or not, and grades it as [`Self::visit_full`] does.
+    /// Visits a row between full passes, shrunk or not, and grades it: how many of `margins`, ascending, are too small for
+    /// any head to learn from it within them.
     fn visit_graded<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize;
     /// Measures a row in a full pass without training it.
     fn measure<K: Isa>(&mut self, row: &Row<'_>);

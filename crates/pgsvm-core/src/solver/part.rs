@@ -173,11 +173,11 @@ impl<T: Real> Part<'_, T> {
 
 impl<T: Real> TakesRows for Part<'_, T> {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
         if let Some(moments) = &mut self.moments {
             moments.learn_one(row);
         }
-        ask!(&mut self.heads, heads => heads.visit_full::<K>(row, margins))
+        ask!(&mut self.heads, heads => heads.visit_full::<K>(row, margin))
     }
 
     #[inline(always)]

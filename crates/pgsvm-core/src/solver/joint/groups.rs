@@ -132,12 +132,12 @@ fn running(groups: &mut [JointHeads]) -> impl Iterator<Item = &mut JointHeads> {
 
 impl TakesRows for [JointHeads] {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
-        let mut held = f64::INFINITY;
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        let mut keep = false;
         for group in running(self) {
-            held = held.min(group.visit_row::<true>(row));
+            keep |= group.visit_row::<true>(row) <= margin;
         }
-        margins.partition_point(|margin| *margin < held)
+        keep
     }
 
     #[inline(always)]

@@ -126,12 +126,12 @@ fn running<T>(heads: &mut [Head<T>]) -> impl Iterator<Item = &mut Head<T>> {
 
 impl<T: Real> TakesRows for [Head<T>] {
     #[inline(always)]
-    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margins: &[f64]) -> usize {
-        let mut grade = margins.len();
+    fn visit_full<K: Isa>(&mut self, row: &Row<'_>, margin: f64) -> bool {
+        let mut keep = false;
         for head in running(self) {
-            grade = grade.min(head.visit_full::<K>(row).grade(margins));
+            keep |= head.visit_full::<K>(row).matters(margin);
         }
-        grade
+        keep
     }
 
     #[inline(always)]
@@ -149,7 +149,7 @@ impl<T: Real> TakesRows for [Head<T>] {
         for head in running(self) {
             head.shrunk.set(row.ordinal(), false);
             let outcome = head.visit_active::<K>(row);
-            grade = grade.min(outcome.grade(margins));
+            grade = grade.min(margins.partition_point(|margin| !outcome.matters(*margin)));
         }
         grade
     }

@@ -102,10 +102,7 @@ pub(in crate::solver) struct Resting<T> {
 }
 
 impl<T: Real> Resting<T> {
-    pub(in crate::solver) fn new(
-        rows: usize,
-        weights: usize,
-    ) -> Result<Self, OutOfMemory> {
+    pub(in crate::solver) fn new(rows: usize, weights: usize) -> Result<Self, OutOfMemory> {
         let bytes = weights * size_of::<T>();
         Ok(Self {
             filed: None,

@@ -128,7 +128,10 @@ impl<T: Real> Head<T> {
         };
         let most_loss = self.outliers.as_ref().map(|it| it.line.most_loss);
         let loss = self.state.terms.loss;
-        resting.kinks = [Some(NO_LOSS_FROM), most_loss.map(|most| loss.margin_at(most))];
+        resting.kinks = [
+            Some(NO_LOSS_FROM),
+            most_loss.map(|most| loss.margin_at(most)),
+        ];
         let weights = proof.primal.then_some(&self.start[..]);
         resting.drafts = self.state.may_draft();
         resting.begin(weights, &self.alpha, self.iterate.intercept())
@@ -161,8 +164,7 @@ impl<T: Real> Head<T> {
     pub(crate) fn check<K: Isa>(&mut self, row: &Row<'_>) {
         if let Some(mut proof) = self.proof.take() {
             let view = self.view().1;
-            let look =
-                by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
+            let look = by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
             if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
                 resting.take(row, look);
             }

@@ -52,12 +52,6 @@ impl Outcome {
         shrinks: true,
     };
 
-    /// How many of `margins`, ascending, are too small for it to matter.
-    #[inline(always)]
-    pub(crate) fn grade(&self, margins: &[f64]) -> usize {
-        margins.partition_point(|margin| !self.matters(*margin))
-    }
-
     /// Between its bounds, or at one with a gradient that holds it there by at most `margin`.
     #[inline(always)]
     pub(crate) fn matters(&self, margin: f64) -> bool {

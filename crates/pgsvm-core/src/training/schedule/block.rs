@@ -148,7 +148,7 @@ impl<T: Real> BlockMinimization<T> {
         let fresh = Fresh {
             batches: std::slice::from_ref(&batch),
             dense,
-            margins: &[f64::INFINITY],
+            margin: f64::INFINITY,
             pass: self.passes.current,
             visits: !self.newton,
         };

@@ -176,7 +176,8 @@ impl Indexed {
                 .sum();
             share = f64::from(read.max(1)) / filed.of_row.len() as f64;
         }
-        if passes.current == StreamedPass::Full && self.wants_filing(share) && passes.solver.sorts() {
+        if passes.current == StreamedPass::Full && self.wants_filing(share) && passes.solver.sorts()
+        {
             (left_out, share) = (LeftOut::NONE, 1.0);
             self.filing = Some(Filing::new(self.chunk_words));
             self.of_row.room(self.rows)?.resize(self.rows, 0);

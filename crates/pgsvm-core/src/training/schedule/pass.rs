@@ -298,16 +298,15 @@ impl<S: InPasses> Schedule<S::Number> for S {
     }
 }
 
-/// What is found of a fresh row: that it is worth keeping, and that it is not, in a pass in which none is.
+/// What is found of a fresh row: whether it is worth keeping.
 pub(in crate::training) const KEEP: u8 = 0;
-const DROP: u8 = u8::MAX;
+const DROP: u8 = 1;
 
 /// The rows of some batches, visited, measured or checked once each.
 pub(in crate::training) struct Fresh<'a> {
     pub(in crate::training) batches: &'a [RingBatch<'a>],
     pub(in crate::training) dense: usize,
-    /// Ascending: how many of them are too small for any head to learn from a row is what is found of it.
-    pub(in crate::training) margins: &'a [f64],
+    pub(in crate::training) margin: f64,
     pub(in crate::training) pass: StreamedPass,
     /// Whether rows of a full pass are visited, not only measured.
     pub(in crate::training) visits: bool,
@@ -322,16 +321,20 @@ impl Fresh<'_> {
 
     #[inline(always)]
     fn show_one<K: Isa>(&self, to: &mut impl TakesRows, row: &Row<'_>) -> u8 {
-        match self.pass {
+        let keep = match self.pass {
             StreamedPass::Full if !self.visits => {
                 to.measure::<K>(row);
-                0
+                true
             }
-            StreamedPass::Full => to.visit_full::<K>(row, self.margins) as u8,
+            StreamedPass::Full => to.visit_full::<K>(row, self.margin),
             StreamedPass::Verify => {
                 to.check::<K>(row);
-                DROP
+                false
             }
+        };
+        match keep {
+            true => KEEP,
+            false => DROP,
         }
     }
 }

@@ -270,8 +270,7 @@ impl<T: Real> Streaming<T> {
 
     /// Visits the oldest batches of fresh rows; None when there are none, or too few.
     fn take_batches(&mut self) -> Result<Option<usize>, TrainError> {
-        let words = self.fresh_words();
-        let margins = [self.margin()];
+        let (margin, words) = (self.margin(), self.fresh_words());
         let Some(batches) = self.consumer.portion_of(words)? else {
             return Ok(None);
         };
@@ -281,7 +280,7 @@ impl<T: Real> Streaming<T> {
         let fresh = Fresh {
             batches: &batches,
             dense: self.facts.dense,
-            margins: &margins,
+            margin,
             pass,
             visits: self.policy != Policy::Paper,
         };

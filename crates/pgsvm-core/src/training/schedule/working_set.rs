@@ -115,11 +115,6 @@ impl WorkingSet {
         self.members.ones()
     }
 
-    /// Bits of the members among the rows `64 n..64 (n + 1)`.
-    pub(in crate::training) fn members(&self, n: usize) -> u64 {
-        self.members.word(n)
-    }
-
     /// Share of the room taken by live rows.
     pub(in crate::training) fn fill(&self) -> f64 {
         self.live_words as f64 / self.capacity_words as f64
