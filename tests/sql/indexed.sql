@@ -19,8 +19,8 @@ SELECT name, solver, loss, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 0 AS 
 -- the same objective, by fewer rows
 SELECT abs(a.truncated_primal - b.truncated_primal) < 0.01 * b.truncated_primal AS same
 FROM svm_models AS a, svm_models AS b WHERE a.name = 'ramp' AND b.name = 'stream';
-SELECT max(rows_read) < 0.9 * 20000 * max(pass) AS leaves_out FROM svm_training_log('ramp');
-SELECT max(rows_read) >= 20000 * max(pass) AS leaves_out_nothing FROM svm_training_log('stream');
+SELECT max(rows_read) < 20000 * (1 + max(pass)) AS leaves_out FROM svm_training_log('bent');
+SELECT max(rows_read) = 20000 * (1 + max(pass)) AS leaves_out_nothing FROM svm_training_log('stream');
 SELECT avg(((svm_decision('ramp', p) > 0) = truth)::int) > 0.99 AS guarded FROM pebbles AS p;
 -- it goes on from what it knows, C is chosen
 SELECT svm_refresh('ramp'), svm_train('pebbles', 'side', '{x, y}', 'warm', solver => 'indexed', loss => 'ramp', options => '{"warm_start": "heavy"}'),
