@@ -232,6 +232,7 @@ impl Job {
             .with_policy(terms.policy)
             .with_leader(terms.leader)
             .with_cuts(terms.cuts)
+            .with_index(terms.indexed)
             .with_truncation(terms.truncation)?
             .with_free_intercept(terms.free_intercept)
             .with_inner_rounds(terms.inner_rounds)?

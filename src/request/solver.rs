@@ -28,6 +28,9 @@ const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
 /// Where s is to be chosen, the ones that are tried: so many times the usual one of the loss.
 const TRUNCATIONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
+/// The word for rows that are filed in chunks which passes leave out.
+pub(super) const INDEXED: &str = "indexed";
+
 /// The word for PSVM.
 pub(super) const INTERIOR_POINT: &str = "interior_point";
 
@@ -56,6 +59,8 @@ pub struct Terms {
     pub free_intercept: bool,
     /// Whether whoever holds rows trains on them by itself, and what they find is averaged.
     pub averages: bool,
+    /// Whether rows that do not fit the cache are filed, so that passes leave chunks out.
+    pub indexed: bool,
     /// Whether interior points on a factor of the kernel matrix solve it.
     pub interior_point: bool,
     pub proximal: Proximal,
@@ -89,6 +94,7 @@ impl Terms {
     pub fn solver(&self) -> &'static str {
         match (self.policy, self.leader) {
             _ if self.interior_point => INTERIOR_POINT,
+            _ if self.indexed => INDEXED,
             (Policy::Cached, Leader::Auto) => "auto",
             (Policy::Cached, Leader::Newton) => "newton",
             (Policy::Cached, Leader::Scans) => self.by_scans(),
@@ -118,6 +124,7 @@ impl Terms {
     pub fn solver_taken(&self, newton: bool) -> &'static str {
         match self.policy {
             _ if self.interior_point => INTERIOR_POINT,
+            _ if self.indexed => INDEXED,
             _ if self.leader == Leader::Scans => self.by_scans(),
             _ if newton && self.policy == Policy::Cached => "newton",
             Policy::Cached | Policy::Paper => "stream",
@@ -148,6 +155,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         cuts: choices.cuts_of(solver),
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
         averages: choices.averages(solver)?,
+        indexed: solver == INDEXED,
         interior_point: solver == INTERIOR_POINT,
         proximal: choices.proximal,
         inner_rounds: choices
@@ -211,6 +219,7 @@ impl Choices {
             ("stream", stream),
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
+            (INDEXED, Policy::Cached),
             ("newton", Policy::Cached),
             (SCAN, Policy::Cached),
             (OCAS, Policy::Cached),

@@ -21,7 +21,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         };
         return Err(invalid(format!("solver '{solver} does not minimize loss '{loss}'"))
             .detail("Which rows are outliers changes from round to round, and it solves one convex problem.")
-            .hint("solver => 'auto', or 'stream'"));
+            .hint("solver => 'auto', 'stream' or 'indexed'"));
     }
     Ok(())
 }

@@ -576,7 +576,7 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     // of rows that stream the published forms have one
     let share = match terms.leader {
         Leader::Scans => report.resident,
-        _ => report.resident || !terms.policy.is_published(),
+        _ => report.resident || !(terms.policy.is_published() || terms.indexed),
     };
     // Newton's method sums up in one
     if trainers > 1 && share && !report.newton && trained.factored.is_none() {

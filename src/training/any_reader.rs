@@ -165,6 +165,7 @@ pub fn reads(job: &Job) -> ReaderJob {
         balance: job.balance,
         impute: job.nulls == Nulls::Mean,
         unit_rows: job.unit_rows,
+        index: job.terms.indexed,
     }
 }
 

@@ -14,6 +14,7 @@ SOLVERS = {
     "paper": ("stream", {"policy": "paper"}),
     "block": ("block", {}),
     "selective_block": ("selective_block", {}),
+    "indexed": ("indexed", {}),
 }
 # C for each set
 SETS = {"a9a": 0.1, "mnist": 0.001, "kddcup99": 0.01}
@@ -73,6 +74,21 @@ def test_all_solvers_find_the_same_objective(connection, data_set):
     for name, trained in found.items():
         assert trained["primal"] <= best * (1 + AGREEMENT), name
         assert trained["dual"] <= best * (1 + 1e-6), name
+
+
+def test_an_index_leaves_rows_unread(connection, data_set):
+    table, kilobytes = data_set
+    configure(connection, TWO_WORKERS | {"pgsvm.cache_size": f"{max(int(kilobytes / 10), 64)}kB"})
+    features = None if table == "kddcup99" else ["sparse(idx, val)"]
+    connection.execute(
+        "SELECT svm_train(%s, 'positive', %s, model => %s, c => %s, loss => 'ramp', solver => 'indexed')",
+        [table, features, f"{table}_unread", SETS[table]],
+    )
+    found = model(connection, f"{table}_unread")
+    assert found["stop_reason"] == "tolerance"
+    assert 0 <= found["gap"] <= AGREEMENT
+    read = one(connection, f"SELECT max(rows_read) FROM svm_training_log('{table}_unread')")
+    assert read <= (1 + found["passes"]) * found["rows_used"]
 
 
 def test_a_limit_of_the_spool_slows_training_down_and_changes_nothing(connection):

@@ -457,8 +457,18 @@ impl Loading {
 
     /// Hands the working-set words over and keeps the ring's producing side. What classes weigh as positives comes in the
     /// first words of the working set, which must have room.
-    pub(crate) fn publish_streaming(mut self, facts: &Facts, positive_weights: &[f32]) -> Producer {
+    /// `filed_chunk_words`: where an index is to be made, the words of its chunks, else 0.
+    pub(crate) fn publish_streaming(
+        mut self,
+        facts: &Facts,
+        positive_weights: &[f32],
+        filed_chunk_words: usize,
+    ) -> Producer {
         put_floats(self.arena(), positive_weights);
+        self.cache
+            .control()
+            .filed_chunk_words
+            .store(filed_chunk_words as u64, Ordering::Relaxed);
         facts.store(&self.cache.control().facts);
         self.cache.publish_phase(Phase::Streaming);
         Producer::new(Ring::new(self.cache))

@@ -14,6 +14,7 @@
 mod codec;
 mod encode;
 mod form;
+mod index;
 mod job;
 mod seen;
 mod spill;
@@ -26,10 +27,15 @@ use crate::base::step::Step;
 use crate::cache::Phase;
 use crate::cache::{Cache, CacheError, Ends, Loading, Producer};
 use crate::rows::facts::Facts;
+use crate::rows::filing::filed_chunk_words;
 use crate::rows::page::{Page, PageMut, PAGE_HEADER_WORDS};
+use crate::rows::row::QUAD;
 use crate::rows::source::{RowError, Source, Spool};
 use crate::scaling::{Applier, Scaling};
+use crate::task::problem::Compression;
+use codec::ChunkError;
 pub use form::{RowForm, RowMaker};
+use index::Index;
 pub use job::{Balance, ReadError, ReaderJob, ReaderReport, Spooling};
 use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
@@ -54,6 +60,8 @@ pub struct Reader<S: Source, P: Spool> {
     resident: bool,
     spool_bytes: u64,
     keeps_order: bool,
+    /// How chunks are compressed, where rows that do not fit are to be filed.
+    indexing: Option<Compression>,
 }
 
 /// A full arena on its way to the spool.
@@ -66,6 +74,14 @@ struct Dumping {
     more: bool,
 }
 
+/// Rows that come pass by pass.
+struct Streamed {
+    producer: Producer,
+    replay: Replay,
+    applier: Applier,
+    index: Option<Index>,
+}
+
 enum ReaderStage {
     /// Filling the arena.
     Loading(Loading, Spill),
@@ -76,7 +92,7 @@ enum ReaderStage {
     /// Scaling the arena's rows from this slot on.
     Scaling(Loading, Applier, Facts, usize),
     /// Passes over the spool.
-    Streaming(Producer, Replay, Box<Applier>),
+    Streaming(Box<Streamed>),
     Done,
 }
 
@@ -103,6 +119,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             resident: true,
             spool_bytes: 0,
             keeps_order: false,
+            indexing: job.index.then_some(job.spooling.compression),
         })
     }
 
@@ -174,9 +191,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 let weights = &self.seen.positive_weights;
                 scale(loading, applier, (facts, weights), slot, budget)
             }
-            ReaderStage::Streaming(producer, replay, applier) => {
-                return self.stream(producer, replay, applier)
-            }
+            ReaderStage::Streaming(streamed) => return self.stream(streamed),
             ReaderStage::Done => return Ok(Step::Done),
         };
         self.cache
@@ -322,11 +337,17 @@ impl<S: Source, P: Spool> Reader<S, P> {
                 SplitError::Memory => memory(self.seen.words),
                 SplitError::NoRoom { asked, needed } => ReadError::Blocks { asked, needed },
             })?;
-        Ok(ReaderStage::Streaming(
-            loading.publish_streaming(&facts, &self.seen.positive_weights),
+        let words = match self.indexing {
+            Some(_) => filed_chunk_words(self.cache.cache_bytes(), self.seen.words as usize),
+            None => 0,
+        };
+        let producer = loading.publish_streaming(&facts, &self.seen.positive_weights, words);
+        Ok(ReaderStage::Streaming(Box::new(Streamed {
+            producer,
             replay,
-            Box::new(applier),
-        ))
+            applier,
+            index: self.indexing.map(|it| Index::new(words, it)),
+        })))
     }
 
     /// What follows from all rows.
@@ -353,41 +374,110 @@ impl<S: Source, P: Spool> Reader<S, P> {
     /// Puts a batch into the ring unless that is full. One at a time, so that the trainer hears of each.
     fn stream(
         &mut self,
-        mut producer: Producer,
-        mut replay: Replay,
-        applier: Box<Applier>,
+        mut streamed: Box<Streamed>,
     ) -> Result<Step, ReadError<S::Error, P::Error>> {
+        let step = match self.begin_indexed(&mut streamed) {
+            Ok(true) => self.put_batch(&mut streamed),
+            Ok(false) => Ok(Step::Blocked),
+            Err(error) => Err(error),
+        };
+        let step = step.map_err(|error| self.seen.complaint(error))?;
+        self.stage = ReaderStage::Streaming(streamed);
+        Ok(step)
+    }
+
+    /// Where there is an index, files the rows whose answers have come and begins a pass that was announced. Whether one is under
+    /// way.
+    fn begin_indexed(&mut self, streamed: &mut Streamed) -> Result<bool, ChunkError<P::Error>> {
+        let Streamed {
+            producer,
+            replay,
+            index: Some(index),
+            ..
+        } = streamed
+        else {
+            return Ok(true);
+        };
         let dense = self.seen.dense.unwrap_or(0);
+        if index.asks {
+            index.take_answers(producer, dense, &mut self.spool)?;
+        }
+        if index.in_pass || !producer.may_begin(index.passes + 1) {
+            return Ok(index.in_pass);
+        }
+        if index.asks {
+            if !producer.has_all_answers() {
+                return Ok(false);
+            }
+            *replay = index.make(&mut self.spool)?;
+            self.spool_bytes += replay.bytes();
+        }
+        if index.is_made {
+            let chunks = index.chunks_read(producer);
+            if !replay.begin_pass(chunks, &mut self.random)? {
+                return Ok(index.end_empty(producer));
+            }
+        }
+        if producer.files() {
+            index.begin_filing();
+        }
+        index.passes += 1;
+        index.in_pass = true;
+        Ok(true)
+    }
+
+    fn put_batch(&mut self, streamed: &mut Streamed) -> Result<Step, ChunkError<P::Error>> {
+        let Streamed {
+            producer,
+            replay,
+            applier,
+            index,
+        } = streamed;
+        let dense = self.seen.dense.unwrap_or(0);
+        let (asks, is_made) = match index {
+            Some(index) => (index.asks, index.is_made),
+            None => (false, false),
+        };
         let largest = producer.max_batch_words();
         let batch = BATCH_WORDS
             .min(largest / BATCHES_PER_RING * 2)
-            .max(self.seen.max_row_words)
+            .max(self.seen.max_row_words + QUAD)
             .min(largest);
-        let mut rows = 0;
-        if let Some(words) = producer.reserve(batch) {
-            let (mut used, mut ends) = (0, Ends::Nothing);
-            while ends == Ends::Nothing {
-                let row = replay
-                    .front(dense, &mut self.random, &mut self.spool)
-                    .map_err(|error| self.seen.complaint(error))?;
-                let length = row.words().len();
-                if used + length > words.len() {
-                    break;
-                }
-                words[used..used + length].copy_from_slice(row.words());
-                applier.apply(&mut words[used..used + length]);
-                used += length;
-                rows += 1;
-                ends = replay.advance(length);
+        let Some(words) = producer.reserve(batch) else {
+            return Ok(Step::Blocked);
+        };
+        let (mut used, mut rows, mut answers, mut ends) = (0, 0usize, 0, Ends::Nothing);
+        while ends == Ends::Nothing {
+            let row = replay.front(dense, &mut self.random, &mut self.spool)?;
+            let length = row.words().len();
+            let more = match asks {
+                true => (rows + 1).next_multiple_of(QUAD),
+                false => 0,
+            };
+            if used + length + more > words.len() {
+                break;
             }
+            words[used..used + length].copy_from_slice(row.words());
+            if !is_made {
+                applier.apply(&mut words[used..used + length]);
+            }
+            used += length;
+            rows += 1;
+            answers = more;
+            ends = replay.advance(length);
+        }
+        if asks {
+            words[used..used + answers].fill(0);
+            producer
+                .commit_asking((used, answers), ends)
+                .map_err(|_| ChunkError::Memory)?;
+        } else {
             producer.commit(used, ends);
         }
-        self.stage = ReaderStage::Streaming(producer, replay, applier);
-        Ok(if rows == 0 {
-            Step::Blocked
-        } else {
-            Step::Progress
-        })
+        if let Some(index) = index {
+            index.in_pass = ends != Ends::Pass;
+        }
+        Ok(Step::Progress)
     }
 }
 

@@ -57,9 +57,12 @@ mod tests;
 mod visit;
 pub(crate) mod weights;
 
+use std::sync::Arc;
+
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory};
 use crate::rows::facts::Facts;
+use crate::rows::filing::{FiledRows, LeftOut};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
@@ -71,7 +74,9 @@ use joint::groups::JointGroups;
 use metric::ColumnScales;
 use newton::choice::{leading, Leading};
 use proximal::moments::ShiftMetric;
+use single::head::Head;
 use single::heads::Singles;
+use single::resting::Resting;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
 
@@ -131,6 +136,7 @@ impl<T: Real> Solver<T> {
         let apart = problem.truncation().is_some()
             || problem.pegasos().is_some()
             || problem.block_newton()
+            || problem.indexed()
             || led.is_some()
             || by_scans;
         let heads = if !apart && JointGroups::suits(&states) {
@@ -312,6 +318,84 @@ impl<T: Real> Solver<T> {
         ask!(&mut self.heads, heads => heads.begin_verify(all, at_hand))
     }
 
+    /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
+    pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
+        if let Heads::Apart(singles) = &mut self.heads {
+            for resting in singles
+                .heads
+                .iter_mut()
+                .filter_map(|it| it.resting.as_mut())
+            {
+                resting.file(filed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has heads that are held by themselves remember which of so many rows cannot have changed.
+    pub(crate) fn remember(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        if let Heads::Apart(singles) = &mut self.heads {
+            for head in &mut singles.heads {
+                let resting = Resting::new(rows, head.start.len())?;
+                head.resting = Some(Box::new(resting));
+            }
+        }
+        Ok(())
+    }
+
+    /// How far a row is from mattering to any head, where it was last looked at: a file of the index.
+    pub(crate) fn file_of(&self, ordinal: usize) -> u8 {
+        let Heads::Apart(singles) = &self.heads else {
+            return 0;
+        };
+        let running = singles.heads.iter().filter(|head| head.state.runs());
+        let code = |head: &Head<T>| match (&head.resting, head.alpha[ordinal] > 0.0) {
+            (Some(resting), false) => resting.code(ordinal),
+            _ => 0,
+        };
+        running.map(code).min().unwrap_or(0)
+    }
+
+    /// The chunks that the full pass that has begun leaves out: where losses are truncated, and so nothing but a verifying pass proves
+    /// anything, those that are not likely to matter to any head.
+    pub(crate) fn left_out_of_full(&self) -> LeftOut {
+        let Heads::Apart(singles) = &self.heads else {
+            return LeftOut::NONE;
+        };
+        let mut left_out = LeftOut::ALL;
+        for head in singles.heads.iter().filter(|head| head.state.runs()) {
+            left_out.with(&match &head.resting {
+                Some(resting) if head.state.truncated.is() && !head.state.truncated.begins() => {
+                    resting.begin_full(&head.start, &head.alpha)
+                }
+                _ => LeftOut::NONE,
+            });
+        }
+        left_out
+    }
+
+    /// The chunks that the verifying pass that has begun leaves out: those that no head needs.
+    pub(crate) fn left_out(&mut self) -> Result<LeftOut, OutOfMemory> {
+        let Heads::Apart(singles) = &mut self.heads else {
+            return Ok(LeftOut::NONE);
+        };
+        // columns are learned from all rows
+        let mut left_out = match self.scales.looks_again {
+            true => LeftOut::NONE,
+            false => LeftOut::ALL,
+        };
+        for head in &mut singles.heads {
+            left_out.with(&head.may_leave_out()?);
+        }
+        for head in &mut singles.heads {
+            let primal = head.proof.as_ref().is_some_and(|proof| proof.primal);
+            if let Some(resting) = &mut head.resting {
+                resting.leave_out(&left_out, primal);
+            }
+        }
+        Ok(left_out)
+    }
+
     /// Ends a verifying pass: heads whose gap is within the tolerance, or out of passes, end. True when another one is due.
     pub(crate) fn end_verify(&mut self) -> Result<bool, OutOfMemory> {
         if std::mem::take(&mut self.scales.looks_again) {
@@ -327,6 +411,12 @@ impl<T: Real> Solver<T> {
     /// Whether rows of a truncated loss have been sorted by the verifying pass that has ended.
     pub(crate) fn has_sorted(&self) -> bool {
         self.running().any(|state| state.truncated.has_sorted())
+    }
+
+    /// Whether rows of a truncated loss are sorted by verifying passes.
+    pub(crate) fn sorts(&self) -> bool {
+        let mut running = self.running();
+        running.any(|state| state.truncated.is() && !state.truncated.begins())
     }
 
     /// Whether visits put rows of a truncated loss on their sides.

@@ -24,6 +24,7 @@ const JOB: ReaderJob = ReaderJob {
     balance: pgsvm_core::Balance::None,
     impute: false,
     unit_rows: false,
+    index: false,
 };
 
 fn problem() -> Problem {

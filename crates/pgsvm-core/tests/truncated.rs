@@ -309,3 +309,81 @@ fn what_solves_one_convex_problem_is_refused() {
         assert!(other.with_truncation(None).is_ok());
     }
 }
+
+/// Shares of all rows that came in each pass behind the first.
+fn shares(trained: &Trained) -> (f64, f64) {
+    let log = trained.trainer.log().unwrap();
+    let report = trained.trainer.report().unwrap();
+    let (first, last) = (log.first().unwrap(), log.last().unwrap());
+    let rows = (last.rows_read - first.rows_read) as f64 / report.rows as f64;
+    (rows, f64::from(report.passes))
+}
+
+#[test]
+fn an_index_leaves_rows_out_and_what_is_said_is_so() {
+    let rows = weighted(flipped(clouds(12_000, 6, 4.0, 51), 0.2, 52), 53);
+    let mut saved = (0.0, 0.0);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for s in [0.5, 0.75, 1.0] {
+            let problem = problem(loss, 1.0, s).with_timing(Timing::Lockstep);
+            let trained = |problem| {
+                check(
+                    &problem,
+                    &rows,
+                    settings(48 * 1024, Scale::None, Threads::One),
+                )
+            };
+            let (plain, indexed) = (trained(problem), trained(problem.with_index(true)));
+            let ((_, passes), (read, announced)) = (shares(&plain), shares(&indexed));
+            assert!(read <= announced, "{loss:?} {s}: {read} {announced}");
+            saved = (saved.0 + read, saved.1 + announced);
+            println!("{loss:?} {s}: {read:.2} of {announced}, streaming {passes}");
+            let objective = |it: &Trained| {
+                let head = it.trainer.report().unwrap().heads[0];
+                head.truncated.expect("a truncated loss").objective
+            };
+            let [a, b] = [&plain, &indexed].map(objective);
+            assert!((a - b).abs() <= 2e-2 * a.max(b), "{a} {b}");
+        }
+    }
+    assert!(saved.0 < 0.9 * saved.1, "{saved:?}");
+}
+
+#[test]
+fn an_index_serves_several_classes_and_two_roles() {
+    let rows = on_a_circle(12_000);
+    let problem = problem(Loss::Hinge, 1.0, 1.0).with_index(true);
+    let specs = || -> Vec<HeadSpec> {
+        let signs = [vec![1, -1, -1], vec![-1, 1, -1], vec![-1, -1, 1]];
+        signs.map(|signs| HeadSpec::new(signs, 1.0)).into()
+    };
+    for threads in [Threads::One, Threads::Two] {
+        let settings = settings(32 * 1024, Scale::None, threads);
+        let trained = train_examples(problem, specs(), &rows, settings).expect("works");
+        assert!(!trained.reader.resident);
+        for (head, spec) in specs().iter().enumerate() {
+            assert_truncated(&trained, (head, spec), &problem, &rows);
+        }
+    }
+}
+
+#[test]
+fn an_index_of_a_convex_loss_is_the_stream() {
+    let rows = flipped(clouds(6000, 6, 4.0, 54), 0.1, 55);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let plain = Problem::new(loss, 1.0, TOLERANCE).expect("valid");
+        let trained = |problem: Problem| {
+            let problem = problem.with_timing(Timing::Lockstep);
+            let trained = train(
+                problem,
+                &rows,
+                settings(32 * 1024, Scale::None, Threads::One),
+            );
+            let head = trained.trainer.report().unwrap().heads[0];
+            assert_eq!(head.stop, Some(StopReason::Tolerance));
+            head.certificate.primal
+        };
+        let [a, b] = [plain, plain.with_index(true)].map(trained);
+        assert!((a - b).abs() <= TOLERANCE * a.max(b), "{a} {b}");
+    }
+}

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod blocks;
 pub mod facts;
+pub mod filing;
 pub mod map;
 pub mod page;
 pub mod row;

@@ -9,7 +9,7 @@
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
-//! | solver | what stays in a cache that is smaller than the rows: `stream`, `paper`, `block` or `selective_block` |
+//! | solver | what stays in a cache that is smaller than the rows: `stream`, `indexed`, `paper`, `block` or `selective_block` |
 //! | newton | whether Newton's method leads: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
 //! | truncation | s of the truncated loss min(L, 1 + s) |
@@ -263,19 +263,22 @@ fn tell(fields: &[(&str, f64)], report: &TrainerReport, points: &[Point], log: &
     let gaps: Vec<f64> = report.heads.iter().map(|it| it.certificate.gap).collect();
     let points: Vec<_> = points.iter().map(point).collect();
     println!(
-        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}]}}",
+        "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}], \"events\": [{}]}}",
         fields.join(", "),
         report.resident,
         points.join(", "),
         duals(log),
+        events(log),
     );
 }
 
 fn problem(options: &mut Options, c: f64) -> Result<Problem> {
+    let indexed = options.peek("solver") == Some("indexed");
     let policy = options.word(
         "solver",
         &[
             ("stream", Policy::Cached),
+            ("indexed", Policy::Cached),
             ("paper", Policy::Paper),
             ("block", Policy::Block),
             ("selective_block", Policy::SelectiveBlock),
@@ -310,6 +313,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         .with_intercept(options.number("intercept", 1)? == 1)
         .with_seed(options.number("seed", 0)?)
         .with_policy(policy)
+        .with_index(indexed)
         .with_timing(timing)
         .with_inner(options.word("inner", &inner)?)?
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
@@ -417,6 +421,25 @@ fn duals(log: &[LogEntry]) -> String {
         ))
     });
     noted.collect::<Vec<_>>().join(", ")
+}
+
+/// What ended when, after how many rows that were read, and how many the cache held.
+fn events(log: &[LogEntry]) -> String {
+    let all = log.iter().map(|entry| {
+        let LogEntry {
+            event,
+            pass,
+            rows_read,
+            cache_rows,
+            visits,
+            dual,
+            primal,
+            ..
+        } = entry;
+        let [dual, primal] = [dual, primal].map(|it| it.unwrap_or(-1.0));
+        format!("[\"{event:?}\", {pass}, {rows_read}, {cache_rows}, {visits}, {dual}, {primal}]")
+    });
+    all.collect::<Vec<_>>().join(", ")
 }
 
 fn write(out: &Path, trainer: &Trainer, heads: usize) -> Result<()> {

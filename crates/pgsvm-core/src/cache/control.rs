@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::phase::Phase;
 use crate::rows::facts::Facts;
+use crate::rows::filing::SharedUnits;
 use crate::task::report::Stage;
 
 /// Guards against attaching to foreign memory or to another build's layout.
@@ -51,6 +52,17 @@ pub(super) struct Control {
     pub(super) heads: AtomicU64,
     pub(super) running_heads: AtomicU64,
     pub(super) folds: AtomicU64,
+    /// Where there is an index: words of its chunks, else 0. Written by the reader before `phase` leaves Loading, read by the
+    /// trainer after.
+    pub(super) filed_chunk_words: AtomicU64,
+    /// Passes that the reader may begin, where there is an index. Written by the trainer (release, after `left_out`), read by
+    /// the reader (acquire).
+    pub(super) announced: AtomicU64,
+    /// Whether rows are to be filed in the pass announced last; as `left_out`.
+    pub(super) files: AtomicU64,
+    /// The chunks that the pass announced last leaves out. Written by the trainer while the reader waits for a pass, read by
+    /// the reader when it begins that (relaxed: `announced` orders them).
+    pub(super) left_out: SharedUnits,
     /// Words ever put into the ring. Written by the producer (release, after the batch's words), read by the
     /// consumer (acquire, before it reads them).
     pub(super) ring_head: Apart,

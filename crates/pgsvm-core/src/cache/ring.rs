@@ -3,14 +3,16 @@
 //! Single producer, single consumer, in shared memory. Each end keeps its own position and publishes it; the words
 //! between tail and head are the consumer's, the others the producer's.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Cache;
 use crate::base::memory::{OutOfMemory, Room};
+use crate::rows::filing::LeftOut;
 use crate::rows::row::QUAD;
 
 /// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
-/// the place. A batch is a header of one quad (payload words, what it ends) and its payload, in one piece: a batch that
+/// the place. A batch is a header of one quad (payload words, what it ends, words of answers) and its payload, in one piece: a batch that
 /// would cross the end starts at the beginning again, behind a header that says so.
 pub(super) struct Ring {
     cache: Cache,
@@ -75,6 +77,17 @@ pub(crate) struct Producer {
     head: u64,
     /// Position and payload room of the batch being written.
     reserved: Option<(u64, usize)>,
+    /// Batches with room for answers that have not been looked at since.
+    asked: VecDeque<Asked>,
+}
+
+/// A batch with room for answers: a word for each row behind its rows, which the consumer writes before it gives the room back,
+/// and the producer reads before it writes there again.
+#[derive(Clone, Copy)]
+struct Asked {
+    at: u64,
+    words: usize,
+    answers: usize,
 }
 
 impl Producer {
@@ -83,6 +96,7 @@ impl Producer {
             ring,
             head: 0,
             reserved: None,
+            asked: VecDeque::new(),
         }
     }
 
@@ -114,8 +128,73 @@ impl Producer {
         Some(unsafe { self.ring.words(self.ring.place(at) + QUAD, words) })
     }
 
+    /// Whether the trainer has announced as many passes.
+    pub(crate) fn may_begin(&self, passes: u64) -> bool {
+        let control = self.ring.cache.control();
+        control.announced.load(Ordering::Acquire) >= passes
+    }
+
+    /// Whether rows are filed in the pass announced last; call only after [`Self::may_begin`].
+    pub(crate) fn files(&self) -> bool {
+        let control = self.ring.cache.control();
+        control.files.load(Ordering::Relaxed) != 0
+    }
+
+    /// What the pass announced last leaves out; call only after [`Self::may_begin`].
+    pub(crate) fn left_out(&self) -> LeftOut {
+        LeftOut::load(&self.ring.cache.control().left_out)
+    }
+
+    /// Hands over the first `used` words of the reserved payload, with room for so many words of answers behind them.
+    pub(crate) fn commit_asking(
+        &mut self,
+        (used, answers): (usize, usize),
+        ends: Ends,
+    ) -> Result<(), OutOfMemory> {
+        let (at, words) = self.reserved.expect("commit follows reserve");
+        assert!(
+            used + answers <= words && answers.is_multiple_of(QUAD),
+            "a batch has at most the words reserved"
+        );
+        let bytes = size_of::<Asked>() as u64;
+        self.asked
+            .try_reserve(1)
+            .map_err(|_| OutOfMemory { bytes })?;
+        self.asked.push_back(Asked {
+            at,
+            words: used,
+            answers,
+        });
+        self.commit_words((used, answers), ends);
+        Ok(())
+    }
+
+    /// The rows of the oldest batch with answers that the trainer has given back, and the answers. Ask until there is none
+    /// before more is reserved.
+    pub(crate) fn answered(&mut self) -> Option<(&[u32], &[u32])> {
+        let tail = self.ring.tail().load(Ordering::Acquire);
+        let Asked { at, words, answers } = *self.asked.front()?;
+        if tail < at + (QUAD + words + answers) as u64 {
+            return None;
+        }
+        self.asked.pop_front();
+        let place = self.ring.place(at) + QUAD;
+        // SAFETY: behind the tail, and so the producer's; it writes there only by `reserve`, which this borrow forbids.
+        let all = unsafe { self.ring.words(place, words + answers) };
+        Some(all.split_at(words))
+    }
+
+    /// Whether all answers have been looked at.
+    pub(crate) fn has_all_answers(&self) -> bool {
+        self.asked.is_empty()
+    }
+
     /// Hands over the first `used` words of the reserved payload.
     pub(crate) fn commit(&mut self, used: usize, ends: Ends) {
+        self.commit_words((used, 0), ends);
+    }
+
+    fn commit_words(&mut self, (used, answers): (usize, usize), ends: Ends) {
         let (at, words) = self.reserved.take().expect("commit follows reserve");
         assert!(
             used <= words && used.is_multiple_of(QUAD),
@@ -125,7 +204,8 @@ impl Producer {
         let header = unsafe { self.ring.words(self.ring.place(at), QUAD) };
         header[0] = used as u32;
         header[1] = ends as u32;
-        self.head = at + (QUAD + used) as u64;
+        header[2] = answers as u32;
+        self.head = at + (QUAD + used + answers) as u64;
         self.ring.head().store(self.head, Ordering::Release);
     }
 }
@@ -143,6 +223,8 @@ pub(crate) struct RingBatch<'a> {
     pub(crate) ends: Ends,
     /// The position behind it.
     end: u64,
+    /// Where answers come, and how many there may be.
+    answers: (usize, usize),
 }
 
 impl Consumer {
@@ -203,7 +285,7 @@ impl Consumer {
         }
         // SAFETY: as above; the producer publishes a skipped end and the batch behind it together.
         let header = unsafe { self.ring.words(place, QUAD) };
-        let length = header[0] as usize;
+        let (length, answers) = (header[0] as usize, header[2] as usize);
         let ends = match header[1] {
             0 => Ends::Nothing,
             1 => Ends::Block,
@@ -211,8 +293,40 @@ impl Consumer {
         };
         // SAFETY: as above, within the batch; the borrow of self keeps it from being released meanwhile.
         let words = unsafe { self.ring.words(place + QUAD, length) };
-        let end = position + (QUAD + length) as u64;
-        Some(RingBatch { words, ends, end })
+        let end = position + (QUAD + length + answers) as u64;
+        Some(RingBatch {
+            words,
+            ends,
+            end,
+            answers: (place + QUAD + length, answers),
+        })
+    }
+
+    /// Writes what is answered of the rows of the oldest batch, if somebody asks.
+    pub(crate) fn answer(&mut self, found: impl Iterator<Item = u8>) {
+        let Some((place, count)) = self.front().map(|batch| batch.answers) else {
+            return;
+        };
+        // SAFETY: between tail and head, where the producer neither reads nor writes, and behind the rows of the batch.
+        let answers = unsafe { self.ring.words(place, count) };
+        for (answer, found) in answers.iter_mut().zip(found) {
+            *answer = u32::from(found);
+        }
+    }
+
+    /// Words of a chunk, where there is to be an index.
+    pub(crate) fn filed_chunk_words(&self) -> Option<usize> {
+        let control = self.ring.cache.control();
+        let words = control.filed_chunk_words.load(Ordering::Relaxed) as usize;
+        (words > 0).then_some(words)
+    }
+
+    /// Lets the reader begin another pass, which leaves these chunks out; `files`: rows are filed by the answers to it.
+    pub(crate) fn announce(&mut self, left_out: &LeftOut, files: bool) {
+        let control = self.ring.cache.control();
+        control.files.store(u64::from(files), Ordering::Relaxed);
+        left_out.store(&control.left_out);
+        control.announced.fetch_add(1, Ordering::Release);
     }
 
     /// Gives the oldest batch's room back.

@@ -7,7 +7,7 @@ fn ends(cache_bytes: usize) -> (Producer, Consumer) {
     let producer = cache
         .claim_reader()
         .unwrap()
-        .publish_streaming(&Facts::default(), &[]);
+        .publish_streaming(&Facts::default(), &[], 0);
     match waiting.poll() {
         TrainerSide::Streaming(_, _, consumer) => (producer, consumer),
         _ => panic!("streaming was published"),
@@ -171,7 +171,7 @@ mod every_interleaving {
             let cache = Cache::in_memory(cache_bytes).unwrap();
             let waiting = cache.claim_trainer().unwrap();
             let loading = cache.claim_reader().unwrap();
-            let producer = loading.publish_streaming(&Facts::default(), &[]);
+            let producer = loading.publish_streaming(&Facts::default(), &[], 0);
             let TrainerSide::Streaming(_, _, consumer) = waiting.poll() else {
                 panic!("streaming was published")
             };

@@ -228,6 +228,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             balance: Balance::None,
             policy: Policy::Cached,
             blocks: None,
+            index: false,
             ..job
         };
         let mut reader = Reader::new(cache.clone(), job, source, spool)?;

@@ -30,6 +30,8 @@ pub struct ReaderJob {
     pub impute: bool,
     /// Whether scaled rows are divided by their length.
     pub unit_rows: bool,
+    /// Whether rows that do not fit are filed as the trainer says, so that passes can leave chunks out.
+    pub index: bool,
 }
 
 /// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
@@ -76,6 +78,7 @@ impl ReaderJob {
             balance: Balance::None,
             impute: false,
             unit_rows: false,
+            index: problem.indexed(),
         }
     }
 

@@ -198,6 +198,7 @@ impl Spill {
             group: 0,
             row: 0,
             at: 0,
+            in_hand: CHUNKS_IN_HAND,
         })
     }
 }
@@ -223,9 +224,55 @@ pub(super) struct Replay {
     group: usize,
     row: u32,
     at: usize,
+    /// Chunks in hand at a time.
+    in_hand: usize,
 }
 
 impl Replay {
+    /// Of the chunks of an index, of which each pass is told which ones it reads.
+    pub(super) fn of_index<E>(chunks: Chunks) -> Result<Self, ChunkError<E>> {
+        let mut blocks = Vec::new();
+        blocks.try_reserve(1)?;
+        blocks.push(0..0);
+        Ok(Self {
+            chunks,
+            block_order: Order::Random,
+            in_order: false,
+            order: Vec::new(),
+            blocks,
+            block: 0,
+            next: 0,
+            words: Vec::new(),
+            groups: Vec::new(),
+            group: 0,
+            row: 0,
+            at: 0,
+            in_hand: CHUNKS_IN_HAND,
+        })
+    }
+
+    /// Bytes in the spool.
+    pub(super) fn bytes(&self) -> u64 {
+        self.chunks.bytes()
+    }
+
+    /// Begins a pass over these chunks of an index; whether there is one.
+    pub(super) fn begin_pass(
+        &mut self,
+        chunks: impl Iterator<Item = u32>,
+        random: &mut Random,
+    ) -> Result<bool, TryReserveError> {
+        self.order.clear();
+        for chunk in chunks {
+            self.order.try_reserve(1)?;
+            self.order.push(chunk);
+        }
+        random.shuffle(&mut self.order);
+        self.blocks[0] = 0..self.order.len();
+        (self.block, self.next) = (0, 0);
+        Ok(!self.order.is_empty())
+    }
+
     /// The row to deliver now, read from the spool when it is not in hand.
     pub(super) fn front<P: Spool>(
         &mut self,
@@ -267,7 +314,7 @@ impl Replay {
     fn fetch<P: Spool>(&mut self, dense: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
         self.words.clear();
         self.groups.clear();
-        let end = (self.next + CHUNKS_IN_HAND).min(self.blocks[self.block].end);
+        let end = (self.next + self.in_hand).min(self.blocks[self.block].end);
         for &index in &self.order[self.next..end] {
             let (chunk, from) = (index as usize, self.words.len());
             let words = self.chunks.words(chunk);

@@ -15,6 +15,7 @@ const JOB: ReaderJob = ReaderJob {
     balance: Balance::None,
     impute: false,
     unit_rows: false,
+    index: false,
 };
 
 fn examples(rows: usize) -> Vec<OwnedExample> {

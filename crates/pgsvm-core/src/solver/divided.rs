@@ -299,7 +299,7 @@ impl<T: Real> Member<T> {
     fn check_one<K: Isa>(&mut self, shared: &Shared<'_, T>, row: &Row<'_>) {
         for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
             if let (Some(proof), Some(view)) = (&mut part.proof, view) {
-                by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, proof));
+                by_loss!(view.terms.loss, loss => { view.check::<K, _>(loss, row, proof); });
             }
         }
     }

@@ -7,4 +7,5 @@ pub(crate) mod head;
 pub(crate) mod heads;
 pub(crate) mod led;
 pub(crate) mod pegasos;
+pub(crate) mod resting;
 pub(crate) mod verify;

@@ -179,6 +179,7 @@ pub struct Problem {
     free_intercept: bool,
     cuts: Cuts,
     truncation: Option<f64>,
+    indexed: bool,
 }
 
 /// Why a parameter was refused.
@@ -255,6 +256,7 @@ impl Problem {
             free_intercept: false,
             cuts: Cuts::BesideHeld,
             truncation: None,
+            indexed: false,
         })
     }
 
@@ -385,6 +387,17 @@ impl Problem {
         }
         self.truncation = s;
         Ok(self)
+    }
+
+    /// Has rows that do not fit the cache lie in chunks that passes may leave out, of [`Policy::Cached`]. One trainer.
+    pub fn with_index(mut self, indexed: bool) -> Self {
+        self.indexed = indexed;
+        self
+    }
+
+    /// Whether rows that do not fit the cache lie in chunks that passes may leave out.
+    pub fn indexed(&self) -> bool {
+        self.indexed && self.policy == Policy::Cached && self.leader == Leader::Nobody
     }
 
     /// s, where losses are min(L, 1 + s).

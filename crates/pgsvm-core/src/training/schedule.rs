@@ -6,6 +6,7 @@ pub(crate) mod active;
 pub(crate) mod block;
 mod block_newton;
 pub(crate) mod grades;
+pub(crate) mod indexed;
 pub(crate) mod interface;
 pub(crate) mod led;
 mod led_together;

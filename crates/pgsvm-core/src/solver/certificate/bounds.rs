@@ -207,6 +207,11 @@ impl Bounds {
         Certificate::of(self.best_primal().value, self.laid.dual)
     }
 
+    /// Nothing is proved of the dual.
+    pub(in crate::solver) fn forget_dual(&mut self) {
+        self.laid.dual = 0.0;
+    }
+
     /// Its relative gap.
     pub(in crate::solver) fn gap(&self) -> f64 {
         relative_gap(self.best_primal().value, self.laid.dual)

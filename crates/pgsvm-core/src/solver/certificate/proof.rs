@@ -98,6 +98,14 @@ impl Proof {
         Checked { alpha, settled }
     }
 
+    /// Adds rows that were not looked at, none of which has a loss below its truncation or a dual variable: so many, so many of
+    /// them on the right side, and the outliers among them.
+    pub(in crate::solver) fn add_unseen(&mut self, (rows, correct): (u64, u64), sorted: Sorted) {
+        self.tally.rows += rows;
+        self.tally.correct += correct;
+        self.sorted = self.sorted.with(sorted);
+    }
+
     /// Counts an outlier, which is on the wrong side.
     #[inline(always)]
     pub(in crate::solver) fn leave_out(&mut self) {

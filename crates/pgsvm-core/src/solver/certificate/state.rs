@@ -106,6 +106,10 @@ pub(crate) struct HeadState {
     verifies_primal: bool,
     /// Where the loss is truncated.
     pub(in crate::solver) truncated: Truncated,
+    /// Whether the verifying pass in progress is one that was asked for, and so no draft; and whether what is known of the gap is
+    /// from a draft.
+    proves: bool,
+    drafted: bool,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
 }
@@ -166,6 +170,8 @@ impl HeadState {
                 && problem.truncation().is_none(),
             verifies_primal: false,
             truncated,
+            proves: false,
+            drafted: false,
             updates: None,
         }
     }
@@ -176,6 +182,9 @@ impl HeadState {
 
     /// Ends it where it stands: with the best pair known.
     pub(in crate::solver) fn request_stop(&mut self) {
+        if self.drafted {
+            self.bounds.forget_dual();
+        }
         self.stop.end(StopReason::Requested);
     }
 
@@ -539,9 +548,15 @@ impl HeadState {
         self.shrinking.allowed && (self.begins == Beginning::AtWeights || self.truncated.is())
     }
 
+    /// Whether rows may be sorted once more without a look at all of them, before that is proved.
+    pub(in crate::solver) fn may_draft(&self) -> bool {
+        self.truncated.is() && !self.truncated.begins() && !self.proves && !self.stop.ends_anyway()
+    }
+
     /// Begins to verify. `present`: the dual at the present dual variables.
     pub(in crate::solver) fn begin_verify(&mut self, present: f64) -> Verifying {
         let (again, known) = (self.stop.take_again(), self.is_known());
+        self.proves = again;
         if self.truncated.is() {
             // sides are taken at the newest weights, and the problem is that of the rows on this side then
             self.verifies_primal = true;
@@ -614,8 +629,10 @@ impl HeadState {
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
-    pub(in crate::solver) fn end_verify(&mut self, proved: Proved) -> Verified {
+    /// `drafts`: rows that were left out may have changed, so that nothing is proved.
+    pub(in crate::solver) fn end_verify(&mut self, proved: Proved, drafts: bool) -> Verified {
         let Proved { alpha, diag, .. } = proved;
+        self.drafted = drafts;
         let (dual, shrink) = self.dual_of(alpha, proved.norm, diag);
         self.support = proved.support;
         let proof = ProvedDual {
@@ -629,7 +646,8 @@ impl HeadState {
         let most = self.tolerance() * self.best_primal();
         self.truncated.fit_band(self.terms.c, most);
         if self.stop.is_met_by(gap) || self.is_known() || self.stop.ends_anyway() {
-            if self.stop.ends_anyway() || self.truncated.stays(self.terms.c, most) {
+            let stays = !drafts && self.truncated.stays(self.terms.c, most);
+            if self.stop.ends_anyway() || stays {
                 return self.end_with(proof, shrink);
             }
             self.stop.ask_again();

@@ -264,7 +264,7 @@ impl JointHeads {
                     self.best.put_intercept(lane, shifted.intercept as f32);
                 }
             }
-            let verified = self.states[head].end_verify(proof.proved());
+            let verified = self.states[head].end_verify(proof.proved(), false);
             match verified {
                 Verified::Ended { shrink } => self.end(head, shrink)?,
                 Verified::EndedWithLaid => {

@@ -20,6 +20,7 @@ use crate::solver::proximal::iterate::Iterate;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::whole::MOST_WEIGHTS;
 use crate::solver::single::descent::Descent;
+use crate::solver::single::resting::Resting;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
@@ -53,6 +54,8 @@ pub(crate) struct Head<T> {
     /// Rows beyond the truncation of the loss, where it is truncated.
     pub(in crate::solver) outliers: Option<Outliers>,
     pub(in crate::solver) proof: Option<Box<Proof>>,
+    /// Where rows are filed, which of them cannot have changed since they were looked at.
+    pub(in crate::solver) resting: Option<Box<Resting<T>>>,
     /// What full passes learn for a metric that follows the dual variables, once there is to be one.
     pub(in crate::solver) dual_moments: Option<DualMoments>,
     /// Where Pegasos stands; None where the dual is solved.
@@ -87,6 +90,7 @@ impl<T: Real> Head<T> {
             })?,
             outliers: state.truncated.outliers(facts.rows)?,
             proof: None,
+            resting: None,
             dual_moments: None,
             descent: None,
             steepness: Vec::new(),

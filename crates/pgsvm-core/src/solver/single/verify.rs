@@ -1,6 +1,7 @@
 //! A head by itself in a verifying pass.
 
 use crate::base::memory::OutOfMemory;
+use crate::rows::filing::LeftOut;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Verified;
@@ -8,8 +9,9 @@ use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::Verifying;
 use crate::solver::proximal::form::WeightMap;
 use crate::solver::single::head::Head;
+use crate::solver::single::resting::Look;
 use crate::solver::visit::visitor::{exact_score, score, HeadView};
-use crate::task::loss::{by_loss, LossFunction};
+use crate::task::loss::{by_loss, LossFunction, NO_LOSS_FROM};
 
 impl<T: Real> HeadView<'_, T> {
     /// Adds a row to the proof.
@@ -19,10 +21,10 @@ impl<T: Real> HeadView<'_, T> {
         loss: L,
         row: &Row<'_>,
         proof: &mut Proof,
-    ) {
+    ) -> Option<Look> {
         let y = f64::from(self.signs[row.group()]);
         if y == 0.0 {
-            return;
+            return None;
         }
         let WeightMap {
             dense, intercept, ..
@@ -33,8 +35,18 @@ impl<T: Real> HeadView<'_, T> {
             (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
             _ => None,
         };
+        let look = score.map(|score| Look {
+            margin: y * score,
+            cost: self.terms.cost(row.cost(), y),
+            is_out: false,
+            has_dual: false,
+        });
         if self.sort(loss, row, (y, score), proof) {
-            return self.leave_out(row, proof);
+            self.leave_out(row, proof);
+            return look.map(|look| Look {
+                is_out: true,
+                ..look
+            });
         }
         let before = dual.get();
         let checked = proof.check::<K, L>(row, (loss, &self.terms), (y, before, score), intercept);
@@ -44,6 +56,10 @@ impl<T: Real> HeadView<'_, T> {
         if let Some(settled) = checked.settled {
             self.shrunk.set(row.ordinal(), settled);
         }
+        look.map(|look| Look {
+            has_dual: checked.alpha > 0.0,
+            ..look
+        })
     }
 }
 
@@ -95,9 +111,30 @@ impl<T: Real> Head<T> {
             self.exchange_duals(1.0);
         }
         let sorts = self.state.sorts_rows();
-        let proof = Proof::new(self.iterate.len(), verifying, self.shifts(), sorts)?;
+        // of rows that are left out nobody knows where a better intercept puts them
+        let shifts = self.shifts() && self.resting.is_none();
+        let proof = Proof::new(self.iterate.len(), verifying, shifts, sorts)?;
         self.proof = Some(Box::new(proof));
         Ok(verifying.primal)
+    }
+
+    /// Which units of rows the verifying pass that has begun may leave out as far as this head is concerned.
+    pub(in crate::solver) fn may_leave_out(&mut self) -> Result<LeftOut, OutOfMemory> {
+        let (Some(proof), Some(resting)) = (&self.proof, &mut self.resting) else {
+            return Ok(match self.resting {
+                Some(_) => LeftOut::ALL,
+                None => LeftOut::NONE,
+            });
+        };
+        let most_loss = self.outliers.as_ref().map(|it| it.line.most_loss);
+        let loss = self.state.terms.loss;
+        resting.kinks = [
+            Some(NO_LOSS_FROM),
+            most_loss.map(|most| loss.margin_at(most)),
+        ];
+        let weights = proof.primal.then_some(&self.start[..]);
+        resting.drafts = self.state.may_draft();
+        resting.begin(weights, &self.alpha, self.iterate.intercept())
     }
 
     /// Whether the verifying pass needs this row even if it looks at the dual only.
@@ -127,7 +164,10 @@ impl<T: Real> Head<T> {
     pub(crate) fn check<K: Isa>(&mut self, row: &Row<'_>) {
         if let Some(mut proof) = self.proof.take() {
             let view = self.view().1;
-            by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
+            let look = by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
+            if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
+                resting.take(row, look);
+            }
             self.proof = Some(proof);
         }
     }
@@ -137,6 +177,9 @@ impl<T: Real> Head<T> {
         let Some(mut proof) = self.proof.take() else {
             return Ok(());
         };
+        if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
+            resting.add_left_out(&mut proof);
+        }
         self.state.truncated.sorted = proof.sorted;
         let (tally, shifted) = proof.losses(|breakpoints| self.better(breakpoints));
         self.state.sums.full = tally;
@@ -144,7 +187,8 @@ impl<T: Real> Head<T> {
         if self.state.end_verify_primal(norm, shifted) {
             self.take_start(shifted);
         }
-        let verified = self.state.end_verify(proof.proved());
+        let drafts = self.resting.as_ref().is_some_and(|resting| resting.drafts);
+        let verified = self.state.end_verify(proof.proved(), drafts);
         self.lay_verified(verified);
         match verified {
             Verified::Ended { shrink: 1.0 } => {}

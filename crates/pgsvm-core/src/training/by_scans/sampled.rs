@@ -58,6 +58,7 @@ impl SampleSearch {
         });
         let job = ReaderJob {
             stride: plan.stride(),
+            index: false,
             // otherwise the rows' costs are balanced already
             balance: match surveyed.positive_weights.is_empty() {
                 true => Balance::None,

@@ -162,6 +162,10 @@ impl<T: Real> InPasses for StreamedNewton<T> {
         self.begin()
     }
 
+    fn begin_scan(&mut self) {
+        self.streaming.begin_scan();
+    }
+
     fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
         self.streaming.scan(sums, budget_values)
     }

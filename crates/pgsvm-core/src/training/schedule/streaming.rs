@@ -15,6 +15,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use crate::base::memory::Room;
 use crate::base::random::Random;
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, WorkingSetRegion};
@@ -31,6 +32,7 @@ use crate::training::error::TrainError;
 use crate::training::log::{Event, Log};
 use crate::training::schedule::active::FEATURES_PER_VALUE;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
+use crate::training::schedule::indexed::Indexed;
 use crate::training::schedule::pass::{
     train_by, Fresh, Held, InPasses, Passes, StreamedPass, KEEP,
 };
@@ -119,10 +121,13 @@ pub(in crate::training) struct Streaming<T> {
     /// Since when no row has come, as far as it was looked.
     waiting: Option<Instant>,
     pub(in crate::training) crew: Crew<T>,
-    /// What is found of the rows of a batch, or of some groups.
+    /// What is found of the rows of a batch, or of some groups; and where the rows of a batch are filed.
     found: Vec<u8>,
+    answers: Vec<u8>,
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
+    /// Where rows are filed, so that passes leave some of them out.
+    pub(in crate::training) index: Option<Indexed>,
 }
 
 /// Rows that a working set in a cache with so many words aims to keep.
@@ -149,8 +154,14 @@ impl<T: Real> Streaming<T> {
         log: Log,
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(problem.policy() != Policy::Paper);
+        let mut consumer = consumer;
+        let index = Indexed::begin(&mut consumer, &facts)?;
+        if let Some(index) = &index {
+            index.tell(&mut solver)?;
+        }
         Ok(Self {
             passes: Passes::begin(solver, Some(consumer.portion()), log)?,
+            index,
             consumer,
             set: WorkingSet::new(region, &facts)?,
             facts,
@@ -186,9 +197,11 @@ impl<T: Real> Streaming<T> {
             waiting: None,
             crew: Crew::new(match problem.policy() {
                 Policy::Paper => 1,
+                _ if problem.indexed() => 1,
                 _ => problem.trainers(),
             }),
             found: Vec::new(),
+            answers: Vec::new(),
             learner: None,
         })
     }
@@ -234,6 +247,8 @@ impl<T: Real> Streaming<T> {
     fn waits(&mut self) -> bool {
         self.timing == Timing::Timed
             && self.policy != Policy::Paper
+            // with an index none comes before it is announced
+            && self.index.is_none()
             && self.consumer.front().is_none()
     }
 
@@ -273,7 +288,7 @@ impl<T: Real> Streaming<T> {
         let asked = (values, pass.of_solver());
         self.crew.show(to, &fresh, asked, &mut self.found)?;
         let batches = batches.len();
-        self.sort_found(batches);
+        self.sort_found(batches)?;
         if pass == StreamedPass::Full {
             self.owe(self.found.len());
         }
@@ -281,18 +296,26 @@ impl<T: Real> Streaming<T> {
     }
 
     /// Keeps the rows of so many batches that were found worth it, and gives the room of the batches back.
-    fn sort_found(&mut self, batches: usize) {
+    fn sort_found(&mut self, batches: usize) -> Result<(), TrainError> {
         let dense = self.facts.dense;
         self.passes.rows += self.found.len();
         let mut found = self.found.iter();
         for _ in 0..batches {
             let Some(batch) = self.consumer.front() else {
-                return;
+                break;
             };
             if let (Some(learner), 1) = (&mut self.learner, self.passes.begun) {
                 learn(learner, &self.facts, batch.words);
             }
             self.passes.keep(batch.words, dense);
+            if let Some(index) = self.index.as_mut().filter(|index| index.files()) {
+                let rows = Batch::new(batch.words, dense);
+                self.answers.clear();
+                self.answers.room(rows.count())?;
+                let rows = Batch::new(batch.words, dense);
+                let files = rows.map(|row| index.file(&row, &self.passes.solver));
+                self.answers.extend(files);
+            }
             let rows = Batch::new(batch.words, dense).zip(&mut found);
             // in a verifying pass none is
             for (row, _) in rows.filter(|(_, found)| **found == KEEP) {
@@ -301,19 +324,23 @@ impl<T: Real> Streaming<T> {
                 (self.settled, self.refreshed) = (false, true);
                 self.most_open = 0.0;
             }
+            self.consumer.answer(self.answers.drain(..));
             self.consumer.release();
         }
+        Ok(())
     }
 
     /// Owes cached visits for so many fresh rows.
     fn owe(&mut self, rows: usize) {
+        // those that an index leaves out count as those that come
+        let rows = rows as f64 * self.index.as_ref().map_or(1.0, Indexed::rows_for_each);
         match self.picks {
             Picks::Usual => {
-                let visits = rows as f64 * CACHED_VISITS.min(self.all_sweeps());
+                let visits = rows * CACHED_VISITS.min(self.all_sweeps());
                 self.owed += visits;
                 self.spare += SPARE * visits;
             }
-            Picks::Each(count) => self.owed += rows as f64 * f64::from(count),
+            Picks::Each(count) => self.owed += rows * f64::from(count),
             Picks::Free => self.spare = f64::INFINITY,
         }
     }
@@ -335,7 +362,14 @@ impl<T: Real> Streaming<T> {
         }
         self.crew.end_checks(&mut self.passes.solver);
         let held = self.held();
-        self.passes.end(held)
+        if let Some(index) = &mut self.index {
+            index.end_pass((&mut self.passes.solver, self.passes.current))?;
+        }
+        self.passes.end(held)?;
+        match &mut self.index {
+            Some(index) => index.announce_next(&mut self.passes, &mut self.consumer),
+            None => Ok(()),
+        }
     }
 
     /// Visits a few groups of the working set.
@@ -558,13 +592,28 @@ impl<T: Real> InPasses for Streaming<T> {
         self.most_open = 0.0;
         (self.relevant, self.last_relevant) = (0, None);
         self.forget_pass();
+        if let Some(index) = &mut self.index {
+            index.tell(&mut self.passes.solver)?;
+            index.read_all(&mut self.consumer);
+        }
         Ok(())
+    }
+
+    fn begin_scan(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.read_all(&mut self.consumer);
+        }
     }
 
     fn scan(&mut self, sums: &mut dyn ScanRows<Solver<T>>, budget_values: usize) -> Step {
         let consumer = &mut self.consumer;
-        self.passes
-            .read(consumer, self.facts.dense, sums, budget_values)
+        let step = self
+            .passes
+            .read(consumer, self.facts.dense, sums, budget_values);
+        if let (Step::Done, Some(index)) = (step, &mut self.index) {
+            index.end_reading();
+        }
+        step
     }
 
     fn kept(&self) -> Tallies {

@@ -1,0 +1,141 @@
+//! Rows that do not fit, filed by what the trainer found of them in some pass, so that later passes can leave chunks out.
+//!
+//! The ring brings the batches of a pass back with an answer for each row: how firmly the trainer found it held. Rows then go
+//! to the spool once more, scaled, each into a chunk of rows that are held alike. Reader and trainer number chunks alike
+//! ([`crate::rows::filing`]). From then on a pass begins when the trainer announces it, and leaves out what the trainer says.
+
+use super::codec::{ChunkError, Chunks};
+use super::spill::Replay;
+use crate::base::memory::Room;
+use crate::cache::{Ends, Producer};
+use crate::rows::filing::{Filing, FILES};
+use crate::rows::row::Row;
+use crate::rows::source::Spool;
+use crate::task::problem::Compression;
+
+/// Rows on their way into their chunks.
+pub(super) struct Index {
+    filing: Filing,
+    chunks: Chunks,
+    /// By grade, the rows of the chunk that is being filled.
+    stages: Vec<Stage>,
+    /// By place in `chunks`, the number of the chunk.
+    units: Vec<u16>,
+    /// Passes begun, whether one is under way, and whether rows have come into their chunks.
+    pub(super) passes: u64,
+    pub(super) in_pass: bool,
+    pub(super) is_made: bool,
+    /// Whether answers are asked for in the pass under way, or have been in the last one.
+    pub(super) asks: bool,
+    chunk_words: usize,
+    compression: Compression,
+}
+
+#[derive(Default)]
+struct Stage {
+    unit: u16,
+    words: Vec<u32>,
+}
+
+impl Index {
+    pub(super) fn new(chunk_words: usize, compression: Compression) -> Self {
+        Self {
+            filing: Filing::new(chunk_words),
+            chunks: Chunks::new(compression),
+            stages: (0..FILES).map(|_| Stage::default()).collect(),
+            units: Vec::new(),
+            passes: 0,
+            in_pass: false,
+            is_made: false,
+            asks: false,
+            chunk_words,
+            compression,
+        }
+    }
+
+    /// A pass begins in which answers are asked for.
+    pub(super) fn begin_filing(&mut self) {
+        self.asks = true;
+        self.filing = Filing::new(self.chunk_words);
+        self.stages = (0..FILES).map(|_| Stage::default()).collect();
+        self.units.clear();
+    }
+
+    /// Files the rows whose answers have come.
+    pub(super) fn take_answers<P: Spool>(
+        &mut self,
+        producer: &mut Producer,
+        dense: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        while let Some((words, answers)) = producer.answered() {
+            let mut at = 0;
+            for grade in answers {
+                if at == words.len() {
+                    break;
+                }
+                let row = Row::new(&words[at..], dense).words();
+                self.take(row, *grade as usize, spool)?;
+                at += row.len();
+            }
+        }
+        Ok(())
+    }
+
+    fn take<P: Spool>(
+        &mut self,
+        row: &[u32],
+        grade: usize,
+        spool: &mut P,
+    ) -> Result<(), ChunkError<P::Error>> {
+        let grade = grade.min(FILES - 1);
+        let filed = self.filing.file(grade, row.len());
+        let stage = &mut self.stages[grade];
+        stage.words.try_reserve(row.len())?;
+        stage.words.extend_from_slice(row);
+        stage.unit = filed.unit;
+        match filed.closes {
+            true => self.write(grade, spool),
+            false => Ok(()),
+        }
+    }
+
+    fn write<P: Spool>(&mut self, grade: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
+        let stage = &mut self.stages[grade];
+        self.units.room(1).map_err(|_| ChunkError::Memory)?;
+        self.chunks.write(&stage.words, spool)?;
+        self.units.push(stage.unit);
+        stage.words.clear();
+        Ok(())
+    }
+
+    /// All rows have come: reads them from their chunks from now on.
+    pub(super) fn make<P: Spool>(&mut self, spool: &mut P) -> Result<Replay, ChunkError<P::Error>> {
+        for grade in 0..FILES {
+            if !self.stages[grade].words.is_empty() {
+                self.write(grade, spool)?;
+            }
+        }
+        self.stages = Vec::new();
+        (self.is_made, self.asks) = (true, false);
+        let chunks = std::mem::replace(&mut self.chunks, Chunks::new(self.compression));
+        // behind those of an earlier filing, whose places are no longer read
+        Replay::of_index(chunks)
+    }
+
+    /// Ends a pass that reads nothing, if there is room to say so. Whether a pass is under way: none is.
+    pub(super) fn end_empty(&mut self, producer: &mut Producer) -> bool {
+        if producer.reserve(0).is_some() {
+            producer.commit(0, Ends::Pass);
+            self.passes += 1;
+        }
+        false
+    }
+
+    /// The chunks that a pass reads, as places.
+    pub(super) fn chunks_read<'a>(&'a self, producer: &Producer) -> impl Iterator<Item = u32> + 'a {
+        let left_out = producer.left_out();
+        let units = self.units.iter().zip(0..);
+        units.filter_map(move |(unit, chunk)| (!left_out.has((*unit).into())).then_some(chunk))
+    }
+}

@@ -1,0 +1,275 @@
+//! Rows that cannot have changed since they were looked at: what lets a verifying pass leave chunks of rows unread.
+//!
+//! At weights w0 a row x has the margin m0, and at other weights w one of at least m0 - |w - w0| |x| (Cauchy and Schwarz). Where
+//! m0 is above 1 the row has no loss while |w - w0| stays below
+//!
+//!   slack = (m0 - 1) / |x|
+//!
+//! and an outlier of a truncated loss, whose loss begins to matter from the margin m1 on, stays one while it stays below
+//! (m1 - m0) / |x|. A row without a dual variable adds nothing to v, to the dual and to the primal then but what is known of it: 1 to
+//! the rows, and what an outlier costs. So a chunk all of whose rows have a = 0 and more slack than the weights have moved since it
+//! was read is left out of a proof, and the proof is that of all rows none the less. How far weights have moved is the length of the
+//! difference from a copy of theirs.
+
+use std::sync::Arc;
+
+use crate::base::memory::{OutOfMemory, Room};
+use crate::base::zeros::zeros;
+use crate::rows::filing::{FiledRows, LeftOut, FILES};
+use crate::rows::row::Row;
+use crate::simd::Real;
+use crate::solver::certificate::proof::Proof;
+use crate::solver::visit::outliers::Sorted;
+
+/// Copies of weights that are kept: so many at most, of so many bytes together, and at least.
+const MOST_COPIES: usize = 12;
+const COPIES_BYTES: usize = 16 << 20;
+const LEAST_COPIES: usize = 2;
+/// Where weights move in a direction that has nothing to do with a row, its margin moves by |w - w0| |x| over the root of the number
+/// of weights, as a deviation. A draft counts on no more than so many deviations.
+const DEVIATIONS: f64 = 3.0;
+/// What rounding may take from a margin: as a part of it and of 1, and of |w| |x|; and from a slack.
+const MARGIN_ROUNDING: f64 = 1e-5;
+const PRODUCT_ROUNDING: f64 = 1e-6;
+const SLACK_ROUNDING: f64 = 1e-4;
+
+/// Slack in grades of half an octave, of which so many are below the length of the weights.
+const CODES_BELOW_LENGTH: f64 = 28.0;
+
+/// The file of a row with this slack, for weights of this length; 0 without any.
+fn code_of(slack: f64, length: f64) -> u8 {
+    let code = 2.0 * (slack / length).log2() + CODES_BELOW_LENGTH;
+    match slack > 0.0 {
+        true => code.clamp(1.0, (FILES - 1) as f64) as u8,
+        false => 0,
+    }
+}
+
+/// How a row stood in a proof.
+#[derive(Clone, Copy)]
+pub(in crate::solver) struct Look {
+    pub(in crate::solver) margin: f64,
+    /// What its loss counts beside C.
+    pub(in crate::solver) cost: f64,
+    pub(in crate::solver) is_out: bool,
+    pub(in crate::solver) has_dual: bool,
+}
+
+/// What is known of the rows of a chunk.
+#[derive(Clone, Copy)]
+struct Known {
+    /// How far weights may move, and from which ones, by number.
+    slack: f64,
+    from: u32,
+    rows: u32,
+    outliers: u32,
+    /// What those cost together.
+    cost: f64,
+}
+
+const UNKNOWN: Known = Known {
+    slack: 0.0,
+    from: 0,
+    rows: 0,
+    outliers: 0,
+    cost: 0.0,
+};
+
+struct Copied<T> {
+    number: u32,
+    weights: Vec<T>,
+}
+
+/// What a head knows of the chunks.
+pub(in crate::solver) struct Resting<T> {
+    filed: Option<Arc<FiledRows>>,
+    /// By ordinal: how much slack rows had when they were last looked at, see [`code_of`].
+    codes: Vec<u8>,
+    known: Vec<Known>,
+    copies: Vec<Copied<T>>,
+    most_copies: usize,
+    /// The number of the present weights, and their length.
+    now: u32,
+    length: f64,
+    intercept: f64,
+    /// Margins from where a row has no loss, and up to where it is an outlier.
+    pub(in crate::solver) kinks: [Option<f64>; 2],
+    /// What the pass under way leaves out, and whether that may have changed: then it is a draft, and no proof.
+    pub(in crate::solver) left_out: LeftOut,
+    pub(in crate::solver) drafts: bool,
+    /// How many times as far as their slack weights may move in a draft.
+    reach: f64,
+}
+
+impl<T: Real> Resting<T> {
+    pub(in crate::solver) fn new(rows: usize, weights: usize) -> Result<Self, OutOfMemory> {
+        let bytes = weights * size_of::<T>();
+        Ok(Self {
+            filed: None,
+            codes: zeros(rows)?,
+            known: Vec::new(),
+            copies: Vec::new(),
+            most_copies: (COPIES_BYTES / bytes).clamp(LEAST_COPIES, MOST_COPIES),
+            now: 0,
+            length: 0.0,
+            intercept: 0.0,
+            kinks: [None; 2],
+            left_out: LeftOut::NONE,
+            drafts: false,
+            reach: ((weights as f64).sqrt() / DEVIATIONS).max(1.0),
+        })
+    }
+
+    /// Rows lie in these chunks from now on, of which nothing is known yet.
+    pub(in crate::solver) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
+        let units = filed.rows.len();
+        self.known.clear();
+        self.known.room(units)?.resize(units, UNKNOWN);
+        self.filed = Some(filed.clone());
+        self.left_out = LeftOut::NONE;
+        Ok(())
+    }
+
+    /// How much slack a row had when it was last looked at.
+    pub(in crate::solver) fn code(&self, ordinal: usize) -> u8 {
+        self.codes[ordinal]
+    }
+
+    /// A proof begins at these weights, or of these dual variables alone: which chunks it may leave out.
+    pub(in crate::solver) fn begin(
+        &mut self,
+        weights: Option<&[T]>,
+        duals: &[f32],
+        intercept: f64,
+    ) -> Result<LeftOut, OutOfMemory> {
+        let mut may = LeftOut::ALL;
+        self.intercept = intercept;
+        if let Some(weights) = weights {
+            let reach = if self.drafts { self.reach } else { 1.0 };
+            self.read_moved(weights, reach, &mut may);
+            self.copy(weights)?;
+        }
+        self.read_held(duals, &mut may);
+        Ok(may)
+    }
+
+    /// A full pass begins at these weights: which chunks are not likely to matter in it.
+    pub(in crate::solver) fn begin_full(&self, weights: &[T], duals: &[f32]) -> LeftOut {
+        let mut may = LeftOut::ALL;
+        self.read_moved(weights, self.reach, &mut may);
+        self.read_held(duals, &mut may);
+        may
+    }
+
+    /// Has chunks read with a row that holds weights.
+    fn read_held(&self, duals: &[f32], may: &mut LeftOut) {
+        let of_row = self.filed.iter().flat_map(|filed| &filed.of_row);
+        for (unit, dual) in of_row.zip(duals) {
+            if *dual > 0.0 {
+                may.read((*unit).into());
+            }
+        }
+    }
+
+    /// Has chunks read whose rows may have changed at these weights.
+    fn read_moved(&self, weights: &[T], reach: f64, may: &mut LeftOut) {
+        let moved = |copy: &Copied<T>| {
+            let both = copy.weights.iter().zip(weights);
+            let squares = both.map(|(old, new)| (old.to() - new.to()).powi(2));
+            (copy.number, squares.sum::<f64>().sqrt())
+        };
+        let moved: Vec<_> = self.copies.iter().map(moved).collect();
+        for (unit, known) in self.known.iter().enumerate() {
+            let moved = moved.iter().find(|(number, _)| *number == known.from);
+            if !moved.is_some_and(|(_, moved)| *moved < reach * known.slack) {
+                may.read(unit);
+            }
+        }
+    }
+
+    /// Keeps a copy of the present weights, in the place of those that the fewest chunks were read at where there are many.
+    fn copy(&mut self, weights: &[T]) -> Result<(), OutOfMemory> {
+        self.now += 1;
+        let squares = weights.iter().map(|weight| weight.to().powi(2));
+        self.length = squares.sum::<f64>().sqrt();
+        if self.copies.len() < self.most_copies {
+            self.copies.room(1)?.push(Copied {
+                number: self.now,
+                weights: zeros(weights.len())?,
+            });
+        } else {
+            let read_at = |copy: &Copied<T>| {
+                let known = self.known.iter();
+                let of_copy = known.filter(|it| it.from == copy.number && it.slack > 0.0);
+                of_copy.count()
+            };
+            self.copies.sort_by_cached_key(read_at);
+            self.copies.rotate_left(1);
+        }
+        if let Some(copy) = self.copies.last_mut() {
+            copy.number = self.now;
+            copy.weights.copy_from_slice(weights);
+        }
+        Ok(())
+    }
+
+    /// The pass leaves these out; what was known of the others is forgotten where their margins are taken anew.
+    pub(in crate::solver) fn leave_out(&mut self, left_out: &LeftOut, primal: bool) {
+        self.left_out.clone_from(left_out);
+        for (unit, known) in self.known.iter_mut().enumerate() {
+            if primal && !left_out.has(unit) {
+                *known = Known {
+                    slack: f64::INFINITY,
+                    from: self.now,
+                    ..UNKNOWN
+                };
+            }
+        }
+    }
+
+    /// A row of this head has been looked at.
+    #[inline(always)]
+    pub(in crate::solver) fn take(&mut self, row: &Row<'_>, look: Option<Look>) {
+        let Some(look) = look else {
+            return;
+        };
+        let length = (f64::from(row.q()) + self.intercept).sqrt();
+        let far = match (look, self.kinks) {
+            (Look { has_dual: true, .. }, _) => 0.0,
+            (Look { is_out: true, .. }, [_, Some(out)]) => out - look.margin,
+            (_, [Some(free), _]) => look.margin - free,
+            _ => 0.0,
+        };
+        let rounding = MARGIN_ROUNDING * (1.0 + look.margin.abs());
+        let rounding = rounding + PRODUCT_ROUNDING * self.length * length;
+        // a row of zeros never moves
+        let slack = (far - rounding) / length.max(f64::MIN_POSITIVE);
+        let slack = (1.0 - SLACK_ROUNDING) * slack;
+        self.codes[row.ordinal()] = code_of(slack, self.length);
+        let Some(filed) = &self.filed else {
+            return;
+        };
+        let known = &mut self.known[usize::from(filed.of_row[row.ordinal()])];
+        known.slack = known.slack.min(slack);
+        known.rows += 1;
+        if look.is_out {
+            known.outliers += 1;
+            known.cost += look.cost;
+        }
+    }
+
+    /// Adds to a proof what the chunks have that were left out.
+    pub(in crate::solver) fn add_left_out(&self, proof: &mut Proof) {
+        for (unit, known) in self.known.iter().enumerate() {
+            if self.left_out.has(unit) {
+                let correct = u64::from(known.rows - known.outliers);
+                let sorted = Sorted {
+                    outliers: known.outliers.into(),
+                    cost: known.cost,
+                    ..Sorted::default()
+                };
+                proof.add_unseen((known.rows.into(), correct), sorted);
+            }
+        }
+    }
+}

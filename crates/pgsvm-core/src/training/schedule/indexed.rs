@@ -1,0 +1,189 @@
+//! Rows filed in chunks by how far a verifying pass found them from mattering, so that later passes leave out chunks that cannot matter.
+//!
+//! A full pass behind a verifying one that has sorted the rows of a truncated loss files them, and a later one does so again where most
+//! chunks have to be read all the same. Where the loss is not truncated nothing is filed: the one proof comes at the end.
+//! | pass | leaves out |
+//! |---|---|
+//! | full | nothing; where the loss is truncated, chunks none of whose rows are likely to matter |
+//! | verifying | chunks none of whose rows can have changed, see `solver::single::resting` |
+//! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
+
+use std::sync::Arc;
+
+use crate::base::memory::Room;
+use crate::cache::Consumer;
+use crate::rows::facts::Facts;
+use crate::rows::filing::{FiledRows, Filing, LeftOut};
+use crate::rows::row::Row;
+use crate::simd::Real;
+use crate::solver::driver::Method;
+use crate::solver::Solver;
+use crate::training::error::TrainError;
+use crate::training::schedule::pass::{Passes, StreamedPass};
+
+/// Rows are filed anew where full passes must read this share of them, so many full passes after the last time, so often at most.
+const MUCH: f64 = 0.4;
+const FILING_PASSES: u32 = 6;
+const MOST_FILINGS: u32 = 3;
+
+pub(in crate::training) struct Indexed {
+    chunk_words: usize,
+    rows: usize,
+    /// In a pass that files rows.
+    filing: Option<Filing>,
+    of_row: Vec<u16>,
+    /// Behind it.
+    filed: Option<Arc<FiledRows>>,
+    /// Whether a verifying pass has looked at all rows.
+    is_known: bool,
+    /// Times that rows have been filed, and full passes since.
+    filings: u32,
+    passes: u32,
+    /// Whether a pass has been announced whose end has not come.
+    announced: bool,
+    /// For each row that comes in the pass under way, how many rows there are.
+    rows_for_each: f64,
+}
+
+impl Indexed {
+    /// Announces the first pass, where there is to be an index.
+    pub(in crate::training) fn begin(
+        consumer: &mut Consumer,
+        facts: &Facts,
+    ) -> Result<Option<Self>, TrainError> {
+        let Some(words) = consumer.filed_chunk_words() else {
+            return Ok(None);
+        };
+        let mut this = Self {
+            chunk_words: words,
+            rows: facts.rows,
+            filing: None,
+            of_row: Vec::new(),
+            filed: None,
+            is_known: false,
+            filings: 0,
+            passes: 0,
+            announced: false,
+            rows_for_each: 1.0,
+        };
+        this.announce(consumer, &LeftOut::NONE);
+        Ok(Some(this))
+    }
+
+    fn announce(&mut self, consumer: &mut Consumer, left_out: &LeftOut) {
+        consumer.announce(left_out, self.files());
+        self.announced = true;
+    }
+
+    /// For each row that comes in the pass under way, how many rows there are.
+    pub(in crate::training) fn rows_for_each(&self) -> f64 {
+        self.rows_for_each
+    }
+
+    /// All rows are to come for something else, unless they are coming.
+    pub(in crate::training) fn read_all(&mut self, consumer: &mut Consumer) {
+        if !self.announced {
+            self.rows_for_each = 1.0;
+            self.announce(consumer, &LeftOut::NONE);
+        }
+    }
+
+    /// The last row of a pass has come in which nobody graded rows.
+    pub(in crate::training) fn end_reading(&mut self) {
+        self.announced = false;
+    }
+
+    /// Files a row, and says where.
+    #[inline]
+    pub(in crate::training) fn file<T: Real>(&mut self, row: &Row<'_>, solver: &Solver<T>) -> u8 {
+        let Some(filing) = &mut self.filing else {
+            return 0;
+        };
+        let file = solver.file_of(row.ordinal());
+        self.of_row[row.ordinal()] = filing.file(file.into(), row.words().len()).unit;
+        file
+    }
+
+    /// Whether rows are filed in the pass under way.
+    pub(in crate::training) fn files(&self) -> bool {
+        self.filing.is_some()
+    }
+
+    /// Has the heads of a solver remember what they see of rows, and know how those are filed.
+    pub(in crate::training) fn tell<T: Real>(
+        &self,
+        solver: &mut Solver<T>,
+    ) -> Result<(), TrainError> {
+        solver.remember(self.rows)?;
+        if let Some(filed) = &self.filed {
+            solver.file(filed)?;
+        }
+        Ok(())
+    }
+
+    /// The last row of a pass has come, and what it was for.
+    pub(in crate::training) fn end_pass<T: Real>(
+        &mut self,
+        (solver, pass): (&mut Solver<T>, StreamedPass),
+    ) -> Result<(), TrainError> {
+        self.announced = false;
+        match pass {
+            StreamedPass::Full => self.passes += 1,
+            StreamedPass::Verify => self.is_known = true,
+        }
+        let Some(filing) = self.filing.take() else {
+            return Ok(());
+        };
+        let of_row = std::mem::take(&mut self.of_row);
+        let mut rows = Vec::new();
+        rows.room(filing.units())?.resize(filing.units(), 0);
+        for unit in &of_row {
+            rows[usize::from(*unit)] += 1;
+        }
+        (self.filings, self.passes) = (self.filings + 1, 0);
+        let filed = Arc::new(FiledRows { of_row, rows });
+        solver.file(&filed)?;
+        self.filed = Some(filed);
+        Ok(())
+    }
+
+    /// Whether rows are to be filed in a full pass that would have to read this share of them.
+    fn wants_filing(&self, share: f64) -> bool {
+        let again = share >= MUCH && self.passes >= FILING_PASSES && self.filings < MOST_FILINGS;
+        self.is_known && (self.filings == 0 || again)
+    }
+
+    /// Announces the pass that has begun, if one has.
+    pub(in crate::training) fn announce_next<T: Real>(
+        &mut self,
+        passes: &mut Passes<T>,
+        consumer: &mut Consumer,
+    ) -> Result<(), TrainError> {
+        if passes.solver.done() {
+            return Ok(());
+        }
+        let mut left_out = match (passes.current, &self.filed) {
+            (StreamedPass::Full, Some(_)) => passes.solver.left_out_of_full(),
+            (StreamedPass::Verify, Some(_)) => passes.solver.left_out()?,
+            _ => LeftOut::NONE,
+        };
+        let mut share = 1.0;
+        if let Some(filed) = &self.filed {
+            let read = |unit: &usize| !left_out.has(*unit);
+            let read: u32 = (0..filed.rows.len())
+                .filter(read)
+                .map(|it| filed.rows[it])
+                .sum();
+            share = f64::from(read.max(1)) / filed.of_row.len() as f64;
+        }
+        if passes.current == StreamedPass::Full && self.wants_filing(share) && passes.solver.sorts()
+        {
+            (left_out, share) = (LeftOut::NONE, 1.0);
+            self.filing = Some(Filing::new(self.chunk_words));
+            self.of_row.room(self.rows)?.resize(self.rows, 0);
+        }
+        self.rows_for_each = 1.0 / share;
+        self.announce(consumer, &left_out);
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+-- Rows that do not fit the cache filed in chunks, which passes leave out where none of their rows can matter.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+CREATE TABLE pebbles AS
+SELECT i AS id, x, y, x + y > 0 AS truth, (x + y > 0) <> (i % 5 = 0) AS side, 1 + (i % 3) AS w,
+    CASE WHEN i % 7 = 0 THEN 'left' WHEN x > abs(y) THEN 'right' WHEN y > 0 THEN 'up' ELSE 'left' END AS part
+FROM (SELECT i, sin(i * 12.9898) * 3 AS x, cos(i * 78.233) * 3 AS y FROM generate_series(1, 20000) AS i) AS s;
+SET pgsvm.cache_size = '64kB';
+
+SELECT svm_train('pebbles', 'side', '{x, y}', 'ramp', solver => 'indexed', loss => 'ramp', key => 'id'),
+    svm_train('pebbles', 'side', '{x, y}', 'bent', solver => 'indexed', loss => 'truncated_squared_hinge'),
+    svm_train('pebbles', 'side', '{x, y}', 'heavy', solver => 'indexed', loss => 'ramp', weight => 'w', probability => true),
+    svm_train('pebbles', 'part', '{x, y}', 'parts', solver => 'indexed', loss => 'ramp'),
+    svm_train('pebbles', 'side', '{x, y}', 'plain', solver => 'indexed'),
+    svm_train('pebbles', 'side', '{x, y}', 'stream', solver => 'stream', loss => 'ramp');
+SELECT name, solver, loss, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 0 AS has_outliers, stop_reason FROM svm_models ORDER BY name;
+-- the same objective, by fewer rows
+SELECT abs(a.truncated_primal - b.truncated_primal) < 0.01 * b.truncated_primal AS same
+FROM svm_models AS a, svm_models AS b WHERE a.name = 'ramp' AND b.name = 'stream';
+SELECT max(rows_read) < 20000 * (1 + max(pass)) AS leaves_out FROM svm_training_log('bent');
+SELECT max(rows_read) = 20000 * (1 + max(pass)) AS leaves_out_nothing FROM svm_training_log('stream');
+SELECT avg(((svm_decision('ramp', p) > 0) = truth)::int) > 0.99 AS guarded FROM pebbles AS p;
+-- it goes on from what it knows, C is chosen
+SELECT svm_refresh('ramp'), svm_train('pebbles', 'side', '{x, y}', 'warm', solver => 'indexed', loss => 'ramp', options => '{"warm_start": "heavy"}'),
+    svm_train('pebbles', 'side', '{x, y}', 'chosen', solver => 'indexed', loss => 'ramp', c => NULL);
+SELECT name, version, solver, gap BETWEEN 0 AND 1e-3 AS certified, stop_reason FROM svm_models WHERE name IN ('ramp', 'warm', 'chosen') ORDER BY name;
+-- rows that fit are trained as ever
+RESET pgsvm.cache_size;
+SELECT svm_train('pebbles', 'side', '{x, y}', 'fits', solver => 'indexed', loss => 'ramp');
+SELECT solver, gap BETWEEN 0 AND 1e-3 AS certified FROM svm_models WHERE name = 'fits';
+
+-- refused
+SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'index');
+SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"policy": "paper"}');
+SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"blocks": 4}');
+SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"inner": "newton"}');
+SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"intercept": "free"}');
+SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"stop": "projected_gradient"}');
