@@ -117,6 +117,7 @@ def trained(name, solver, loss, c, cache, tolerance=TOLERANCE, longest=LONGEST_L
         "peak": usage.peak_bytes,
         "files": temporary_bytes() - before,
         "passes": model["passes"],
+        "solver": model["solver"],
         "gap": model["gap"],
         "primal": model["primal"],
     }
@@ -236,14 +237,21 @@ def duration(value):
 
 
 def scans_of(one):
-    """Those of a training that has arrived."""
-    arrived = one["passes"] is not None and one["gap"] <= TOLERANCE
+    """Those of a training that has arrived by them."""
+    arrived = one["passes"] is not None and one["gap"] <= TOLERANCE and not went_over(one)
     return one["passes"] + 1 if arrived else math.inf
+
+
+def went_over(one):
+    """Whether it has given way to rows that stream."""
+    return one.get("solver") == "stream"
 
 
 def ended(one):
     if one["passes"] is None:
         return [f"not in {LONGEST} s", "", ""]
+    if went_over(one):
+        return [f"went over, then {one['passes']} passes", f"{one['gap']:.1e}", seconds(one["wall"])]
     return [str(one["passes"] + 1), f"{one['gap']:.1e}", seconds(one["wall"])]
 
 

@@ -81,6 +81,23 @@ def test_the_certificate_is_that_of_one_machine(connection, table, loss):
     assert losses <= apart["primal"] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_an_average_of_shards_is_told_for_what_it_is(connection, loss):
+    """Shards of rows drawn alike make a good average; shards of one label a useless one, and its gap says so."""
+    more = {"loss": f"'{loss}'", "solver": "'scan'", "tolerance": "1e-4"}
+    best = train(connection, "here", f"best_{loss}", **more)
+    told = listen(connection)
+    gaps = {}
+    for table in ["spread", "by_label"]:
+        average = train(connection, table, f"{table}_{loss}", options='\'{"machines": "average"}\'', **more)
+        assert average["rows_used"] == ROWS
+        # the dual of the average is below the optimum, its primal above
+        assert average["dual"] <= best["primal"] and average["primal"] >= best["dual"]
+        gaps[table] = average["gap"]
+    assert 0 <= gaps["spread"] < 0.05 < gaps["by_label"]
+    assert any("8 parts of the rows" in it.text for it in told), told
+
+
 def test_scans_are_taken_where_nobody_asks_for_a_solver(connection):
     told = listen(connection)
     found = train(connection, "spread", "chosen")
