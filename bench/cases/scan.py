@@ -244,7 +244,7 @@ def scans_of(one):
 
 def went_over(one):
     """Whether it has given way to rows that stream."""
-    return one.get("solver") == "stream"
+    return one.get("solver", "scan") != "scan"
 
 
 def ended(one):

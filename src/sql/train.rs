@@ -228,7 +228,7 @@ fn scan(request: &mut Request, prepared: &mut Prepared) -> Result<Trained, Failu
         Outcome::Trained(trained) => return Ok(*trained),
         Outcome::GaveWay(standing) => standing,
     };
-    request.terms.leader = Leader::Auto;
+    request.terms.leader = Leader::Nobody;
     *prepared = prepare(request, None)?;
     prepared.job.roles.retain(|role| *role == Role::Helper);
     vocabularies::learn(prepared, request)?;

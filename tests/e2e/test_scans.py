@@ -115,5 +115,6 @@ def test_rows_near_the_margin_that_are_too_many_are_streamed(points, connect):
     assert "Went over from solver 'scan'" in told and "solver stream" in told, said
     connection.execute(ask % ("kept", "stream"))
     over, kept = (model(connection, name) for name in ["over", "kept"])
+    assert over["solver"] == "stream"
     assert over["gap"] <= 1e-3 and abs(over["primal"] / kept["primal"] - 1) <= 1e-3
     connection.execute("DROP TABLE chance")
