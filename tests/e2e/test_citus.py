@@ -314,6 +314,8 @@ def test_there_is_no_other_try_within_a_transaction(cluster, connection):
 
 
 def test_rows_that_change_begin_it_anew_once(cluster, connection):
+    # the sample of so small a cache says little, so that there are several scans
+    connection.execute("SET pgsvm.cache_size = '64kB'")
     told = listen(connection)
     running = Running(connection, SLOW % "squared_hinge")
     with cluster.coordinator.connect() as other:
