@@ -91,6 +91,20 @@ impl PartOrder {
     }
 }
 
+impl PartOrder {
+    /// The problem as a part solves it, and what is known of all rows.
+    fn alone(&self) -> Result<(Problem, Facts), TrainError> {
+        let problem = self.problem.with_leader(Leader::Nobody).with_trainers(1);
+        let facts = Facts {
+            rows: self.rows as usize,
+            dense: self.dense as usize,
+            features: self.features as usize,
+            ..Facts::default()
+        };
+        Ok((problem.map_err(|_| TrainError::ReaderFailed)?, facts))
+    }
+}
+
 impl PartRows {
     /// None yet.
     pub fn new(order: PartOrder) -> Self {
@@ -146,42 +160,15 @@ impl PartRows {
         }
     }
 
+    /// What its heads find, times its rows.
     fn find(self) -> Result<Vec<HeadOfParts>, TrainError> {
-        let order = &self.order;
-        let facts = Facts {
-            rows: order.rows as usize,
-            dense: order.dense as usize,
-            features: order.features as usize,
-            ..Facts::default()
-        };
-        let problem = order.problem.with_leader(Leader::Nobody);
-        let problem = problem
-            .with_trainers(1)
-            .map_err(|_| TrainError::ReaderFailed)?;
-        let bytes = size_of::<u32>() * self.words.len();
-        let cache = Cache::in_memory(room_for(self.rows, bytes)).map_err(TrainError::Cache)?;
-        let job = ReaderJob::new(Scale::None, &problem);
-        let source = PackedRows::new(self.words, &facts, self.rows, (problem.seed(), 1));
-        let mut reader =
-            Reader::new(cache.clone(), job, source, NoSpool).map_err(TrainError::Cache)?;
-        let mut trainer = Trainer::new(cache.clone(), problem, Goal::Heads(order.heads.clone()))?;
-        loop {
-            interrupts::check();
-            let step = match cache.phase() == Phase::Loading {
-                true => Step::Blocked,
-                false => trainer.step(VALUES_A_STEP)?,
-            };
-            match step {
-                Step::Blocked => {
-                    reader.step(ROWS_A_STEP).map_err(reading)?;
-                }
-                Step::Progress => {}
-                Step::Done => break,
-            }
-        }
-        let words = reader.into_source().into_words();
-        let stands_for = order.rows as f64 / self.rows.max(1) as f64;
-        let (length, times) = (facts.features + 1, self.rows as f64);
+        let Self {
+            order, words, rows, ..
+        } = self;
+        let (problem, facts) = order.alone()?;
+        let (trainer, words) = trained(&problem, &facts, &order.heads, (words, rows))?;
+        let (length, times) = (facts.features + 1, rows as f64);
+        let stands_for = facts.rows as f64 / rows.max(1) as f64;
         let heads = order.heads.iter().enumerate();
         all_of(heads.map(|(head, spec)| {
             let part = TrainedPart {
@@ -202,6 +189,36 @@ impl PartRows {
             let linear = times * linear;
             Ok(HeadOfParts { w, v, linear })
         }))
+    }
+}
+
+/// Trains on so many rows, which come back.
+fn trained(
+    problem: &Problem,
+    facts: &Facts,
+    heads: &[HeadSpec],
+    (words, rows): (Vec<u32>, usize),
+) -> Result<(Trainer, Vec<u32>), TrainError> {
+    let bytes = size_of::<u32>() * words.len();
+    let cache = Cache::in_memory(room_for(rows, bytes)).map_err(TrainError::Cache)?;
+    let job = ReaderJob::new(Scale::None, problem);
+    let source = PackedRows::new(words, facts, rows, (problem.seed(), 1));
+    let reader = Reader::new(cache.clone(), job, source, NoSpool);
+    let mut reader = reader.map_err(TrainError::Cache)?;
+    let mut trainer = Trainer::new(cache.clone(), *problem, Goal::Heads(heads.to_vec()))?;
+    loop {
+        interrupts::check();
+        let step = match cache.phase() == Phase::Loading {
+            true => Step::Blocked,
+            false => trainer.step(VALUES_A_STEP)?,
+        };
+        match step {
+            Step::Blocked => {
+                reader.step(ROWS_A_STEP).map_err(reading)?;
+            }
+            Step::Progress => {}
+            Step::Done => return Ok((trainer, reader.into_source().into_words())),
+        }
     }
 }
 
