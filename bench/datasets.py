@@ -50,6 +50,12 @@ def at_hand(run, names):
     return [name for name in names if name not in missing], missing
 
 
+def problems_at_hand(run, sets):
+    """(name, form, problem) of those whose files are there, made when it is its turn; `sets`: names and forms, whatever is behind them."""
+    names, _ = at_hand(run, [name for name, *_ in sets])
+    return ((name, form, problem(name, form)) for name, form, *_ in sets if name in names)
+
+
 def in_each_form(names):
     """(name, form, problem), made when it is its turn."""
     return ((name, form, problem(name, form)) for name in names for form in FORMS)

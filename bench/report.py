@@ -34,6 +34,16 @@ def table(header, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
+# of a curve in a picture
+MOST_POINTS = 60
+
+
+def thinned(points):
+    """About so many of the points as a picture can show apart, the last one included."""
+    step = -(-len(points) // MOST_POINTS)
+    return points[::step] + points[-1:]
+
+
 class Picture:
     """Panels with logarithmic axes; a system has the same colour in all of them, and one legend stands below.
 

@@ -12,7 +12,7 @@ import subprocess
 
 import datasets
 import server
-from cases.scan import LONGEST, put, trained
+from cases.scan import LONGEST, features, put, trained
 from machine import TARGET
 from report import seconds, table
 
@@ -29,11 +29,7 @@ TIME = re.compile(r"ocas_time\s*: ([\d.]+)")
 
 def measure(run):
     found = []
-    for name, form in SETS:
-        if not datasets.available(name):
-            run.say(f"  {name}: skipped, its files are not in the folder PGSVM_DATA")
-            continue
-        problem = datasets.problem(name, form)
+    for name, form, problem in datasets.problems_at_hand(run, SETS):
         path = written(name, form, problem)
         with server.connect() as connection:
             put(connection, problem)
@@ -96,9 +92,10 @@ def libocas(path, c, method):
 
 
 def ours(problem, solver, c):
-    features = ["x"] if problem.is_dense else ["sparse(idx, val)"]
     model = f"{solver}_{c:g}"
-    said = trained("real", solver, "hinge", c, "64MB", TOLERANCE, LONGEST, scale="none", features=features, model=model)
+    said = trained(
+        "real", solver, "hinge", c, "64MB", TOLERANCE, LONGEST, scale="none", features=features(problem), model=model
+    )
     scans = said["passes"]
     return {
         "what": f"'{solver}'",

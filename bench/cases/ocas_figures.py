@@ -12,8 +12,8 @@ import numpy as np
 
 import datasets
 import server
-from cases.scan import put
-from report import Picture, seconds, table
+from cases.scan import features, put
+from report import Picture, seconds, table, thinned
 
 TITLE = "Cutting planes as their paper shows them"
 SETS = [("a9a", "raw"), ("cover_2v4", "std"), ("ijcnn1", "raw")]
@@ -35,11 +35,7 @@ THREADS = [1, 2]
 
 def measure(run):
     found = {"logs": [], "rows": [], "selection": [], "threads": []}
-    for name, form in SETS:
-        if not datasets.available(name):
-            run.say(f"  {name}: skipped, its files are not in the folder PGSVM_DATA")
-            continue
-        problem = datasets.problem(name, form)
+    for name, form, problem in datasets.problems_at_hand(run, SETS):
         with server.connect() as connection:
             put(connection, problem)
             connection.execute("DROP TABLE IF EXISTS shuffled")
@@ -61,7 +57,6 @@ def measure(run):
 def trained(problem, source, c, tolerance, arguments, settings=(), model="figure"):
     """The log of a training: seconds, primal and dual of each entry; what there is of it where it takes too long."""
     arguments = {"options": None, **arguments}
-    features = ["x"] if problem.is_dense else ["sparse(idx, val)"]
     with server.connect() as connection:
         for setting in (f"pgsvm.cache_size = '{CACHE}'", "client_min_messages = error", *settings):
             connection.execute(f"SET {setting}")
@@ -70,7 +65,7 @@ def trained(problem, source, c, tolerance, arguments, settings=(), model="figure
         connection.execute(
             """SELECT svm_train(%s::regclass, 'label', %s, %s, c => %s, tolerance => %s, loss => 'hinge', scale => 'none', max_passes => 1000,
                                 solver => %s, options => %s)""",
-            [source, features, model, c, tolerance, arguments["solver"], arguments["options"]],
+            [source, features(problem), model, c, tolerance, arguments["solver"], arguments["options"]],
         )
         rows = connection.execute(
             "SELECT seconds, primal, dual FROM svm_training_log(%s) WHERE primal IS NOT NULL ORDER BY seconds", (model,)
@@ -166,7 +161,7 @@ def convergence(logs):
                     for place, row in enumerate(one["log"])
                     if row[at] and row[at] > 0
                 ]
-                lines[f"{one['way']}, {what}"] = points
+                lines[f"{one['way']}, {what}"] = thinned(points)
         picture.panel(name, lines)
     return picture
 
@@ -177,7 +172,7 @@ def speed(logs):
     for name in names(logs):
         best = best_of(logs, name)
         lines = {
-            one["way"]: [(row[0], max(row[1] / best - 1, 1e-6)) for row in one["log"]]
+            one["way"]: thinned([(row[0], max(row[1] / best - 1, 1e-6)) for row in one["log"]])
             for one in logs
             if one["set"] == name and one["log"]
         }

@@ -130,11 +130,7 @@ def temporary_bytes():
 
 def real(run):
     found = []
-    for name, form, *_ in SETS:
-        if not datasets.available(name):
-            run.say(f"  {name}: skipped, its files are not in the folder PGSVM_DATA")
-            continue
-        problem = datasets.problem(name, form)
+    for name, form, problem in datasets.problems_at_hand(run, SETS):
         with server.connect() as connection:
             put(connection, problem)
         cache = server.cache_for(problem.rows, problem.features, 1.5)

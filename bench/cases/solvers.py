@@ -14,7 +14,7 @@ import datasets
 import problems
 import server
 from machine import ROOT
-from report import Picture, seconds, table
+from report import Picture, seconds, table, thinned
 
 TITLE = "Solvers as their papers show them"
 DOCUMENT = ROOT / "docs" / "solver-comparison.md"
@@ -25,8 +25,6 @@ RATE = 40
 # relative differences to the optimum that count as arrived
 DUAL_DIFFERENCE = 1e-3
 PRIMAL_DIFFERENCE = 1e-2
-# of a curve in a picture
-MOST_POINTS = 60
 TOLERANCE = {"quick": 1e-4, "full": 1e-5}
 PASSES = {"quick": 8, "full": 30}
 # StreamSVM's paper: its own solver, ours and the two it compares with
@@ -278,12 +276,6 @@ OCAS, CPA and Pegasos as the paper of OCAS shows them are in [results.md](../ben
 
 ## Beside the papers
 """
-
-
-def thinned(points):
-    """About so many of the points as a picture can show apart, the last one included."""
-    step = -(-len(points) // MOST_POINTS)
-    return points[::step] + points[-1:]
 
 
 def draw(file, panels, curve):
