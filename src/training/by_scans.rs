@@ -30,7 +30,6 @@ use pgsvm_core::{
     Chosen, Cuts, Holding, PartOrder, PartRefusal, PartsFound, Problem, RowForm, SampleSearch,
     ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
 };
-use std::cell::Cell;
 use std::time::Instant;
 
 /// Of the cache what the sample takes, as one in so many, and most bytes of it: what it saves is scans, of which some are left
@@ -97,7 +96,6 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         planned,
         scan,
         form: surveyed.form.copied()?,
-        averaged: Cell::new(0),
         features: source.decoded_features(&surveyed.report.means)?,
         source,
     };
@@ -145,7 +143,8 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         screening: None,
     };
     let fitted = fitted(job, &read, &trainer)?;
-    let (rechecked, processes) = (Rechecked::default(), rows.processes(parts, run.anew));
+    let processes = rows.processes(parts, trainer.averaged(), run.anew);
+    let rechecked = Rechecked::default();
     let cost = job.cost();
     let tested = match job.watch {
         Some(relation) => watch::test(job, relation, &read.outcome, &trainer.snapshots()?)?,
@@ -276,8 +275,6 @@ struct Rows<'a> {
     planned: &'a Planned,
     scan: &'a Scan,
     form: RowForm,
-    /// Of an average of how many parts.
-    averaged: Cell<u32>,
     /// As they are decoded in each scan.
     features: FeatureSet,
     source: RowSource,
@@ -301,7 +298,6 @@ impl Rows<'_> {
         progress: &mut Progress,
     ) -> Result<Scanned, Failure> {
         let (mut digest, mut parts) = (None, 1);
-        let problem = self.job.problem().map_err(problem_failure)?;
         loop {
             check_for_interrupts();
             progress.show_scans(&trainer.progress());
@@ -311,10 +307,9 @@ impl Rows<'_> {
             match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
                 Step::Progress => {}
                 Step::Blocked => {
-                    if let Some(order) = trainer.part_order(&problem, self.job.cache_bytes) {
+                    if let Some(order) = trainer.part_order(self.job.cache_bytes) {
                         match self.parts(&order)? {
                             Some(found) if found.rows() == trainer.rows() => {
-                                self.averaged.set(found.parts());
                                 trainer.take_parts(found)?;
                             }
                             _ => return Ok(Scanned::Changed),
@@ -347,9 +342,8 @@ impl Rows<'_> {
     }
 
     /// Who went over them, in so many parts.
-    fn processes(&self, parts: u32, anew: bool) -> Processes {
+    fn processes(&self, parts: u32, averaged: Option<u32>, anew: bool) -> Processes {
         let spread = self.planned.spread;
-        let averaged = self.averaged.get();
         let away = Away {
             spread,
             sent: self.scan.sent(),
@@ -361,7 +355,7 @@ impl Rows<'_> {
                 _ => 0,
             },
             helpers: 0,
-            averaged: (averaged > 0).then_some(averaged),
+            averaged,
             away: on_servers(self.job, self.planned).then_some(away),
         }
     }

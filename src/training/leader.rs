@@ -57,7 +57,7 @@ pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trai
         .map_err(cache_failure)
         .or_raise();
     match job.workers() {
-        0 => train_alone(job, planned, &layout, Beginning::of(following)),
+        0 => train_alone(job, planned, &layout, following, None),
         _ => train_with_workers(job, planned, &layout),
     }
 }
@@ -68,34 +68,15 @@ pub fn go_on(job: &Job, planned: &Planned, standing: Standing) -> Trained {
         .map_err(cache_failure)
         .or_raise();
     let standing = Some(standing).filter(|_| !job.plan.holds_out());
-    let beginning = Beginning {
-        following: None,
-        standing,
-    };
-    train_alone(job, planned, &layout, beginning)
-}
-
-/// What a training begins from, where it does: a version, or scans.
-#[derive(Default)]
-struct Beginning {
-    following: Option<Following>,
-    standing: Option<Standing>,
-}
-
-impl Beginning {
-    fn of(following: Option<Following>) -> Self {
-        Self {
-            following,
-            standing: None,
-        }
-    }
+    train_alone(job, planned, &layout, None, standing)
 }
 
 fn train_alone(
     job: &Job,
     planned: &Planned,
     layout: &CacheLayout,
-    beginning: Beginning,
+    following: Option<Following>,
+    standing: Option<Standing>,
 ) -> Trained {
     let memory = private_memory(job, layout);
     // SAFETY: the region is private and of that size.
@@ -103,9 +84,12 @@ fn train_alone(
     // SAFETY: the region is private, large enough and outlives both roles; before another cache is made in it, those of the one
     // before have ended.
     let fresh = || unsafe { Cache::create(memory.address(), layout) };
-    let turns = Turns::new(job, planned, &fresh);
+    let turns = Turns {
+        standing,
+        ..Turns::new(job, planned, &fresh)
+    };
     let Some(mut workers) = processes::helpers(job) else {
-        return turns.take(beginning, None, Processes::default());
+        return turns.take(following, None, Processes::default());
     };
     // they may come late: nothing waits for a helper that has taken no piece
     let launched = workers.group.launch();
@@ -117,7 +101,7 @@ fn train_alone(
         helpers: launched,
         ..Processes::default()
     };
-    let trained = turns.take(beginning, helpers, processes);
+    let trained = turns.take(following, helpers, processes);
     workers.group.finish();
     trained
 }
@@ -140,14 +124,8 @@ struct Turns<'a> {
     planned: &'a Planned,
     /// Gives a cache in place of the one before, which nobody may use any more.
     fresh: &'a dyn Fn() -> Cache,
-}
-
-/// Where heads begin, once all rows have been read.
-enum Begins {
-    Nowhere,
-    /// Where the version does that the reader follows.
-    Followed,
-    Standing(Standing),
+    /// Where heads begin that go on where scans have got to.
+    standing: Option<Standing>,
 }
 
 /// The roles of a training when both have ended.
@@ -163,25 +141,17 @@ impl<'a> Turns<'a> {
             job,
             planned,
             fresh,
+            standing: None,
         }
     }
 
     fn take(
         &self,
-        beginning: Beginning,
+        following: Option<Following>,
         helpers: Option<Helpers>,
         processes: Processes,
     ) -> Trained {
-        let job = self.job;
-        let Beginning {
-            following,
-            standing,
-        } = beginning;
-        let begins = match standing {
-            Some(standing) => Begins::Standing(standing),
-            None if following.is_some() => Begins::Followed,
-            None => Begins::Nowhere,
-        };
+        let (job, follows) = (self.job, following.is_some());
         let cache = (self.fresh)();
         let mut progress = Progress::start("leader", job.terms.tolerance);
         let reader = ReaderRole::start(cache.clone(), job, self.planned, following, helpers);
@@ -192,7 +162,7 @@ impl<'a> Turns<'a> {
             grid,
         } = match maps > 1 {
             true => self.compare(maps, cache, reader, &mut progress),
-            false => self.run(cache, reader, job.plan.clone(), begins, &mut progress),
+            false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
         let gamma = reader.gamma();
@@ -243,7 +213,7 @@ impl<'a> Turns<'a> {
         let mut refused = Vec::new();
         for at in 0..maps {
             progress.begin_gamma(at + 1, maps);
-            let mut ended = self.run(cache, reader, job.comparing(), Begins::Nowhere, progress);
+            let mut ended = self.run(cache, reader, job.comparing(), false, progress);
             let gamma = ended.reader.gamma();
             let error = ended.reader.refused();
             match error {
@@ -268,7 +238,7 @@ impl<'a> Turns<'a> {
         }
         let c = grid.best().map_or(job.cost(), |best| best.c);
         progress.begin_gamma(0, 0);
-        let ended = self.run(cache, reader, job.at_cost(c), Begins::Nowhere, progress);
+        let ended = self.run(cache, reader, job.at_cost(c), false, progress);
         Ended {
             grid: Some(grid),
             ..ended
@@ -285,13 +255,13 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Until both are done.
+    /// Until both are done. `follows`: whether the training begins from a version.
     fn run(
         &self,
         cache: Cache,
         mut reader: ReaderRole,
         plan: Plan,
-        begins: Begins,
+        follows: bool,
         progress: &mut Progress,
     ) -> Ended {
         let mut trainer = TrainerRole::start(cache.clone(), self.job, plan);
@@ -304,10 +274,10 @@ impl<'a> Turns<'a> {
             }
             if !loaded && cache.phase() != Phase::Loading {
                 loaded = true;
-                match &begins {
-                    Begins::Nowhere => {}
-                    Begins::Followed => trainer.begin_from(reader.take_starts()),
-                    Begins::Standing(standing) => trainer.begin_from(reader.starts_at(standing)),
+                if follows {
+                    trainer.begin_from(reader.take_starts());
+                } else if let Some(standing) = &self.standing {
+                    trainer.begin_from(reader.starts_at(standing));
                 }
                 let metrics = reader.metrics();
                 if !metrics.is_empty() {
@@ -502,8 +472,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {
             let cache = || shared.cache.clone();
-            let trained =
-                Turns::new(job, planned, &cache).take(Beginning::default(), None, processes);
+            let trained = Turns::new(job, planned, &cache).take(None, None, processes);
             shared.workers.group.finish();
             return trained;
         }

@@ -526,7 +526,7 @@ fn averaged(problem: &Problem, parts: &Parts<'_>) -> TrainerReport {
     let mut trainer = ScanTrainer::averaging(problem, &plan, surveyed, Instant::now()).unwrap();
     let mut all: Option<PartsFound> = None;
     for part in &parts.parts {
-        let order = trainer.part_order(problem, PLENTY).expect("parts train");
+        let order = trainer.part_order(PLENTY).expect("parts train");
         let mut rows = PartRows::new(sent(&order));
         let mut maker = form.maker().unwrap();
         for row in part {
@@ -544,7 +544,8 @@ fn averaged(problem: &Problem, parts: &Parts<'_>) -> TrainerReport {
         (None, parts.parts.len() as u32)
     );
     trainer.take_parts(all).unwrap();
-    assert!(trainer.part_order(problem, PLENTY).is_none());
+    assert_eq!(trainer.averaged(), Some(parts.parts.len() as u32));
+    assert!(trainer.part_order(PLENTY).is_none());
     while trainer.step(1000).unwrap() != Step::Done {
         if let Ok(pass) = trainer.pass() {
             let sums = parts.scan(&pass, &form);
@@ -589,7 +590,7 @@ fn a_part_with_too_many_rows_says_so() {
     let form = surveyed.form.copied().unwrap();
     let plan = Plan::train(1.0);
     let trainer = ScanTrainer::averaging(&problem, &plan, surveyed, Instant::now()).unwrap();
-    let mut rows = PartRows::new(trainer.part_order(&problem, 1000).unwrap());
+    let mut rows = PartRows::new(trainer.part_order(1000).unwrap());
     let mut maker = form.maker().unwrap();
     for row in &examples {
         rows.take(&maker.make(&example(row)).expect("a row"));

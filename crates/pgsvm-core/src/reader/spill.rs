@@ -184,22 +184,10 @@ impl Spill {
     pub(super) fn into_replay(self, in_order: bool) -> Result<Replay, SplitError> {
         drop(self.stages);
         let (order, blocks) = self.split.blocks()?;
-        Ok(Replay {
-            chunks: self.chunks,
-            block_order: self.block_order,
-            in_order,
-            // as at the end of a pass
-            next: order.len(),
-            block: blocks.len() - 1,
-            order,
-            blocks,
-            words: Vec::new(),
-            groups: Vec::new(),
-            group: 0,
-            row: 0,
-            at: 0,
-            in_hand: CHUNKS_IN_HAND,
-        })
+        // as at the end of a pass
+        let at = (blocks.len() - 1, order.len());
+        let shuffled = (self.block_order, in_order);
+        Ok(Replay::new(self.chunks, shuffled, (order, blocks), at))
     }
 }
 
@@ -234,21 +222,32 @@ impl Replay {
         let mut blocks = Vec::new();
         blocks.try_reserve(1)?;
         blocks.push(0..0);
-        Ok(Self {
+        let shuffled = (Order::Random, false);
+        Ok(Self::new(chunks, shuffled, (Vec::new(), blocks), (0, 0)))
+    }
+
+    /// With chunks in this order, each block's part of them, and from this block and chunk on.
+    fn new(
+        chunks: Chunks,
+        (block_order, in_order): (Order, bool),
+        (order, blocks): (Vec<u32>, Vec<Range<usize>>),
+        (block, next): (usize, usize),
+    ) -> Self {
+        Self {
             chunks,
-            block_order: Order::Random,
-            in_order: false,
-            order: Vec::new(),
+            block_order,
+            in_order,
+            order,
             blocks,
-            block: 0,
-            next: 0,
+            block,
+            next,
             words: Vec::new(),
             groups: Vec::new(),
             group: 0,
             row: 0,
             at: 0,
             in_hand: CHUNKS_IN_HAND,
-        })
+        }
     }
 
     /// Bytes in the spool.

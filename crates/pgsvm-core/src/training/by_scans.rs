@@ -118,6 +118,38 @@ impl ScanTrainer {
         holding: Holding,
         started: Instant,
     ) -> Result<Self, TrainError> {
+        Self::begin(problem, plan, surveyed, started, |solver, facts, sample| {
+            Ok(match problem.loss() {
+                Loss::SquaredHinge => {
+                    let room = holding.bytes / size_of::<u32>() / COPIES;
+                    ByScans::Led(Box::new(LedByScans::new(solver, facts, sample, room)?))
+                }
+                Loss::Hinge => {
+                    ByScans::Bundles(Bundles::new(solver, facts, sample, holding, problem)?)
+                }
+            })
+        })
+    }
+
+    /// One that averages what parts of the rows find by themselves, in place of scans until it arrives: see [`crate::solver::averaged`].
+    pub fn averaging(
+        problem: &Problem,
+        plan: &Plan,
+        surveyed: Surveyed,
+        started: Instant,
+    ) -> Result<Self, TrainError> {
+        Self::begin(problem, plan, surveyed, started, |_, facts, _| {
+            Ok(ByScans::Averaging(Box::new(Averaging::new(problem, facts))))
+        })
+    }
+
+    fn begin(
+        problem: &Problem,
+        plan: &Plan,
+        surveyed: Surveyed,
+        started: Instant,
+        method: impl FnOnce(&Solver<f64>, &Facts, &[u32]) -> Result<ByScans, TrainError>,
+    ) -> Result<Self, TrainError> {
         plan.check().map_err(TrainError::Plan)?;
         let Surveyed {
             facts,
@@ -131,17 +163,8 @@ impl ScanTrainer {
         let nowhere = Facts { rows: 0, ..facts };
         let problem = problem.with_leader(Leader::Scans);
         let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
-        let method = match problem.loss() {
-            Loss::SquaredHinge => {
-                let room = holding.bytes / size_of::<u32>() / COPIES;
-                ByScans::Led(Box::new(LedByScans::new(&solver, &facts, &sample, room)?))
-            }
-            Loss::Hinge => {
-                ByScans::Bundles(Bundles::new(&solver, &facts, &sample, holding, &problem)?)
-            }
-        };
         Ok(Self {
-            method,
+            method: method(&solver, &facts, &sample)?,
             log: Log::new(started, &facts, heads.specs.len()),
             facts,
             solver,
@@ -157,28 +180,18 @@ impl ScanTrainer {
         })
     }
 
-    /// One that averages what parts of the rows find by themselves, in place of scans until it arrives: see [`crate::solver::averaged`].
-    pub fn averaging(
-        problem: &Problem,
-        plan: &Plan,
-        surveyed: Surveyed,
-        started: Instant,
-    ) -> Result<Self, TrainError> {
-        let nothing = Holding {
-            bytes: 0,
-            lets_go: false,
-        };
-        let mut this = Self::new(problem, plan, surveyed, nothing, started)?;
-        this.method = ByScans::Averaging(Box::new(Averaging::new(problem, &this.facts)));
-        Ok(this)
+    /// What each part is to train whose rows may take so many bytes; None where no part is to, or all have.
+    pub fn part_order(&self, bytes: usize) -> Option<PartOrder> {
+        match &self.method {
+            ByScans::Averaging(averaging) => averaging.order(&self.facts, &self.heads.specs, bytes),
+            ByScans::Led(_) | ByScans::Bundles(_) => None,
+        }
     }
 
-    /// What each part is to train whose rows may take so many bytes; None where no part is to, or all have.
-    pub fn part_order(&self, problem: &Problem, bytes: usize) -> Option<PartOrder> {
+    /// Of how many parts it is the average, once they have been trained; None of other trainings.
+    pub fn averaged(&self) -> Option<u32> {
         match &self.method {
-            ByScans::Averaging(averaging) => {
-                averaging.order(problem, &self.facts, &self.heads.specs, bytes)
-            }
+            ByScans::Averaging(averaging) => averaging.parts(),
             ByScans::Led(_) | ByScans::Bundles(_) => None,
         }
     }

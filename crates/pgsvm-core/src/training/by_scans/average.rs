@@ -264,17 +264,17 @@ impl PartsFound {
 
 /// The heads of an average.
 pub(super) struct Averaging {
-    loss: Loss,
+    problem: Problem,
     dense: usize,
-    /// None before the parts have been trained.
-    heads: Option<Vec<AveragedHead>>,
+    /// And of how many parts; None before these have been trained.
+    heads: Option<(Vec<AveragedHead>, u32)>,
     ended: bool,
 }
 
 impl Averaging {
     pub(super) fn new(problem: &Problem, facts: &Facts) -> Self {
         Self {
-            loss: problem.loss(),
+            problem: *problem,
             dense: facts.dense,
             heads: None,
             ended: false,
@@ -284,13 +284,12 @@ impl Averaging {
     /// What parts are to train, before they have.
     pub(super) fn order(
         &self,
-        problem: &Problem,
         facts: &Facts,
         heads: &[HeadSpec],
         bytes: usize,
     ) -> Option<PartOrder> {
         self.heads.is_none().then(|| PartOrder {
-            problem: *problem,
+            problem: self.problem,
             heads: heads.to_vec(),
             rows: facts.rows as u64,
             dense: facts.dense as u64,
@@ -320,8 +319,17 @@ impl Averaging {
                 ));
             }
         }
-        self.heads = Some(heads);
+        self.heads = Some((heads, found.parts));
         Ok(())
+    }
+
+    /// Of how many parts they are, once these have been trained.
+    pub(super) fn parts(&self) -> Option<u32> {
+        self.heads.as_ref().map(|(_, parts)| *parts)
+    }
+
+    fn heads(&self) -> &[AveragedHead] {
+        self.heads.as_ref().map_or(&[], |(heads, _)| heads)
     }
 
     pub(super) fn step(&self) -> Step {
@@ -333,9 +341,8 @@ impl Averaging {
 
     /// The pass that judges the averages.
     pub(super) fn pass(&self) -> Result<Vec<HeadScan>, OutOfMemory> {
-        let heads = self.heads.iter().flatten();
-        all_of(heads.map(|head| {
-            Ok::<_, OutOfMemory>(match self.loss {
+        all_of(self.heads().iter().map(|head| {
+            Ok::<_, OutOfMemory>(match self.problem.loss() {
                 Loss::Hinge => HeadScan::Bundle(Box::new(head.look_by_hinge(self.dense)?)),
                 Loss::SquaredHinge => HeadScan::Newton(Box::new(head.look_by_squared_hinge()?)),
             })
@@ -344,7 +351,7 @@ impl Averaging {
 
     /// Takes what it has found.
     pub(super) fn take(&mut self, solver: &mut Solver<f64>, _: ScanPass, sums: ScanSums) {
-        let heads = self.heads.iter().flatten().zip(sums.into_heads());
+        let heads = self.heads().iter().zip(sums.into_heads());
         for (place, (head, sums)) in heads.enumerate() {
             let found = match &sums {
                 HeadFound::Bundle(sums) => Some(head.by_hinge(sums)),

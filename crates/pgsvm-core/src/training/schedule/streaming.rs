@@ -324,7 +324,9 @@ impl<T: Real> Streaming<T> {
                 (self.settled, self.refreshed) = (false, true);
                 self.most_open = 0.0;
             }
-            self.consumer.answer(self.answers.drain(..));
+            if !self.answers.is_empty() {
+                self.consumer.answer(self.answers.drain(..));
+            }
             self.consumer.release();
         }
         Ok(())
