@@ -218,7 +218,7 @@ impl State for Counts {
         Ok(())
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         put(out, u64::from(self.positive.is_some()))?;
         put_bytes(out, self.positive.as_deref().unwrap_or_default())?;
         put(out, self.names.len() as u64)?;

@@ -2,7 +2,6 @@
 
 use crate::base::errors::Failure;
 use crate::pg::aggregate::{put, take, State};
-use pgsvm_core::OutOfMemory;
 
 /// The sum of -ln(probability of what was) over the rows so far.
 #[derive(Default)]
@@ -36,9 +35,10 @@ impl State for LogLoss {
         Ok(())
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         put(out, self.sum.to_bits())?;
-        put(out, self.rows)
+        put(out, self.rows)?;
+        Ok(())
     }
 
     fn read(mut bytes: &[u8]) -> Result<Option<Self>, Failure> {

@@ -233,7 +233,7 @@ impl State for Ranking {
         Ok(())
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         out.room((3 * self.scores.len() + 1) * size_of::<u64>())?;
         put(out, u64::from(self.dropped_bits))?;
         for score in &self.scores {

@@ -13,7 +13,7 @@ pub trait State: Default {
     /// Adds what another state knows, about rows of its own; that one is not used any more.
     fn merge(&mut self, other: &mut Self) -> Result<(), Failure>;
     /// Appends its bytes, for `read` in a process of the same server; nothing is added to it any more.
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory>;
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure>;
     /// The state with these bytes; None where they are none.
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure>;
 }

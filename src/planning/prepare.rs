@@ -13,6 +13,7 @@ use crate::planning::pieces::Cut;
 use crate::planning::roles;
 use crate::planning::source_columns::{self, Checked, LeftOut};
 use crate::planning::watched::watched;
+use crate::request::kernel::KernelTerms;
 use crate::request::reads::Reads;
 use crate::request::source::Source;
 use crate::request::{ClassWeight, Request};
@@ -229,7 +230,10 @@ fn job(
             _ => request.plan.clone(),
         },
         chooses,
-        kernel: request.kernel.clone(),
+        kernel: match by_scans {
+            true => request.kernel.clone().map(KernelTerms::of_low_rank),
+            false => request.kernel.clone(),
+        },
         slacks: measures_slacks(request, &features),
         features,
         watch: None,

@@ -29,6 +29,7 @@ pub fn pays(prepared: &Prepared) -> bool {
     // the hinge takes more scans; how many features there will be is known only where all are numbers, and values of categories are
     // learned by the session alone
     job.terms.loss == Loss::SquaredHinge
+        && job.kernel.is_none()
         && job.features.dense_parts() == job.features.parts.len()
         && planned.runs == Runs::Anywhere
         && planned.repeats

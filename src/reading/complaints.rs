@@ -5,6 +5,7 @@ use super::row_decoder::RowDecoder;
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::features::{FeatureError, Nulls};
+use pgsvm_core::kernels::KernelError;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{Cache, RowError};
 
@@ -179,6 +180,44 @@ impl From<RowError> for Failure {
             _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
         };
         Failure::new(code, error.to_string())
+    }
+}
+
+/// Why rows cannot be mapped.
+impl From<KernelError> for Failure {
+    fn from(error: KernelError) -> Self {
+        let code = match error {
+            KernelError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
+            KernelError::NotPositive { .. } | KernelError::NotFinite { .. } | KernelError::Zero => {
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+            }
+            _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        };
+        let message = match error {
+            // by how much depends on the processor
+            KernelError::NotPositive { .. } => {
+                "the kernel matrix of these rows is not positive semidefinite".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        let failure = Failure::new(code, message);
+        match error {
+            KernelError::OutOfMemory { .. } => failure.hint("rank => 100, or fewer landmarks still"),
+            KernelError::NotPositive { .. } => failure
+                .detail("A sigmoid is an inner product for few gamma and coef0 only, a polynomial for coef0 >= 0.")
+                .hint("kernel => 'rbf' is one for every gamma; or try another gamma and coef0"),
+            KernelError::NotFinite { .. } => {
+                failure.hint("Scale the features, or take a smaller gamma or degree: scale => 'standard'")
+            }
+            KernelError::Zero => failure.hint("kernel => 'rbf'"),
+            KernelError::Rank { rows, .. } => {
+                failure.hint(format!("rank => {rows}, or NULL for the square root of the number of rows"))
+            }
+            KernelError::SparseCentres => {
+                failure.hint("options => '{\"landmarks\": \"pivots\"}', which are rows of the table")
+            }
+            _ => failure,
+        }
     }
 }
 

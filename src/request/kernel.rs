@@ -59,6 +59,17 @@ pub struct KernelTerms {
 }
 
 impl KernelTerms {
+    /// The same by low rank, where nobody says otherwise: of rows that are trained as any others.
+    pub fn of_low_rank(self) -> Self {
+        match self.method {
+            Method::Auto => Self {
+                method: Method::LowRank,
+                ..self
+            },
+            Method::LowRank | Method::Exact | Method::InteriorPoint(_) => self,
+        }
+    }
+
     /// Whether gammas are compared with one another.
     pub fn is_grid(&self) -> bool {
         self.maps.len() > 1

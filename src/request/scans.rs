@@ -3,6 +3,7 @@
 
 use crate::base::errors::Failure;
 use crate::pg::{citus, query};
+use crate::request::kernel::{KernelTerms, Method};
 use crate::request::words::invalid;
 use crate::request::Request;
 use pgsvm_core::plan::Folds;
@@ -45,8 +46,12 @@ fn kept(request: &Request) -> Option<&'static str> {
             "folds that a column says want its values",
         ),
         (
-            request.kernel.is_some(),
-            "a kernel machine compares rows with each other",
+            is(request, |kernel| kernel.is_grid()),
+            "gammas are compared on all rows held out",
+        ),
+        (
+            is(request, |kernel| kernel.method == Method::Exact),
+            "an exact kernel machine compares rows with each other",
         ),
         (
             request.terms.truncation.is_some(),
@@ -55,6 +60,11 @@ fn kept(request: &Request) -> Option<&'static str> {
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);
     first.map(|(_, what)| what)
+}
+
+/// Whether a kernel machine is asked for of which this is so.
+fn is(request: &Request, so: impl Fn(&KernelTerms) -> bool) -> bool {
+    request.kernel.as_ref().is_some_and(so)
 }
 
 /// Whether solver 'auto' may take scans: what is asked for can be had by them.

@@ -39,10 +39,7 @@ pub(super) fn kernel(
             ))
             .hint("options => '{\"method\": \"low_rank\"}'"))
         }
-        Some(kernel) if terms.truncation.is_some() && kernel.method == Method::Auto => {
-            let method = Method::LowRank;
-            Ok(Some(KernelTerms { method, ..kernel }))
-        }
+        Some(kernel) if terms.truncation.is_some() => Ok(Some(kernel.of_low_rank())),
         kernel => Ok(kernel),
     }
 }

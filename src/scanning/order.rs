@@ -9,7 +9,7 @@ use crate::planning::job::{decode, encode, sent, Job};
 use crate::targets::labels::{LabelKind, LabelValue};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{list, OutOfMemory};
-use pgsvm_core::{PartOrder, ReaderJob, RowForm, ScanPass};
+use pgsvm_core::{MapView, PartOrder, ReaderJob, RowForm, ScanPass, ToldMap};
 use serde::{Deserialize, Serialize};
 
 /// What the bytes begin with.
@@ -39,6 +39,8 @@ pub struct Known<'a> {
     pub features: &'a FeatureSet,
     pub classes: &'a [LabelValue],
     pub form: &'a RowForm,
+    /// Of a kernel machine what maps rows of that form.
+    pub map: Option<&'a MapView<'a>>,
 }
 
 /// The same as it arrives.
@@ -60,6 +62,19 @@ pub(super) struct ToldRows {
     #[serde(deserialize_with = "list")]
     pub(super) classes: Vec<LabelValue>,
     pub(super) form: RowForm,
+    pub(super) map: Option<ToldMap>,
+}
+
+impl ToldRows {
+    /// Rows as they are visited, once they have been mapped.
+    pub(super) fn visited(&self) -> &RowForm {
+        self.map.as_ref().map_or(&self.form, ToldMap::form)
+    }
+
+    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
+    pub(super) fn are_sound(&self) -> bool {
+        self.map.as_ref().is_none_or(ToldMap::is_sound)
+    }
 }
 
 #[derive(Serialize)]

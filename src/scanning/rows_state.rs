@@ -69,7 +69,7 @@ impl State for RowsState {
         self.scan.merge(&mut other.scan)
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         let bytes = encode(&Gathered {
             found: self.scan.end()?,
             arrived: self.arrived,

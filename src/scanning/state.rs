@@ -10,7 +10,7 @@ use crate::reading::row_decoder::RowDecoder;
 use crate::scanning::order::{Told, ToldRows, ToldTask};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{filled, OutOfMemory, Room};
-use pgsvm_core::{PartRows, PartsFound, RowError, RowMaker, ScanPass, ScanSums, Survey};
+use pgsvm_core::{PartRows, PartsFound, ScanPass, ScanSums, ScannedRows, Survey};
 use serde::{Deserialize, Serialize};
 use std::mem::take;
 
@@ -52,11 +52,11 @@ enum Sink {
         sample_bytes: usize,
     },
     Sum(Box<Summing>),
-    Train(Box<(RowMaker, PartRows)>),
+    Train(Box<(ScannedRows, PartRows)>),
 }
 
 struct Summing {
-    maker: RowMaker,
+    rows: ScannedRows,
     pass: ScanPass,
     sums: ScanSums,
 }
@@ -65,10 +65,11 @@ struct Summing {
 fn knowing(
     job: &Job,
     columns: &[Column],
-    rows: &ToldRows,
-) -> Result<(RowDecoder, RowMaker), Failure> {
+    rows: ToldRows,
+) -> Result<(RowDecoder, ScannedRows), Failure> {
     let decode = RowDecoder::knowing(job, columns, &rows.features, &rows.classes)?;
-    Ok((decode, rows.form.maker()?))
+    let rows = ScannedRows::new(&rows.form, rows.map)?;
+    Ok((decode, rows))
 }
 
 impl ScanState {
@@ -107,7 +108,7 @@ impl ScanState {
     }
 
     /// What has become of the rows.
-    pub(super) fn end(&mut self) -> Result<Option<Found>, OutOfMemory> {
+    pub(super) fn end(&mut self) -> Result<Option<Found>, Failure> {
         Ok(match take(&mut self.0) {
             Stage::New => None,
             Stage::Taking(taking) => Some(taking.end()?),
@@ -138,20 +139,20 @@ impl Taking {
                 },
             ),
             ToldTask::Sum(rows, pass) => {
-                if !pass.fits(&rows.form) {
+                if !(rows.are_sound() && pass.fits(rows.visited())) {
                     return Err(damaged());
                 }
-                let (decode, maker) = knowing(&told.job, read, &rows)?;
+                let (decode, rows) = knowing(&told.job, read, *rows)?;
                 let (sums, pass) = (pass.begin()?, *pass);
-                (decode, Sink::Sum(Box::new(Summing { maker, pass, sums })))
+                (decode, Sink::Sum(Box::new(Summing { rows, pass, sums })))
             }
             ToldTask::Train(rows, order) => {
-                if !order.fits(&rows.form) {
+                if !(rows.are_sound() && order.fits(rows.visited())) {
                     return Err(damaged());
                 }
-                let (decode, maker) = knowing(&told.job, read, &rows)?;
+                let (decode, rows) = knowing(&told.job, read, *rows)?;
                 let part = PartRows::new(*order);
-                (decode, Sink::Train(Box::new((maker, part))))
+                (decode, Sink::Train(Box::new((rows, part))))
             }
         };
         Ok(Self {
@@ -188,23 +189,21 @@ impl Taking {
                 Ok(())
             }
             Sink::Sum(summing) => {
-                let Summing { maker, pass, sums } = &mut **summing;
+                let Summing { rows, pass, sums } = &mut **summing;
                 self.decode.visit(&row, &mut |example| {
-                    pass.add(sums, &maker.make(example)?);
-                    Ok::<_, RowError>(())
+                    rows.take(example, &mut |row| pass.add(sums, row))
                 })
             }
             Sink::Train(training) => {
-                let (maker, part) = &mut **training;
+                let (rows, part) = &mut **training;
                 self.decode.visit(&row, &mut |example| {
-                    part.take(&maker.make(example)?);
-                    Ok::<_, RowError>(())
+                    rows.take(example, &mut |row| part.take(row))
                 })
             }
         }
     }
 
-    fn end(self: Box<Self>) -> Result<Found, OutOfMemory> {
+    fn end(self: Box<Self>) -> Result<Found, Failure> {
         Ok(match self.sink {
             Sink::Survey {
                 mut survey,
@@ -214,11 +213,21 @@ impl Taking {
                 survey.widen(sample_bytes);
                 Found::Learned(Box::new(Learned::of(self.decode, *survey, failed)?))
             }
-            Sink::Sum(mut summing) => {
-                summing.sums.finish();
-                Found::Summed(Box::new(summing.sums))
+            Sink::Sum(summing) => {
+                let Summing {
+                    mut rows,
+                    pass,
+                    mut sums,
+                } = *summing;
+                rows.finish(&mut |row| pass.add(&mut sums, row))?;
+                sums.finish();
+                Found::Summed(Box::new(sums))
             }
-            Sink::Train(training) => Found::Trained(Box::new(training.1.train())),
+            Sink::Train(training) => {
+                let (mut rows, mut part) = *training;
+                rows.finish(&mut |row| part.take(row))?;
+                Found::Trained(Box::new(part.train()))
+            }
         })
     }
 }
@@ -246,7 +255,7 @@ impl State for ScanState {
         Ok(())
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
         let bytes = encode(&self.end()?)?;
         out.room(bytes.len())?.extend_from_slice(&bytes);
         Ok(())

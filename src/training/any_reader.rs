@@ -5,9 +5,7 @@ use crate::base::errors::Failure;
 use crate::features::Nulls;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::reading::rows::RowSource;
-use crate::training::failures::{
-    cache_failure, is_of_rows, kernel_failure, mapped_failure, read_failure,
-};
+use crate::training::failures::{cache_failure, is_of_rows, mapped_failure, read_failure};
 use crate::training::spool::SpoolFile;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::kernels::KernelError;
@@ -63,7 +61,7 @@ impl AnyReader {
             unreachable!("gammas are those of kernel machines")
         };
         let mut source = reader.into_source();
-        source.map_anew(job.asked(map)).map_err(kernel_failure)?;
+        source.map_anew(job.asked(map))?;
         let cache = fresh();
         let reader = Self::of_mapped(cache.clone(), job, source, landmarks);
         Ok((reader.map_err(cache_failure)?, cache))

@@ -5,7 +5,10 @@
 //! wrong with, so that the error names them. Then come scans, each with the weights of the training so far, until it has ended.
 //! Nothing of a row is kept but the sample and, with the hinge, what has come near the margin; no file is written.
 
-use crate::base::errors::{Code, Failure};
+mod mapping;
+mod refusals;
+
+use crate::base::errors::Failure;
 use crate::features::FeatureSet;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::{Planned, Runs};
@@ -16,6 +19,8 @@ use crate::scanning::order::{told, Known, Task};
 use crate::scanning::state::Found;
 use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
+use crate::training::by_scans::mapping::Mapping;
+use crate::training::by_scans::refusals::{changed, changed_again, refused, too_few};
 use crate::training::failures::{problem_failure, train_failure};
 use crate::training::leader::folded;
 use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
@@ -27,9 +32,10 @@ use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Chosen, Cuts, Holding, PartOrder, PartRefusal, PartsFound, Problem, RowForm, SampleSearch,
-    ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
+    Chosen, Cuts, Holding, PartOrder, PartsFound, Problem, RowForm, SampleSearch, ScanPass,
+    ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
 };
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Of the cache what the sample takes, as one in so many, and most bytes of it: what it saves is scans, of which some are left
@@ -63,7 +69,7 @@ pub fn train(job: &Job, planned: &Planned, may_give_way: bool) -> Result<Outcome
         let run = Run {
             started,
             anew,
-            may_give_way: may_give_way && !on_servers(job, planned),
+            may_give_way: may_give_way && job.kernel.is_none() && !on_servers(job, planned),
         };
         if let Attempt::Ended(outcome) = attempt(job, planned, &scan, run)? {
             return Ok(outcome);
@@ -91,18 +97,29 @@ fn on_servers(job: &Job, planned: &Planned) -> bool {
 fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attempt, Failure> {
     let mut progress = Progress::start("leader", job.terms.tolerance);
     let (source, surveyed) = survey(job, planned, scan, &mut progress)?;
-    let rows = Rows {
+    let report = surveyed.report.copied()?;
+    let form = surveyed.form.copied()?;
+    let (surveyed, mapping) = match Mapping::asked(job) {
+        None => (surveyed, None),
+        Some(asked) => {
+            let sample_bytes = sample_bytes(job, planned);
+            let (mapped, mapping) =
+                Mapping::choose(job, &asked, surveyed, sample_bytes, &mut progress)?;
+            (mapped, Some(mapping))
+        }
+    };
+    let mut rows = Rows {
         job,
         planned,
         scan,
-        form: surveyed.form.copied()?,
-        features: source.decoded_features(&surveyed.report.means)?,
+        form,
+        mapping,
+        features: source.decoded_features(&report.means)?,
         source,
     };
-    let report = surveyed.report.copied()?;
     let problem = job.problem().map_err(problem_failure)?;
     let holding = Holding {
-        bytes: job.cache_bytes - sample_bytes(job, planned),
+        bytes: job.cache_bytes - rows.sample_bytes(),
         lets_go: planned.runs == Runs::Anywhere,
     };
     let (plan, surveyed, chosen) = choose(
@@ -134,16 +151,26 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         }
         Scanned::Changed => return Ok(Attempt::Changed),
     };
+    let processes = rows.processes(parts, trainer.averaged(), run.anew);
+    let mut outcome = outcome(&rows.source, report)?;
+    let mapping = rows.mapping.take();
+    let gamma = mapping.as_ref().and_then(Mapping::gamma);
+    outcome.features.kernel = match &mapping {
+        Some(mapping) => Some(Rc::new(mapping.form(job, &outcome.report)?)),
+        None => None,
+    };
     let read = Collected {
-        outcome: outcome(&rows.source, report)?,
-        machine: None,
+        outcome,
+        machine: mapping.map(Mapping::into_machine),
         keys: Vec::new(),
         versions: None,
         followed: None,
         screening: None,
     };
-    let fitted = fitted(job, &read, &trainer)?;
-    let processes = rows.processes(parts, trainer.averaged(), run.anew);
+    let mut fitted = fitted(job, &read, &trainer)?;
+    let report = &mut fitted.outcome.report;
+    report.gamma = gamma;
+    report.validation.iter_mut().for_each(|it| it.gamma = gamma);
     let rechecked = Rechecked::default();
     let cost = job.cost();
     let tested = match job.watch {
@@ -181,22 +208,6 @@ fn choose(
     Ok((Plan::train(chosen.c), surveyed, Some(chosen)))
 }
 
-/// Of a class no row of the sample can be held out.
-fn too_few(source: &RowSource, class: usize, rows: u64, bytes: usize) -> Failure {
-    let label = source.known_classes().get(class).map(|it| it.text.as_str());
-    let (label, kilobytes) = (label.unwrap_or_default(), bytes / 1024);
-    Failure::new(
-        Code::ERRCODE_INVALID_PARAMETER_VALUE,
-        format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
-    )
-    .detail(format!(
-        "By scans c and probabilities are found on a sample of rows, here of {kilobytes} kB."
-    ))
-    .hint(
-        "solver => 'stream', which holds rows out of all; or a number for c, without probabilities",
-    )
-}
-
 /// What all rows are like.
 fn survey(
     job: &Job,
@@ -226,6 +237,7 @@ fn sample_bytes(job: &Job, planned: &Planned) -> usize {
 /// Whether all rows are to be in the sample: for planes alone, which need no other memory, where rows are expected to fit the cache.
 fn holds_all(job: &Job, planned: &Planned) -> bool {
     job.terms.cuts != Cuts::BesideHeld
+        && job.kernel.is_none()
         && !on_servers(job, planned)
         && expected_cache_bytes(planned, &job.features) <= job.cache_bytes as f64
 }
@@ -275,6 +287,8 @@ struct Rows<'a> {
     planned: &'a Planned,
     scan: &'a Scan,
     form: RowForm,
+    /// Of a kernel machine.
+    mapping: Option<Mapping>,
     /// As they are decoded in each scan.
     features: FeatureSet,
     source: RowSource,
@@ -362,7 +376,7 @@ impl Rows<'_> {
 
     /// The sums of a pass over all of them; None where there were none.
     fn sums(&self, pass: &ScanPass) -> Result<Option<ScanSums>, Failure> {
-        match self.run(Task::Sum(self.known(), pass))? {
+        match self.with_known(|known| self.run(Task::Sum(known, pass)))? {
             Some(Found::Summed(sums)) => Ok(Some(*sums)),
             _ => Ok(None),
         }
@@ -370,7 +384,8 @@ impl Rows<'_> {
 
     /// What a training on the rows of each process alone finds; None where there were none.
     fn parts(&self, order: &PartOrder) -> Result<Option<PartsFound>, Failure> {
-        let Some(Found::Trained(found)) = self.run(Task::Train(self.known(), order))? else {
+        let found = self.with_known(|known| self.run(Task::Train(known, order)))?;
+        let Some(Found::Trained(found)) = found else {
             return Ok(None);
         };
         match found.refused() {
@@ -379,60 +394,29 @@ impl Rows<'_> {
         }
     }
 
-    fn known(&self) -> Known<'_> {
-        Known {
+    /// Does something with what is known of them.
+    fn with_known<T>(&self, act: impl FnOnce(Known<'_>) -> T) -> T {
+        let map = self.mapping.as_ref().map(Mapping::view);
+        act(Known {
             features: &self.features,
             classes: self.source.known_classes(),
             form: &self.form,
+            map: map.as_ref(),
+        })
+    }
+
+    /// What samples of them take: one of the rows, and of a kernel machine one of those that its map makes.
+    fn sample_bytes(&self) -> usize {
+        let bytes = sample_bytes(self.job, self.planned);
+        match self.mapping {
+            Some(_) => 2 * bytes,
+            None => bytes,
         }
     }
 
     fn run(&self, task: Task<'_>) -> Result<Option<Found>, Failure> {
         self.scan.run(&told(self.job, &self.planned.columns, task)?)
     }
-}
-
-/// A part of the rows has found nothing by itself.
-fn refused(why: PartRefusal, bytes: usize) -> Failure {
-    match why {
-        PartRefusal::Room => Failure::new(
-            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-            format!("a part of the rows does not fit the {} kB of pgsvm.cache_size", bytes / 1024),
-        )
-        .detail("For an average each process holds its rows while it trains on them.")
-        .hint("SET pgsvm.cache_size to more; or leave \"machines\" out of the options, as scans keep no rows"),
-        PartRefusal::Memory => Failure::new(
-            Code::ERRCODE_OUT_OF_MEMORY,
-            "out of memory in a training on a part of the rows",
-        )
-        .hint("Leave \"machines\" out of the options: scans keep no rows"),
-        PartRefusal::Numbers => Failure::new(
-            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-            "a training on a part of the rows is out of range",
-        )
-        .hint("Scale the features, or take a smaller c: scale => 'standard', c => 1"),
-    }
-}
-
-/// What a scan found are other rows than those before.
-fn changed() -> Failure {
-    not_the_same()
-        .detail("Each scan has the snapshot of the first; a LIMIT without an order, or a sample without REPEATABLE, may still pick other rows.")
-        .hint("Order what is limited, or store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once")
-}
-
-/// The same of several servers.
-fn changed_again() -> Failure {
-    not_the_same()
-        .detail("Servers have no common snapshot; the training began anew once, and the rows have changed again.")
-        .hint("Hold those off who change them, LOCK TABLE … IN SHARE MODE; or take solver => 'stream', which reads them once")
-}
-
-fn not_the_same() -> Failure {
-    Failure::new(
-        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        "the rows of the source are not the same in each scan",
-    )
 }
 
 /// What the trainer leaves behind.

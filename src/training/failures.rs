@@ -51,7 +51,7 @@ pub fn mapped_failure(
 ) -> Failure {
     match error {
         ReadError::Source(LowRankError::Read(error)) => read_failure(error, cache_bytes),
-        ReadError::Source(LowRankError::Kernel(error)) => kernel_failure(error),
+        ReadError::Source(LowRankError::Kernel(error)) => Failure::from(error),
         ReadError::Source(LowRankError::Row(error)) => Failure::from(error),
         ReadError::Spool(failure) => failure,
         other => without_source(other, cache_bytes),
@@ -107,7 +107,7 @@ pub fn exact_failure(error: ExactError<Failure, Failure>, cache_bytes: usize) ->
 pub fn interior_failure(error: InteriorError<Failure, Failure>, cache_bytes: usize) -> Failure {
     match error {
         InteriorError::Read(error) => mapped_failure(ReadError::Source(error), cache_bytes),
-        InteriorError::Kernel(error) => kernel_failure(error),
+        InteriorError::Kernel(error) => Failure::from(error),
         InteriorError::Room { bytes } => Failure::new(
             Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
             format!(
@@ -156,7 +156,7 @@ pub fn is_of_rows(error: &KernelError) -> bool {
 
 /// A gamma of a grid that is passed over.
 pub fn warn_of_gamma(gamma: Option<f64>, error: KernelError) {
-    let failure = kernel_failure(error);
+    let failure = Failure::from(error);
     let named = gamma.map_or(String::new(), |gamma| format!(" {}", sql_float(gamma)));
     let message = format!("gamma{named} is passed over: {}", failure.message);
     Failure::new(Code::ERRCODE_WARNING, message).warn();
@@ -166,44 +166,8 @@ pub fn warn_of_gamma(gamma: Option<f64>, error: KernelError) {
 pub fn no_gamma(gammas: &[Option<f64>], error: KernelError) -> Failure {
     let named = gammas.iter().flatten().map(|gamma| sql_float(*gamma));
     let named: Vec<String> = named.collect();
-    let failure = kernel_failure(error);
+    let failure = Failure::from(error);
     failure.in_detail(&format!("So it is for every gamma: {}.", named.join(", ")))
-}
-
-/// Why rows cannot be mapped.
-pub fn kernel_failure(error: KernelError) -> Failure {
-    let code = match error {
-        KernelError::OutOfMemory { .. } => Code::ERRCODE_OUT_OF_MEMORY,
-        KernelError::NotPositive { .. } | KernelError::NotFinite { .. } | KernelError::Zero => {
-            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
-        }
-        _ => Code::ERRCODE_INVALID_PARAMETER_VALUE,
-    };
-    let message = match error {
-        // by how much depends on the processor
-        KernelError::NotPositive { .. } => {
-            "the kernel matrix of these rows is not positive semidefinite".to_owned()
-        }
-        _ => error.to_string(),
-    };
-    let failure = Failure::new(code, message);
-    match error {
-        KernelError::OutOfMemory { .. } => failure.hint("rank => 100, or fewer landmarks still"),
-        KernelError::NotPositive { .. } => failure
-            .detail("A sigmoid is an inner product for few gamma and coef0 only, a polynomial for coef0 >= 0.")
-            .hint("kernel => 'rbf' is one for every gamma; or try another gamma and coef0"),
-        KernelError::NotFinite { .. } => {
-            failure.hint("Scale the features, or take a smaller gamma or degree: scale => 'standard'")
-        }
-        KernelError::Zero => failure.hint("kernel => 'rbf'"),
-        KernelError::Rank { rows, .. } => {
-            failure.hint(format!("rank => {rows}, or NULL for the square root of the number of rows"))
-        }
-        KernelError::SparseCentres => {
-            failure.hint("options => '{\"landmarks\": \"pivots\"}', which are rows of the table")
-        }
-        _ => failure,
-    }
 }
 
 /// Why rows cannot be trained on.

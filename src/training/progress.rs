@@ -74,6 +74,14 @@ impl Progress {
         }
     }
 
+    /// The same of landmarks that are chosen, so many so far.
+    pub fn show_landmarks(&mut self, landmarks: usize) {
+        if self.due().is_some() {
+            let role = &self.role[..1];
+            self.report(&format!("pgsvm {role} k{landmarks}"));
+        }
+    }
+
     /// The same of a training by scans.
     pub fn show_scans(&mut self, at: &ScanProgress) {
         if self.due().is_none() {

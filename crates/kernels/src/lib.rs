@@ -44,7 +44,7 @@ pub use error::KernelError;
 pub use expansion::Expansion;
 pub use kernel::{Kernel, KernelKind, KernelSpec};
 pub use low_rank::LowRank;
-pub use pivots::{Choice, Factor, Pivots};
+pub use pivots::{Choice, Factor, FactorView, Pivots};
 pub use products::{Landmarks, Room};
 pub use rows::Rows;
 

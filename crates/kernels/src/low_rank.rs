@@ -14,7 +14,7 @@ use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
-use crate::pivots::Factor;
+use crate::pivots::{Factor, FactorView};
 use crate::products::{products_into, Landmarks, Room, View};
 use crate::rows::Rows;
 use crate::simd::Level;
@@ -59,6 +59,17 @@ impl LowRank {
             landmarks: self.landmarks.into_rows(),
             lower: self.lower,
             pivots: self.pivots,
+            left_out: self.left_out,
+        }
+    }
+
+    /// The same, which stays.
+    pub fn factor(&self) -> FactorView<'_> {
+        FactorView {
+            kernel: &self.kernel,
+            landmarks: self.landmarks.rows(),
+            lower: &self.lower,
+            pivots: &self.pivots,
             left_out: self.left_out,
         }
     }

@@ -104,7 +104,31 @@ pub struct Factor {
     pub(crate) left_out: f64,
 }
 
+/// The same where it is, on its way to another process.
+#[derive(Debug, Serialize)]
+pub struct FactorView<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) landmarks: &'a Rows,
+    pub(crate) lower: &'a [f64],
+    pub(crate) pivots: &'a [usize],
+    pub(crate) left_out: f64,
+}
+
 impl Factor {
+    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
+    pub fn is_sound(&self) -> bool {
+        let rank = self.landmarks.len();
+        rank > 0
+            && self.lower.len() == rank * rank
+            && self.pivots.len() == rank
+            && self.landmarks.is_sound()
+    }
+
+    /// Landmarks.
+    pub fn rank(&self) -> usize {
+        self.landmarks.len()
+    }
+
     /// Of landmarks that stood at `pivots`, with K of them = L L' and L's rows one after the other, each as many numbers as
     /// there are landmarks; None where they are not.
     pub fn of(
@@ -114,15 +138,14 @@ impl Factor {
         pivots: Vec<usize>,
         left_out: f64,
     ) -> Option<Self> {
-        let rank = landmarks.len();
-        let fits = rank > 0 && lower.len() == rank * rank && pivots.len() == rank;
-        fits.then_some(Self {
+        let this = Self {
             kernel,
             landmarks,
             lower,
             pivots,
             left_out,
-        })
+        };
+        this.is_sound().then_some(this)
     }
 }
 

@@ -139,6 +139,16 @@ impl Rows {
         &self.entries
     }
 
+    /// Whether each row has its values, entries and square; rows that came as bytes may not.
+    pub(crate) fn is_sound(&self) -> bool {
+        let begins = std::iter::once(&0).chain(&self.ends);
+        let entries_fit = begins.zip(&self.ends).all(|(begin, end)| begin <= end)
+            && self.ends.last().copied().unwrap_or(0) == self.entries.len();
+        entries_fit
+            && self.dense.len() == self.width.saturating_mul(self.ends.len())
+            && self.squares.len() == self.ends.len()
+    }
+
     /// Bytes that they take.
     pub fn bytes(&self) -> usize {
         4 * self.dense.len() + 8 * self.entries.len() + 12 * self.ends.len()

@@ -91,6 +91,8 @@ pub enum RowError {
     Cost { ordinal: u64, cost: f32 },
     /// A group or a feature that no row had when all were looked at.
     Unknown { ordinal: u64 },
+    /// A kernel value that is not finite as a 32-bit float.
+    Kernel { ordinal: u64 },
     /// More rows than ordinals (2^32 - 2).
     TooManyRows { limit: u64 },
     /// The cache cannot hold this row and work with it.
@@ -102,6 +104,12 @@ pub enum RowError {
     },
     /// Memory for the reader's own tables could not be had.
     OutOfMemory { bytes: u64 },
+}
+
+impl From<OutOfMemory> for RowError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: error.bytes }
+    }
 }
 
 impl fmt::Display for RowError {
@@ -124,6 +132,9 @@ impl fmt::Display for RowError {
             }
             Self::Cost { ordinal, cost } => write!(f, "row {ordinal}: the cost {cost} is not positive and finite"),
             Self::Unknown { ordinal } => write!(f, "row {ordinal} was not there when all rows were looked at"),
+            Self::Kernel { ordinal } => {
+                write!(f, "row {ordinal} has kernel values with landmarks that are not finite 32-bit numbers")
+            }
             Self::TooManyRows { limit } => write!(f, "more than {limit} rows"),
             Self::CacheTooSmall { ordinal, row_bytes, cache_bytes, needed_cache_bytes } => write!(
                 f,

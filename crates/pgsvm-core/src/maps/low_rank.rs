@@ -40,6 +40,8 @@
 
 mod mapping;
 mod sampling;
+pub(crate) mod scanned;
+pub(crate) mod search;
 
 use std::fmt;
 

@@ -58,6 +58,11 @@ impl RowForm {
         (self.features, self.groups)
     }
 
+    /// Takes over which groups there are.
+    pub(crate) fn take_groups(&mut self, of: &Self) {
+        self.groups = of.groups;
+    }
+
     pub(super) fn applier(&self) -> Result<Applier, OutOfMemory> {
         let balance = copied(&self.balance)?;
         let (provisional, means) = (&self.provisional, &self.means);

@@ -3,7 +3,6 @@
 use pgsvm_kernels::{LowRank, Room, Rows};
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
-use crate::maps::low_rank::LowRankError;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError};
@@ -76,11 +75,16 @@ impl Mapping {
         Ok(())
     }
 
-    pub(super) fn deliver<S, P>(
+    /// Whether no more rows are to be taken before these are delivered.
+    pub(super) fn is_full(&self) -> bool {
+        self.heads.len() >= BLOCK
+    }
+
+    pub(super) fn deliver(
         &mut self,
         map: &LowRank,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
-    ) -> Result<(), LowRankError<S, P>> {
+    ) -> Result<(), RowError> {
         let count = self.heads.len() * map.rank();
         map.map(&self.rows, 0, &mut self.room, &mut self.mapped[..count])?;
         self.measure(map);
@@ -96,6 +100,10 @@ impl Mapping {
                 dense: &self.values,
                 sparse_index: &[],
                 sparse_value: &[],
+            })
+            .map_err(|error| match error {
+                RowError::NonFinite { ordinal, .. } => RowError::Kernel { ordinal },
+                error => error,
             })?;
         }
         Ok(())

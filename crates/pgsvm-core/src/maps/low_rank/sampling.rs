@@ -27,7 +27,17 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
+    /// Of all rows.
     pub(super) fn new(job: &LowRankJob, facts: &Facts) -> Result<Self, KernelError> {
+        Self::of_some(job, facts, facts.rows)
+    }
+
+    /// Of so many of the rows, which are at hand.
+    pub(super) fn of_some(
+        job: &LowRankJob,
+        facts: &Facts,
+        rows: usize,
+    ) -> Result<Self, KernelError> {
         let entries = facts
             .mean_row_words
             .saturating_sub(HEADER_WORDS + facts.dense) as f64
@@ -43,12 +53,11 @@ impl Sampling {
             let sampled = sample.saturating_mul(row_bytes + 12);
             Pivots::bytes(sample, rank) + LowRank::bytes(rank) + sampled
         };
-        let rows = facts.rows;
         let rank = match job.rank {
             Some(rank) if rank > rows => return Err(KernelError::Rank { rank, rows }),
             Some(rank) => rank,
             None => {
-                let mut rank = ((rows as f64).sqrt().ceil() as usize).clamp(1, rows);
+                let mut rank = ((facts.rows as f64).sqrt().ceil() as usize).clamp(1, rows);
                 while rank > 1 && takes(rows.min(LEAST_TIMES * rank), rank) > job.memory_bytes {
                     rank -= rank.div_ceil(16);
                 }

@@ -1,0 +1,89 @@
+//! Kernel machines of low rank by scans: landmarks are chosen of the survey's sample, and each scan maps the rows that it visits.
+
+use crate::base::errors::Failure;
+use crate::features::{word_of, KernelForm, LANDMARKS};
+use crate::pg::check_for_interrupts;
+use crate::planning::job::Job;
+use crate::training::any_reader::reads;
+use crate::training::by_scans::refusals::rank_beyond_sample;
+use crate::training::outcome::Machine;
+use crate::training::progress::Progress;
+use pgsvm_core::kernels::{KernelError, LowRank};
+use pgsvm_core::{
+    LandmarkChoice, LowRankJob, MapSearch, MapView, ReaderReport, RowForm, SampledMap, Surveyed,
+};
+
+/// A map, and what it was chosen for.
+pub(super) struct Mapping {
+    map: LowRank,
+    /// Of the rows that it makes.
+    form: RowForm,
+    landmarks: LandmarkChoice,
+    gamma: Option<f64>,
+}
+
+impl Mapping {
+    /// What map is wanted; None of a linear machine.
+    pub(super) fn asked(job: &Job) -> Option<LowRankJob> {
+        let map = job.kernel.as_ref()?.maps.first()?;
+        Some(job.asked(map))
+    }
+
+    /// Chooses it of the rows that were surveyed; gives back what the rows are like that it makes.
+    pub(super) fn choose(
+        job: &Job,
+        asked: &LowRankJob,
+        surveyed: Surveyed,
+        sample_bytes: usize,
+        progress: &mut Progress,
+    ) -> Result<(Surveyed, Self), Failure> {
+        let search = MapSearch::new(asked, reads(job), surveyed, sample_bytes);
+        let mut search = search.map_err(|error| match error {
+            KernelError::Rank { rank, rows } => rank_beyond_sample(rank, rows),
+            error => error.into(),
+        })?;
+        while !search.step()? {
+            check_for_interrupts();
+            progress.show_landmarks(search.landmarks());
+        }
+        let SampledMap {
+            map, mapped, gamma, ..
+        } = search.finish()?;
+        let mapping = Self {
+            map,
+            form: mapped.form.copied()?,
+            landmarks: asked.landmarks,
+            gamma,
+        };
+        Ok((mapped, mapping))
+    }
+
+    /// As scans are told of it.
+    pub(super) fn view(&self) -> MapView<'_> {
+        MapView {
+            factor: self.map.factor(),
+            form: &self.form,
+        }
+    }
+
+    /// The kernel's.
+    pub(super) fn gamma(&self) -> Option<f64> {
+        self.gamma
+    }
+
+    /// How the machine is stored; `report`: of the rows that are mapped.
+    pub(super) fn form(&self, job: &Job, report: &ReaderReport) -> Result<KernelForm, Failure> {
+        let scaling = match job.unit_rows {
+            true => None,
+            false => Some(report.scaling.copied()?),
+        };
+        let told = (word_of(self.landmarks, &LANDMARKS), self.map.left_out());
+        let rows = self.map.landmarks().rows();
+        Ok(KernelForm::of(self.map.kernel(), rows, told, scaling))
+    }
+
+    /// The machine itself.
+    pub(super) fn into_machine(self) -> Machine {
+        Machine::LowRank(Box::new(self.map))
+    }
+}

@@ -1,0 +1,75 @@
+//! Why a training by scans cannot be.
+
+use crate::base::errors::{Code, Failure};
+use crate::reading::rows::RowSource;
+use pgsvm_core::PartRefusal;
+
+/// Of a class no row of the sample can be held out.
+pub(super) fn too_few(source: &RowSource, class: usize, rows: u64, bytes: usize) -> Failure {
+    let label = source.known_classes().get(class).map(|it| it.text.as_str());
+    let (label, kilobytes) = (label.unwrap_or_default(), bytes / 1024);
+    Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
+    )
+    .detail(format!(
+        "By scans c and probabilities are found on a sample of rows, here of {kilobytes} kB."
+    ))
+    .hint(
+        "solver => 'stream', which holds rows out of all; or a number for c, without probabilities",
+    )
+}
+
+/// More landmarks are asked for than there are rows at hand.
+pub(super) fn rank_beyond_sample(rank: usize, rows: usize) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("the rank {rank} is larger than the sample of {rows} rows that landmarks are chosen of"),
+    )
+    .hint(format!(
+        "rank => {rows}, or NULL for the square root of the number of rows; or SET pgsvm.cache_size to more, of which the sample takes a part"
+    ))
+}
+
+/// A part of the rows has found nothing by itself.
+pub(super) fn refused(why: PartRefusal, bytes: usize) -> Failure {
+    match why {
+        PartRefusal::Room => Failure::new(
+            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+            format!("a part of the rows does not fit the {} kB of pgsvm.cache_size", bytes / 1024),
+        )
+        .detail("For an average each process holds its rows while it trains on them.")
+        .hint("SET pgsvm.cache_size to more; or leave \"machines\" out of the options, as scans keep no rows"),
+        PartRefusal::Memory => Failure::new(
+            Code::ERRCODE_OUT_OF_MEMORY,
+            "out of memory in a training on a part of the rows",
+        )
+        .hint("Leave \"machines\" out of the options: scans keep no rows"),
+        PartRefusal::Numbers => Failure::new(
+            Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            "a training on a part of the rows is out of range",
+        )
+        .hint("Scale the features, or take a smaller c: scale => 'standard', c => 1"),
+    }
+}
+
+/// What a scan found are other rows than those before.
+pub(super) fn changed() -> Failure {
+    not_the_same()
+        .detail("Each scan has the snapshot of the first; a LIMIT without an order, or a sample without REPEATABLE, may still pick other rows.")
+        .hint("Order what is limited, or store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once")
+}
+
+/// The same of several servers.
+pub(super) fn changed_again() -> Failure {
+    not_the_same()
+        .detail("Servers have no common snapshot; the training began anew once, and the rows have changed again.")
+        .hint("Hold those off who change them, LOCK TABLE … IN SHARE MODE; or take solver => 'stream', which reads them once")
+}
+
+fn not_the_same() -> Failure {
+    Failure::new(
+        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "the rows of the source are not the same in each scan",
+    )
+}
