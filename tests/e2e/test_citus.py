@@ -82,6 +82,17 @@ def test_the_certificate_is_that_of_one_machine(connection, table, loss):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_a_kernel_machine_is_that_of_one_machine(connection, loss):
+    more = {"loss": f"'{loss}'", "kernel": "'rbf'", "gamma": "0.5", "rank": "40"}
+    apart = train(connection, "spread", "apart", **more)
+    together = train(connection, "here", "together", solver="'scan'", **more)
+    assert apart["rows_used"] == together["rows_used"] == ROWS
+    assert apart["solver"] == "scan" and apart["landmarks"] == 40
+    assert 0 <= apart["gap"] <= 1e-3
+    assert abs(apart["primal"] - together["primal"]) <= 1e-2 * together["primal"]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_an_average_of_shards_is_told_for_what_it_is(connection, loss):
     """Shards of rows drawn alike make a good average; shards of one label a useless one, and its gap says so."""
     more = {"loss": f"'{loss}'", "solver": "'scan'", "tolerance": "1e-4"}

@@ -87,6 +87,29 @@ def test_three_servers_find_what_one_does(spread, connect, loss):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_a_kernel_machine_is_that_of_one_server(spread, connect, loss):
+    """Landmarks are of another sample, so that the machines differ a little; each certificate is of all rows."""
+    connection = connect()
+    for table in ["spread", "all_here"]:
+        connection.execute(
+            f"SELECT svm_train('{table}', 'y', '{{a, b}}', 'kernel_{table}', solver => 'scan', loss => '{loss}', kernel => 'rbf', gamma => 0.5, rank => 40)"
+        )
+    apart, together = model(connection, "kernel_spread"), model(connection, "kernel_all_here")
+    assert apart["rows_used"] == together["rows_used"] == 3 * ROWS_A_SERVER
+    assert apart["landmarks"] == together["landmarks"] == 40
+    assert 0 <= apart["gap"] <= 1e-3
+    assert abs(apart["primal"] - together["primal"]) <= 1e-2 * together["primal"]
+    recomputed = one(
+        connection,
+        """
+        SELECT sum(greatest(0, 1 - (CASE WHEN y THEN 1 ELSE -1 END) * svm_decision('kernel_spread', s)) ^ %s) FROM all_here AS s
+        """,
+        [2 if loss == "squared_hinge" else 1],
+    )
+    assert 0.9 * apart["primal"] < recomputed <= apart["primal"] * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_an_average_of_three_servers_is_told_for_what_it_is(spread, connect, loss):
     """Rows of each server are drawn alike, so that the average is good; with a label each it is not, and says so."""
     connection = connect()

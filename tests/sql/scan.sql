@@ -120,7 +120,6 @@ SELECT svm_train_query('SELECT metres, id IN (7, 9000) AS side FROM points', 'si
 RESET pgsvm.cache_size;
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"duals": true}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"warm_start": "seen"}');
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', kernel => 'rbf');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', loss => 'hinge', options => '{"intercept": "free"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', loss => 'squared_hinge');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'stream', loss => 'hinge', options => '{"stop": "svmperf"}');
