@@ -6,3 +6,4 @@
 pub(crate) mod cholesky;
 pub(crate) mod gram;
 pub(crate) mod lower;
+pub(crate) mod one_plus;

@@ -41,6 +41,7 @@ pub(crate) mod bundle;
 mod certificate;
 pub(crate) mod divided;
 pub(crate) mod driver;
+pub(crate) mod interior;
 mod held_rows;
 mod joint;
 pub(crate) mod led;

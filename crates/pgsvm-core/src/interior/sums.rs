@@ -7,9 +7,9 @@ use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory};
 use crate::interior::exchange::{Combine, Exchange, Halt};
 use crate::interior::factoring::{add, dot, Factored};
-use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::{Added, Gram};
 use crate::linalg::lower::Lower;
+use crate::linalg::one_plus::OnePlus;
 use crate::simd::{Isa, Level, Work};
 
 /// Numbers of H between two looks for interrupts, where each is gone over a few times, and where products of rows are taken.
@@ -156,8 +156,7 @@ impl Work for Square<'_> {
 pub(super) struct Normal {
     gram: Gram,
     /// On the master the factor.
-    cholesky: Option<Cholesky>,
-    scales: Vec<f64>,
+    factor: Option<OnePlus>,
     solved: Vec<f64>,
 }
 
@@ -165,8 +164,7 @@ impl Normal {
     pub(super) fn new(rank: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             gram: Gram::new(rank + 1)?,
-            cholesky: None,
-            scales: filled(1.0, rank + 1)?,
+            factor: None,
             solved: filled(0.0, rank)?,
         })
     }
@@ -185,7 +183,7 @@ impl Normal {
         exchange: &mut E,
     ) -> Result<(), Halt> {
         let rank = factored.rank();
-        if let Some(before) = self.cholesky.take() {
+        if let Some(before) = self.factor.take() {
             *self.gram.sums_mut() = before.into_memory();
         }
         self.gram.clear();
@@ -201,27 +199,19 @@ impl Normal {
         self.gram.finish(level);
         exchange.combine(self.gram.sums_mut().numbers_mut(), Combine::Sum)?;
         if exchange.own() == 0 {
-            self.factor_sums(level, rank);
+            self.factor_sums(level)?;
         }
         Ok(())
     }
 
-    /// In the scale in which the diagonal is 1.
-    fn factor_sums(&mut self, level: Level, rank: usize) {
-        let mut matrix = std::mem::replace(self.gram.sums_mut(), Lower::NONE);
-        for (column, scale) in self.scales.iter_mut().enumerate() {
-            *scale = (1.0 + matrix.get(column, column)).sqrt().recip();
-        }
-        matrix.scale(&self.scales, 1.0);
-        for column in 0..=rank {
-            matrix.set(column, column, 1.0);
-        }
-        let mut cholesky = Cholesky::new(matrix);
-        while !cholesky.is_done() {
-            cholesky.step(level);
+    fn factor_sums(&mut self, level: Level) -> Result<(), OutOfMemory> {
+        let matrix = std::mem::replace(self.gram.sums_mut(), Lower::NONE);
+        let mut factor = OnePlus::new(matrix)?;
+        while !factor.step(level) {
             interrupts::check();
         }
-        self.cholesky = Some(cholesky);
+        self.factor = Some(factor);
+        Ok(())
     }
 
     /// t of (I + H' D^-1 H) t = the sum of factors times rows of H.
@@ -236,21 +226,11 @@ impl Normal {
         Gather::over(level, factored, factors, &mut self.solved)?;
         exchange.combine(&mut self.solved, Combine::Sum)?;
         // the others wait for what the master solves, whose sum with their nothing it is
-        match &self.cholesky {
-            Some(cholesky) => solve_scaled(cholesky, &self.scales, &mut self.solved),
+        match &self.factor {
+            Some(factor) => factor.solve(&mut self.solved),
             None => self.solved.fill(0.0),
         }
         exchange.combine(&mut self.solved, Combine::Sum)?;
         Ok(&self.solved)
-    }
-}
-
-fn solve_scaled(cholesky: &Cholesky, scales: &[f64], side: &mut [f64]) {
-    for (value, scale) in side.iter_mut().zip(scales) {
-        *value *= scale;
-    }
-    cholesky.solve(side);
-    for (value, scale) in side.iter_mut().zip(scales) {
-        *value *= scale;
     }
 }

@@ -190,6 +190,24 @@ impl Gram {
     }
 }
 
+/// Products that have been finished, as their sums.
+pub(crate) mod finished {
+    use super::Gram;
+    use crate::linalg::lower::Lower;
+    use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(gram: &Option<Gram>, to: S) -> Result<S::Ok, S::Error> {
+        gram.as_ref().map(Gram::sums).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Gram>, D::Error> {
+        let sums = Option::<Lower>::deserialize(from)?;
+        sums.map(Gram::of).transpose().map_err(de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use crate::base::memory::OutOfMemory;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::bundle::pass::{BundlePass, BundleSums};
+use crate::solver::interior::pass::{InteriorPass, InteriorSums};
 use crate::solver::newton::scan::{HeadPass, HeadSums};
 
 /// What a pass is to sum up for a head.
@@ -13,6 +14,7 @@ use crate::solver::newton::scan::{HeadPass, HeadSums};
 pub(crate) enum HeadScan {
     Newton(Box<HeadPass>),
     Bundle(Box<BundlePass>),
+    Interior(Box<InteriorPass>),
 }
 
 /// Sums over some of the rows.
@@ -20,6 +22,7 @@ pub(crate) enum HeadScan {
 pub(crate) enum HeadFound {
     Newton(Box<HeadSums>),
     Bundle(Box<BundleSums>),
+    Interior(Box<InteriorSums>),
 }
 
 impl HeadScan {
@@ -27,6 +30,7 @@ impl HeadScan {
         match self {
             Self::Newton(pass) => pass.fits(features, groups),
             Self::Bundle(pass) => pass.fits(features, groups),
+            Self::Interior(pass) => pass.fits(features, groups),
         }
     }
 
@@ -34,6 +38,7 @@ impl HeadScan {
         Ok(match self {
             Self::Newton(pass) => HeadFound::Newton(Box::new(pass.begin()?)),
             Self::Bundle(pass) => HeadFound::Bundle(Box::new(pass.begin()?)),
+            Self::Interior(pass) => HeadFound::Interior(Box::new(pass.begin()?)),
         })
     }
 
@@ -42,6 +47,7 @@ impl HeadScan {
         match (self, sums) {
             (Self::Newton(pass), HeadFound::Newton(sums)) => pass.visit::<K>(sums, row, block),
             (Self::Bundle(pass), HeadFound::Bundle(sums)) => pass.visit::<K>(sums, row),
+            (Self::Interior(pass), HeadFound::Interior(sums)) => pass.visit::<K>(sums, row),
             _ => {}
         }
     }
@@ -49,8 +55,10 @@ impl HeadScan {
 
 impl HeadFound {
     pub(super) fn finish(&mut self, level: Level) {
-        if let Self::Newton(sums) = self {
-            sums.finish(level);
+        match self {
+            Self::Newton(sums) => sums.finish(level),
+            Self::Interior(sums) => sums.finish(level),
+            Self::Bundle(_) => {}
         }
     }
 
@@ -62,6 +70,7 @@ impl HeadFound {
                 own.join(more);
                 true
             }
+            (Self::Interior(own), Self::Interior(more)) => own.join(more),
             _ => false,
         }
     }

@@ -16,6 +16,7 @@
 mod average;
 mod bundles;
 mod here;
+mod interiors;
 mod led;
 mod packed_rows;
 mod sampled;
@@ -46,6 +47,7 @@ use average::Averaging;
 pub use average::{PartOrder, PartRefusal, PartRows, PartsFound};
 use bundles::Bundles;
 use here::Here;
+use interiors::Interiors;
 use led::LedByScans;
 pub use sampled::{Chosen, SampleSearch};
 
@@ -87,6 +89,7 @@ enum ByScans {
     Averaging(Box<Averaging>),
     Led(Box<LedByScans>),
     Bundles(Bundles),
+    Interiors(Interiors),
 }
 
 enum Activity {
@@ -143,6 +146,18 @@ impl ScanTrainer {
         })
     }
 
+    /// One by interior points, for the hinge, with an intercept that is not in the norm: see [`crate::solver::interior`].
+    pub fn interior_point(
+        problem: &Problem,
+        plan: &Plan,
+        surveyed: Surveyed,
+        started: Instant,
+    ) -> Result<Self, TrainError> {
+        Self::begin(problem, plan, surveyed, started, |solver, _, _| {
+            Ok(ByScans::Interiors(Interiors::new(solver)?))
+        })
+    }
+
     fn begin(
         problem: &Problem,
         plan: &Plan,
@@ -184,7 +199,7 @@ impl ScanTrainer {
     pub fn part_order(&self, bytes: usize) -> Option<PartOrder> {
         match &self.method {
             ByScans::Averaging(averaging) => averaging.order(&self.facts, &self.heads.specs, bytes),
-            ByScans::Led(_) | ByScans::Bundles(_) => None,
+            ByScans::Led(_) | ByScans::Bundles(_) | ByScans::Interiors(_) => None,
         }
     }
 
@@ -192,7 +207,7 @@ impl ScanTrainer {
     pub fn averaged(&self) -> Option<u32> {
         match &self.method {
             ByScans::Averaging(averaging) => averaging.parts(),
-            ByScans::Led(_) | ByScans::Bundles(_) => None,
+            ByScans::Led(_) | ByScans::Bundles(_) | ByScans::Interiors(_) => None,
         }
     }
 
@@ -201,7 +216,7 @@ impl ScanTrainer {
         self.passes += 1;
         match &mut self.method {
             ByScans::Averaging(averaging) => averaging.take_parts(&self.solver, found),
-            ByScans::Led(_) | ByScans::Bundles(_) => Ok(()),
+            ByScans::Led(_) | ByScans::Bundles(_) | ByScans::Interiors(_) => Ok(()),
         }
     }
 
@@ -283,13 +298,14 @@ impl ScanTrainer {
             ByScans::Led(led) => led.step(solver, &self.sample, budget),
             ByScans::Bundles(bundles) => Ok(bundles.step(solver)?),
             ByScans::Averaging(averaging) => Ok(averaging.step()),
+            ByScans::Interiors(interiors) => Ok(interiors.step()?),
         }
     }
 
     /// Whether rows that stream are expected to be faster: too many are near the margin, or their problem takes too long.
     pub fn gives_way(&self) -> bool {
         match &self.method {
-            ByScans::Led(_) | ByScans::Averaging(_) => false,
+            ByScans::Led(_) | ByScans::Averaging(_) | ByScans::Interiors(_) => false,
             ByScans::Bundles(bundles) => bundles.gives_way(),
         }
     }
@@ -298,7 +314,7 @@ impl ScanTrainer {
     /// Newton's method leads, which never gives way.
     pub fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
         match &self.method {
-            ByScans::Led(_) | ByScans::Averaging(_) => Ok(Vec::new()),
+            ByScans::Led(_) | ByScans::Averaging(_) | ByScans::Interiors(_) => Ok(Vec::new()),
             ByScans::Bundles(bundles) => bundles.standing(),
         }
     }
@@ -309,6 +325,7 @@ impl ScanTrainer {
             ByScans::Led(led) => led.pass()?,
             ByScans::Bundles(bundles) => bundles.pass(&self.sample)?,
             ByScans::Averaging(averaging) => averaging.pass()?,
+            ByScans::Interiors(interiors) => interiors.pass()?,
         };
         Ok(ScanPass::of(heads))
     }
@@ -321,6 +338,7 @@ impl ScanTrainer {
             ByScans::Led(led) => led.take(&mut self.solver, pass, sums),
             ByScans::Bundles(bundles) => bundles.take(pass, sums)?,
             ByScans::Averaging(averaging) => averaging.take(&mut self.solver, pass, sums),
+            ByScans::Interiors(interiors) => interiors.take(&mut self.solver, sums)?,
         }
         self.has_scanned = true;
         Ok(())
@@ -344,7 +362,7 @@ impl ScanTrainer {
 
     fn held(&self) -> u64 {
         match &self.method {
-            ByScans::Led(_) | ByScans::Averaging(_) => 0,
+            ByScans::Led(_) | ByScans::Averaging(_) | ByScans::Interiors(_) => 0,
             ByScans::Bundles(bundles) => bundles.held(),
         }
     }

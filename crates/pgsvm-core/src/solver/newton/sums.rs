@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
-use crate::linalg::gram::Gram;
+use crate::linalg::gram::{finished, Gram};
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::newton::line::Line;
@@ -267,24 +267,6 @@ impl Sums {
         } else if lost > 0.0 {
             gram.add::<K>(added(row, cost, head.intercept));
         }
-    }
-}
-
-/// Products that have been finished, as their sums.
-mod finished {
-    use super::Gram;
-    use crate::linalg::lower::Lower;
-    use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(gram: &Option<Gram>, to: S) -> Result<S::Ok, S::Error> {
-        gram.as_ref().map(Gram::sums).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Gram>, D::Error> {
-        let sums = Option::<Lower>::deserialize(from)?;
-        sums.map(Gram::of).transpose().map_err(de::Error::custom)
     }
 }
 

@@ -1,0 +1,187 @@
+//! PSVM by scans: what machines that keep their rows find, and what the certificate says is true of the rows.
+
+mod common;
+
+use common::{clouds, rings, settings};
+use pgsvm_core::engine::{
+    train_by_interior_point, MemorySpool, OwnedExample, SliceSource, Threads,
+};
+use pgsvm_core::kernels::{KernelKind, KernelSpec};
+use pgsvm_core::source::Example;
+use pgsvm_core::{
+    HeadSpec, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob, Scale,
+    ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey, TrainerReport,
+};
+use serde::{de::DeserializeOwned, Serialize};
+use std::time::Instant;
+
+fn example(owned: &OwnedExample) -> Example<'_> {
+    Example {
+        group: owned.group,
+        cost: owned.cost,
+        dense: &owned.dense,
+        sparse_index: &owned.sparse_index,
+        sparse_value: &owned.sparse_value,
+    }
+}
+
+fn sent<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let config = bincode::config::standard();
+    let bytes = bincode::serde::encode_to_vec(value, config).expect("it can be sent");
+    let read = bincode::serde::decode_from_slice(&bytes, config);
+    read.expect("what was sent can be read").0
+}
+
+struct Found {
+    report: TrainerReport,
+    w: Vec<f64>,
+}
+
+fn by_scans(problem: &Problem, examples: &[OwnedExample], parts: usize) -> Found {
+    let job = ReaderJob::new(Scale::Standard, problem);
+    let mut survey = Survey::new(&job, 0);
+    for row in examples {
+        survey.take(&example(row)).unwrap();
+    }
+    let surveyed = survey.finish(&[], 1).unwrap();
+    let form = surveyed.form.copied().unwrap();
+    let plan = Plan::train(problem.c());
+    let mut trainer =
+        ScanTrainer::interior_point(problem, &plan, surveyed, Instant::now()).unwrap();
+    loop {
+        match trainer.step(1000).unwrap() {
+            Step::Progress => {}
+            Step::Blocked => {
+                let pass: ScanPass = sent(&trainer.pass().unwrap());
+                assert!(pass.fits(&form));
+                let mut all: Option<ScanSums> = None;
+                for part in 0..parts {
+                    let mut maker = form.maker().unwrap();
+                    let mut sums = pass.begin().unwrap();
+                    for row in examples.iter().skip(part).step_by(parts) {
+                        pass.add(&mut sums, &maker.make(&example(row)).unwrap());
+                    }
+                    sums.finish();
+                    let sums = sent(&sums);
+                    match &mut all {
+                        None => all = Some(sums),
+                        Some(all) => assert!(all.join(&sums)),
+                    }
+                }
+                trainer.take(pass, all.unwrap()).unwrap();
+            }
+            Step::Done => break,
+        }
+    }
+    let w = trainer.weights(0);
+    Found {
+        w: w.iter().chain([w.intercept()]).collect(),
+        report: trainer.report().unwrap(),
+    }
+}
+
+fn by_machines(problem: Problem, examples: &[OwnedExample], rank: usize) -> f64 {
+    let asked = LowRankJob {
+        rank: Some(1),
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Linear, None, 2, 1.0).unwrap())
+    };
+    let terms = InteriorTerms {
+        machines: 2,
+        rank: InteriorRank::Given(rank),
+        trace_tolerance: 1e-12,
+        keep_duals: false,
+        memory_bytes: 32 << 20,
+    };
+    let found = train_by_interior_point(
+        problem,
+        vec![HeadSpec::binary(problem.c())],
+        SliceSource::new(examples),
+        [MemorySpool::default(), MemorySpool::default()],
+        settings(32 << 20, Scale::Standard, Threads::One),
+        (asked, terms),
+    );
+    let found = found.unwrap_or_else(|error| panic!("{error:?}"));
+    found.reports[0].certificate.primal
+}
+
+/// Rows as they are scaled.
+fn scaled(examples: &[OwnedExample]) -> Vec<Vec<f64>> {
+    let n = examples.len() as f64;
+    let features = examples[0].dense.len();
+    let of = |feature: usize| examples.iter().map(move |it| it.dense[feature]);
+    let means: Vec<f64> = (0..features).map(|it| of(it).sum::<f64>() / n).collect();
+    let deviation =
+        |it: usize| (of(it).map(|x| (x - means[it]).powi(2)).sum::<f64>() / n).sqrt();
+    let deviations: Vec<f64> = (0..features).map(deviation).collect();
+    let row = |it: &OwnedExample| {
+        let values = it.dense.iter().enumerate();
+        values
+            .map(|(at, x)| (x - means[at]) / deviations[at])
+            .collect()
+    };
+    examples.iter().map(row).collect()
+}
+
+#[test]
+fn it_arrives_where_machines_do_and_its_certificate_is_true() {
+    let mut unequal = clouds(900, 7, 0.8, 3);
+    unequal.retain(|row| row.group == 0 || row.cost > 0.0 && row.dense[0] > 0.4);
+    for (at, row) in unequal.iter_mut().enumerate() {
+        row.cost = [0.2, 1.0, 4.0][at % 3];
+    }
+    let sets = [clouds(1500, 6, 1.0, 1), rings(600, 2, 2), unequal];
+    for (set, examples) in sets.iter().enumerate() {
+        let rows = scaled(examples);
+        for c in [0.01, 1.0, 100.0] {
+            for tolerance in [1e-2, 1e-5] {
+                let problem = Problem::new(Loss::Hinge, c, tolerance).unwrap();
+                let found = by_scans(&problem, examples, 3);
+                let head = found.report.heads[0];
+                let place = format!("set {set}, C {c}, {tolerance}: {head:?}");
+                assert_eq!(head.stop, Some(StopReason::Tolerance), "{place}");
+                let (w, b) = found.w.split_at(found.w.len() - 1);
+                let norm: f64 = w.iter().map(|w| w * w).sum();
+                let lost = |(row, it): (&Vec<f64>, &OwnedExample)| {
+                    let score: f64 = row.iter().zip(w).map(|(x, w)| x * w).sum();
+                    let y = 2.0 * f64::from(it.group) - 1.0;
+                    f64::from(it.cost) * (1.0 - y * (score + b[0])).max(0.0)
+                };
+                let losses: f64 = rows.iter().zip(examples).map(lost).sum();
+                let primal = 0.5 * norm + c * losses;
+                let told = head.certificate;
+                assert!((primal - told.primal).abs() < 1e-5 * primal, "{place}: {primal}");
+                assert!(told.gap >= 0.0 && told.gap <= tolerance);
+                let expected = by_machines(problem, examples, rows[0].len());
+                assert!(told.dual <= expected * (1.0 + 1e-6), "{place}: {expected}");
+                assert!((told.primal - expected).abs() <= 2.0 * tolerance * expected, "{place}");
+                assert!(found.report.passes < 70, "{place}: {}", found.report.passes);
+                eprintln!("{set} {c} {tolerance} {} scans", found.report.passes);
+            }
+        }
+    }
+}
+
+#[test]
+fn how_rows_are_dealt_out_does_not_matter() {
+    let examples = clouds(800, 5, 1.0, 7);
+    let problem = Problem::new(Loss::Hinge, 1.0, 1e-4).unwrap();
+    let one = by_scans(&problem, &examples, 1);
+    let many = by_scans(&problem, &examples, 5);
+    assert_eq!(one.report.passes, many.report.passes);
+    for (own, other) in one.w.iter().zip(&many.w) {
+        assert!((own - other).abs() < 1e-8, "{own} {other}");
+    }
+}
+
+#[test]
+fn without_an_intercept_it_is_the_problem_of_coordinate_descent() {
+    let examples = clouds(1000, 5, 0.7, 8);
+    let problem = Problem::new(Loss::Hinge, 1.0, 1e-4).unwrap();
+    let problem = problem.with_intercept(false);
+    let found = by_scans(&problem, &examples, 2);
+    assert_eq!(found.w.last(), Some(&0.0));
+    let kept = common::train(problem, &examples, settings(8 << 20, Scale::Standard, Threads::One));
+    let expected = kept.trainer.report().unwrap().heads[0].certificate.primal;
+    let primal = found.report.heads[0].certificate.primal;
+    assert!((primal - expected).abs() < 2e-4 * expected, "{primal} {expected}");
+}
