@@ -32,6 +32,7 @@ CASES = [
     "scan",
     "ocas",
     "ocas_figures",
+    "servers",
     "citus",
     "indexed",
     "suspects",

@@ -70,6 +70,13 @@ impl KernelTerms {
         }
     }
 
+    /// Whether it is a hyperplane all the same, which interior points find.
+    pub fn is_linear(&self) -> bool {
+        self.maps
+            .iter()
+            .all(|map| map.kernel.kind() == KernelKind::Linear)
+    }
+
     /// Whether gammas are compared with one another.
     pub fn is_grid(&self) -> bool {
         self.maps.len() > 1
@@ -228,7 +235,7 @@ fn interior_point(
             )
             .hint("options => '{\"machines\": 2}'")),
             Some(MachinesWord::Count(machines)) => Some(machines),
-            None => None,
+            Some(MachinesWord::Scans) | None => None,
         },
         rank,
         trace_tolerance: choices.trace_tolerance.unwrap_or(map.tolerance),

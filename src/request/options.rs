@@ -53,6 +53,8 @@ pub(super) enum MachinesWord {
     Count(usize),
     /// Whoever holds rows, each on its own; what they find is averaged.
     Average,
+    /// Whoever holds rows, together: each sums up its own, a scan at a time.
+    Scans,
 }
 
 /// To whom an option belongs.
@@ -235,7 +237,10 @@ static OPTIONS: [Entry; 39] = [
     }),
     entry("machines", Solvers::Machines, Of::Training, |all, it| {
         it.or_number(
-            &[("average", MachinesWord::Average)],
+            &[
+                ("average", MachinesWord::Average),
+                ("scans", MachinesWord::Scans),
+            ],
             InteriorTerms::MOST_MACHINES,
             2,
             |machines| MachinesWord::Count(machines as usize),

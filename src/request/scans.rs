@@ -77,9 +77,22 @@ pub fn may_choose(request: &Request) -> bool {
         && kept(request).is_none()
 }
 
+/// Whether interior points may be summed up by scans: with as many machines as there are shards.
+fn may_spread(request: &Request) -> bool {
+    let interior = |kernel: &KernelTerms| match kernel.method {
+        Method::InteriorPoint(asked) => asked.machines.is_none(),
+        _ => false,
+    };
+    is(request, interior)
+        && request.terms.leader == Leader::Nobody
+        && request.plan.purpose == Purpose::Train
+        && kept(request).is_none()
+}
+
 /// Takes scans where that may be chosen and other nodes of Citus have the rows.
 pub fn choose(request: &mut Request) -> Result<(), Failure> {
-    if may_choose(request) && citus::is_there() && is_spread(request)? {
+    let may = may_choose(request) || may_spread(request);
+    if may && citus::is_there() && is_spread(request)? {
         request.terms.leader = Leader::Scans;
     }
     Ok(())

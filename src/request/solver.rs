@@ -114,8 +114,8 @@ impl Terms {
     /// What a training is told to have taken so many of.
     pub fn what_is_counted(&self) -> &'static str {
         match self.leader {
-            _ if self.interior_point => "step",
             Leader::Scans => "scan",
+            _ if self.interior_point => "step",
             _ => "pass",
         }
     }
@@ -265,6 +265,7 @@ impl Choices {
             ))
             .hint("loss => 'hinge', or solver => 'scan'")),
             SCAN | OCAS | CUTTING_PLANE => Ok(Leader::Scans),
+            INTERIOR_POINT if self.machines == Some(MachinesWord::Scans) => Ok(Leader::Scans),
             "newton" => Ok(Leader::Newton),
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
                 Ok(Leader::Newton)
@@ -297,7 +298,7 @@ impl Choices {
     /// Whether parts of the rows are trained on by themselves.
     fn averages(&self, solver: &str) -> Result<bool, Failure> {
         match self.machines {
-            Some(MachinesWord::Count(_)) if solver == SCAN => Err(invalid(
+            Some(MachinesWord::Count(_) | MachinesWord::Scans) if solver == SCAN => Err(invalid(
                 "solver 'scan' has as many machines as there are servers and workers with rows",
             )
             .hint("Leave \"machines\" out of the options, or options => '{\"machines\": \"average\"}' for the average of what each finds alone")),

@@ -476,7 +476,7 @@ impl Announcement<'_> {
             tries.push("c => NULL, which chooses c");
         }
         if !rare || !ranks_well || tries.is_empty() {
-            tries.push(match request.kernel {
+            tries.push(match request.kernel.as_ref().filter(|it| !it.is_linear()) {
                 None => "kernel => 'rbf', which tells apart what no line can; or other features",
                 Some(_) => "gamma => 0.1 or another one; or other features",
             });

@@ -20,7 +20,9 @@ use crate::scanning::state::Found;
 use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
 use crate::training::by_scans::mapping::Mapping;
-use crate::training::by_scans::refusals::{changed, changed_again, refused, too_few};
+use crate::training::by_scans::refusals::{
+    changed, changed_again, check_features, refused, too_few,
+};
 use crate::training::failures::{problem_failure, train_failure};
 use crate::training::leader::folded;
 use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
@@ -56,8 +58,8 @@ pub enum Outcome {
 /// How an attempt has.
 enum Attempt {
     Ended(Outcome),
-    /// A scan has found other rows than the one before.
-    Changed,
+    /// A scan has found other rows than the one before; where the training had got to.
+    Changed(Option<Standing>),
 }
 
 /// Runs the training that `job` describes to its end, or until it gives way where it may: never with rows on several servers, which
@@ -65,20 +67,20 @@ enum Attempt {
 pub fn train(job: &Job, planned: &Planned, may_give_way: bool) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let scan = Scan::new(job, planned)?;
-    for anew in [false, true] {
-        let run = Run {
-            started,
-            anew,
-            may_give_way: may_give_way && job.kernel.is_none() && !on_servers(job, planned),
-        };
-        if let Attempt::Ended(outcome) = attempt(job, planned, &scan, run)? {
-            return Ok(outcome);
-        }
-        if !on_servers(job, planned) {
-            return Err(changed());
-        }
+    let run = |anew| Run {
+        started,
+        anew,
+        may_give_way: may_give_way && job.kernel.is_none() && !on_servers(job, planned),
+    };
+    let before = match attempt(job, planned, &scan, run(false), None)? {
+        Attempt::Ended(outcome) => return Ok(outcome),
+        Attempt::Changed(_) if !on_servers(job, planned) => return Err(changed()),
+        Attempt::Changed(standing) => standing,
+    };
+    match attempt(job, planned, &scan, run(true), before.as_ref())? {
+        Attempt::Ended(outcome) => Ok(outcome),
+        Attempt::Changed(_) => Err(changed_again()),
     }
-    Err(changed_again())
 }
 
 /// Which attempt it is.
@@ -94,12 +96,19 @@ fn on_servers(job: &Job, planned: &Planned) -> bool {
     planned.spread.shards > 0 || !job.parts.is_empty()
 }
 
-fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attempt, Failure> {
+/// `before`: where the one before has got to.
+fn attempt(
+    job: &Job,
+    planned: &Planned,
+    scan: &Scan,
+    run: Run,
+    before: Option<&Standing>,
+) -> Result<Attempt, Failure> {
     let mut progress = Progress::start("leader", job.terms.tolerance);
     let (source, surveyed) = survey(job, planned, scan, &mut progress)?;
     let report = surveyed.report.copied()?;
     let form = surveyed.form.copied()?;
-    let (surveyed, mapping) = match Mapping::asked(job) {
+    let (surveyed, mapping) = match Mapping::asked(job, report.rows) {
         None => (surveyed, None),
         Some(asked) => {
             let sample_bytes = sample_bytes(job, planned);
@@ -117,7 +126,9 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         features: source.decoded_features(&report.means)?,
         source,
     };
-    let problem = job.problem().map_err(problem_failure)?;
+    let problem = job
+        .problem_within(job.terms.max_passes)
+        .map_err(problem_failure)?;
     let holding = Holding {
         bytes: job.cache_bytes - rows.sample_bytes(),
         lets_go: planned.runs == Runs::Anywhere,
@@ -129,13 +140,23 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
         &rows.source,
         &mut progress,
     )?;
-    let trainer = match job.terms.averages {
-        true => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
-        false => ScanTrainer::new(&problem, &plan, surveyed, holding, run.started),
+    let terms = &job.terms;
+    let trainer = match (terms.averages, terms.interior_point) {
+        (true, _) => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
+        (_, true) => {
+            check_features(surveyed.form.size().0)?;
+            ScanTrainer::interior_point(&problem, &plan, surveyed, run.started)
+        }
+        _ => ScanTrainer::new(&problem, &plan, surveyed, holding, run.started),
     };
     let mut trainer = trainer.map_err(train_failure)?;
     if holds_all(job, planned) {
         trainer.scan_here(job.trainers)?;
+    }
+    if let Some(before) = before {
+        let classes = rows.source.known_classes();
+        let starts = before.weights_of(classes, report.features as usize)?;
+        trainer.begin_at(starts).map_err(train_failure)?;
     }
     if job.watch.is_some() {
         trainer.keep_weights();
@@ -149,7 +170,14 @@ fn attempt(job: &Job, planned: &Planned, scan: &Scan, run: Run) -> Result<Attemp
             let standing = rows.standing(&trainer)?;
             return Ok(Attempt::Ended(Outcome::GaveWay(standing)));
         }
-        Scanned::Changed => return Ok(Attempt::Changed),
+        Scanned::Changed => {
+            // landmarks would be others
+            let standing = match job.kernel {
+                None => Some(rows.standing(&trainer)?),
+                Some(_) => None,
+            };
+            return Ok(Attempt::Changed(standing));
+        }
     };
     let processes = rows.processes(parts, trainer.averaged(), run.anew);
     let mut outcome = outcome(&rows.source, report)?;

@@ -1,11 +1,12 @@
-//! Where a training by scans has got to when it gives way to rows that stream: what the training that goes on begins from.
+//! Where a training by scans has got to when it gives way to rows that stream, or finds that rows have changed: what the training that goes on
+//! begins from.
 
 use crate::base::errors::Failure;
 use crate::targets::labels::LabelValue;
 use pgsvm_core::memory::{filled, gathered, Room};
 use pgsvm_core::Start;
 
-/// The weights of a training that gives way.
+/// The weights of a training that ends before it has arrived.
 pub struct Standing {
     /// The classes, in the order of its heads; one head where there are two.
     pub classes: Vec<String>,
@@ -24,24 +25,37 @@ impl Standing {
         classes: &[LabelValue],
         features: usize,
     ) -> Result<Vec<Start>, Failure> {
-        let heads = match classes {
-            [_, positive] => std::slice::from_ref(positive),
-            all => all,
-        };
-        let found = heads.iter().map(|class| self.of(&class.text));
         let mut starts = Vec::new();
-        starts.room(heads.len())?;
-        for found in found {
-            let Some((weights, sign)) = found.filter(|(it, _)| it.len() == features + 1) else {
-                return Ok(Vec::new());
-            };
-            starts.push(Start {
+        for weights in self.weights_of(classes, features)? {
+            starts.room(1)?.push(Start {
                 duals: filled(0.0, rows)?,
-                weights: Some(gathered(weights.iter().map(|weight| sign * weight))?),
+                weights: Some(weights),
                 updates: 0,
             });
         }
         Ok(starts)
+    }
+
+    /// The weights by head of such a training; none where it would have other features, or classes.
+    pub fn weights_of(
+        &self,
+        classes: &[LabelValue],
+        features: usize,
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        let heads = match classes {
+            [_, positive] => std::slice::from_ref(positive),
+            all => all,
+        };
+        let mut all = Vec::new();
+        all.room(heads.len())?;
+        for class in heads {
+            let found = self.of(&class.text);
+            let Some((weights, sign)) = found.filter(|(it, _)| it.len() == features + 1) else {
+                return Ok(Vec::new());
+            };
+            all.push(gathered(weights.iter().map(|weight| sign * weight))?);
+        }
+        Ok(all)
     }
 
     /// The weights for a class against the others, and their sign.

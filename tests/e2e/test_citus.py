@@ -92,6 +92,16 @@ def test_a_kernel_machine_is_that_of_one_machine(connection, loss):
     assert abs(apart["primal"] - together["primal"]) <= 1e-2 * together["primal"]
 
 
+def test_psvm_has_shards_for_machines(connection):
+    more = {"solver": "'interior_point'", "kernel": "'rbf'", "gamma": "0.5", "rank": "20"}
+    apart = train(connection, "spread", "apart", **more)
+    together = train(connection, "here", "together", options='\'{"machines": "scans"}\'', **more)
+    assert apart["rows_used"] == together["rows_used"] == ROWS
+    assert apart["landmarks"] == together["landmarks"] == 20
+    assert 0 <= apart["gap"] <= 1e-3
+    assert abs(apart["primal"] - together["primal"]) <= 1e-2 * together["primal"]
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_an_average_of_shards_is_told_for_what_it_is(connection, loss):
     """Shards of rows drawn alike make a good average; shards of one label a useless one, and its gap says so."""

@@ -109,6 +109,22 @@ def test_a_kernel_machine_is_that_of_one_server(spread, connect, loss):
     assert 0.9 * apart["primal"] < recomputed <= apart["primal"] * (1 + 1e-4)
 
 
+def test_psvm_has_servers_for_machines(spread, connect):
+    """Nothing of a row leaves its server; what comes out is what machines find that hold all rows."""
+    connection = connect()
+    said = []
+    connection.add_notice_handler(lambda notice: said.append(notice.message_detail or ""))
+    for table, options in [("spread", '{"machines": "scans"}'), ("all_here", "{}")]:
+        connection.execute(
+            f"SELECT svm_train('{table}', 'y', '{{a, b}}', 'interior_{table}', solver => 'interior_point', tolerance => 1e-4, options => '{options}')"
+        )
+    apart, together = model(connection, "interior_spread"), model(connection, "interior_all_here")
+    assert apart["rows_used"] == together["rows_used"] == 3 * ROWS_A_SERVER
+    assert 0 <= apart["gap"] <= 1e-4
+    assert abs(apart["primal"] - together["primal"]) <= 2e-4 * together["primal"]
+    assert "solver interior_point" in said[0] and " scans, gap" in said[0]
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_an_average_of_three_servers_is_told_for_what_it_is(spread, connect, loss):
     """Rows of each server are drawn alike, so that the average is good; with a label each it is not, and says so."""

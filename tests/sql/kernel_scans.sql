@@ -30,6 +30,16 @@ SELECT name, landmarks, training_accuracy > 0.95 AS good, gap BETWEEN 0 AND 1e-2
 WHERE name IN ('quarters', 'pivots', 'drawn', 'uniform', 'centres', 'chosen', 'alone', 'planes') ORDER BY name;
 SELECT bool_and(svm_probability('chosen', c, ring) > 0.5) AS all_likely FROM circles AS c;
 
+-- PSVM by scans, where no machine holds rows, beside machines that do
+SELECT svm_train('circles', 'ring', '{x, y}', 'by_scans_' || kernel, kernel => kernel, gamma => CASE kernel WHEN 'rbf' THEN 1.0 END, rank => 20,
+                 solver => 'interior_point', tolerance => 1e-4, options => '{"machines": "scans"}')
+FROM unnest('{rbf, linear}'::text[]) AS kernel;
+SELECT svm_train('circles', 'ring', '{x, y}', 'by_machines_linear', kernel => 'linear', solver => 'interior_point', tolerance => 1e-4);
+SELECT name, landmarks, solver, training_accuracy > 0.99 AS good, gap BETWEEN 0 AND 1e-4 AS certified FROM svm_models WHERE name LIKE 'by_%' ORDER BY name;
+SELECT abs(one.primal / other.primal - 1) < 2e-4 AS alike FROM svm_models AS one, svm_models AS other
+WHERE one.name = 'by_scans_linear' AND other.name = 'by_machines_linear';
+SELECT count(*) > 5 AS scans, max(gap) AS largest, min(gap) <= 1e-4 AS arrived FROM svm_training_log('by_scans_rbf') WHERE event = 'pass';
+
 -- What it does not take says so, and what to do.
 \set ON_ERROR_STOP off
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'scan', options => '{"method": "exact"}');
@@ -37,4 +47,9 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => '
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'scan', rank => 4001);
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'sigmoid', gamma => 1, coef0 => -5, solver => 'scan');
 SELECT svm_train_query('SELECT CASE id WHEN 77 THEN 1e25 ELSE x END AS x, y, ring FROM circles', 'ring', model => 'no', kernel => 'polynomial', gamma => 1, scale => 'none', solver => 'scan');
+SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'interior_point', options => '{"machines": "scans", "duals": true}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'interior_point', options => '{"machines": "average"}');
+SELECT svm_train('circles', 'ring', '{x, y}', 'no', solver => 'scan', options => '{"machines": "scans"}');
+SELECT svm_train_query('SELECT sparse, ring FROM circles, LATERAL (SELECT array_agg(CASE i WHEN circles.id THEN 1 ELSE 0 END)::real[] AS sparse FROM generate_series(1, 4100) AS i) AS wide WHERE id <= 40', 'ring',
+                       model => 'no', kernel => 'linear', scale => 'none', solver => 'interior_point', options => '{"machines": "scans"}');
 SELECT count(*) FROM svm_models WHERE name = 'no';

@@ -110,8 +110,7 @@ fn scaled(examples: &[OwnedExample]) -> Vec<Vec<f64>> {
     let features = examples[0].dense.len();
     let of = |feature: usize| examples.iter().map(move |it| it.dense[feature]);
     let means: Vec<f64> = (0..features).map(|it| of(it).sum::<f64>() / n).collect();
-    let deviation =
-        |it: usize| (of(it).map(|x| (x - means[it]).powi(2)).sum::<f64>() / n).sqrt();
+    let deviation = |it: usize| (of(it).map(|x| (x - means[it]).powi(2)).sum::<f64>() / n).sqrt();
     let deviations: Vec<f64> = (0..features).map(deviation).collect();
     let row = |it: &OwnedExample| {
         let values = it.dense.iter().enumerate();
@@ -149,11 +148,17 @@ fn it_arrives_where_machines_do_and_its_certificate_is_true() {
                 let losses: f64 = rows.iter().zip(examples).map(lost).sum();
                 let primal = 0.5 * norm + c * losses;
                 let told = head.certificate;
-                assert!((primal - told.primal).abs() < 1e-5 * primal, "{place}: {primal}");
+                assert!(
+                    (primal - told.primal).abs() < 1e-5 * primal,
+                    "{place}: {primal}"
+                );
                 assert!(told.gap >= 0.0 && told.gap <= tolerance);
                 let expected = by_machines(problem, examples, rows[0].len());
                 assert!(told.dual <= expected * (1.0 + 1e-6), "{place}: {expected}");
-                assert!((told.primal - expected).abs() <= 2.0 * tolerance * expected, "{place}");
+                assert!(
+                    (told.primal - expected).abs() <= 2.0 * tolerance * expected,
+                    "{place}"
+                );
                 assert!(found.report.passes < 70, "{place}: {}", found.report.passes);
                 eprintln!("{set} {c} {tolerance} {} scans", found.report.passes);
             }
@@ -180,8 +185,15 @@ fn without_an_intercept_it_is_the_problem_of_coordinate_descent() {
     let problem = problem.with_intercept(false);
     let found = by_scans(&problem, &examples, 2);
     assert_eq!(found.w.last(), Some(&0.0));
-    let kept = common::train(problem, &examples, settings(8 << 20, Scale::Standard, Threads::One));
+    let kept = common::train(
+        problem,
+        &examples,
+        settings(8 << 20, Scale::Standard, Threads::One),
+    );
     let expected = kept.trainer.report().unwrap().heads[0].certificate.primal;
     let primal = found.report.heads[0].certificate.primal;
-    assert!((primal - expected).abs() < 2e-4 * expected, "{primal} {expected}");
+    assert!(
+        (primal - expected).abs() < 2e-4 * expected,
+        "{primal} {expected}"
+    );
 }

@@ -642,3 +642,55 @@ fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
         }
     }
 }
+
+#[test]
+fn a_training_over_rows_that_have_changed_begins_where_the_one_before_has_got_to() {
+    let examples = clouds(3000, 20, 0.8, 21);
+    let (before, parts) = (&examples[..2900], Parts::by_turns(&examples, 3));
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let problem = Problem::new(loss, 1.0, 1e-4).unwrap();
+        // a sample of a few rows says little
+        let found = with_room(
+            &problem,
+            &Parts::by_turns(before, 3),
+            Scale::None,
+            (4000, 40_000),
+        );
+        let job = ReaderJob::new(Scale::None, &problem);
+        let begun = |starts: Option<Vec<Vec<f64>>>| {
+            let surveyed = parts.survey(&job, 4000).finish(&[], 1).unwrap();
+            let form = surveyed.form.copied().unwrap();
+            let holding = Holding {
+                bytes: 40_000,
+                lets_go: false,
+            };
+            let plan = Plan::train(problem.c());
+            let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, Instant::now());
+            let mut trainer = trainer.unwrap();
+            if let Some(starts) = starts {
+                trainer.begin_at(starts).unwrap();
+            }
+            loop {
+                match trainer.step(1000).unwrap() {
+                    Step::Progress => {}
+                    Step::Blocked => {
+                        let pass = trainer.pass().unwrap();
+                        let sums = parts.scan(&pass, &form);
+                        trainer.take(pass, sums).unwrap();
+                    }
+                    Step::Done => break,
+                }
+            }
+            assert_eq!(trainer.standing().unwrap().len(), 1);
+            trainer.report().unwrap()
+        };
+        let (anew, on) = (begun(None), begun(Some(found.weights)));
+        let (one, other) = (anew.heads[0].certificate, on.heads[0].certificate);
+        assert!(one.gap <= 1e-4 && other.gap <= 1e-4);
+        assert!((one.primal - other.primal).abs() <= 2e-4 * one.primal);
+        assert!(on.passes <= anew.passes, "{} {}", on.passes, anew.passes);
+        // weights of other rows are no start
+        let odd = begun(Some(vec![vec![1.0; 3]]));
+        assert_eq!(odd.passes, anew.passes);
+    }
+}

@@ -4,11 +4,12 @@ use crate::base::errors::Failure;
 use crate::features::{word_of, KernelForm, LANDMARKS};
 use crate::pg::check_for_interrupts;
 use crate::planning::job::Job;
+use crate::request::kernel::Method;
 use crate::training::any_reader::reads;
 use crate::training::by_scans::refusals::rank_beyond_sample;
 use crate::training::outcome::Machine;
 use crate::training::progress::Progress;
-use pgsvm_core::kernels::{KernelError, LowRank};
+use pgsvm_core::kernels::{KernelError, KernelKind, LowRank};
 use pgsvm_core::{
     LandmarkChoice, LowRankJob, MapSearch, MapView, ReaderReport, RowForm, SampledMap, Surveyed,
 };
@@ -23,10 +24,25 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// What map is wanted; None of a linear machine.
-    pub(super) fn asked(job: &Job) -> Option<LowRankJob> {
-        let map = job.kernel.as_ref()?.maps.first()?;
-        Some(job.asked(map))
+    /// What map is wanted for so many rows; None of a linear machine.
+    pub(super) fn asked(job: &Job, rows: u64) -> Option<LowRankJob> {
+        let terms = job.kernel.as_ref()?;
+        let map = terms.maps.first()?;
+        if map.kernel.kind() == KernelKind::Linear {
+            return None;
+        }
+        let asked = LowRankJob {
+            memory_bytes: job.source_cache_bytes(),
+            ..*map
+        };
+        Some(match terms.method {
+            Method::InteriorPoint(interior) => LowRankJob {
+                rank: Some(interior.rank.of(rows as usize)),
+                tolerance: interior.trace_tolerance,
+                ..asked
+            },
+            Method::Auto | Method::LowRank | Method::Exact => asked,
+        })
     }
 
     /// Chooses it of the rows that were surveyed; gives back what the rows are like that it makes.

@@ -31,6 +31,22 @@ pub(super) fn rank_beyond_sample(rank: usize, rows: usize) -> Failure {
     ))
 }
 
+/// Features, or landmarks, that an interior point by scans solves a system of at most.
+const MOST_SOLVED: usize = 4096;
+
+/// Refuses rows of which the sums that a process makes would be too large.
+pub(super) fn check_features(features: usize) -> Result<(), Failure> {
+    match features > MOST_SOLVED {
+        false => Ok(()),
+        true => Err(Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("solver 'interior_point' by scans solves a system of {features} unknowns, {MOST_SOLVED} at most"),
+        )
+        .detail("There is one for each landmark, or each feature of a linear machine.")
+        .hint("rank => 1000; or solver => 'scan'")),
+    }
+}
+
 /// A part of the rows has found nothing by itself.
 pub(super) fn refused(why: PartRefusal, bytes: usize) -> Failure {
     match why {

@@ -24,7 +24,7 @@ mod sampled;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{copied, gathered, OutOfMemory};
+use crate::base::memory::{all_of, copied, gathered, OutOfMemory};
 use crate::base::step::Step;
 use crate::reader::Surveyed;
 use crate::rows::batch::Batch;
@@ -310,12 +310,29 @@ impl ScanTrainer {
         }
     }
 
-    /// By head the weights so far, for scaled rows, the intercept's last: what a training that goes on otherwise begins from. None where
-    /// Newton's method leads, which never gives way.
+    /// By head the weights so far, for scaled rows, the intercept's last: what a training that goes on otherwise, or over rows that have
+    /// changed, begins from. None of averages and interior points, which begin from nothing.
     pub fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
         match &self.method {
-            ByScans::Led(_) | ByScans::Averaging(_) | ByScans::Interiors(_) => Ok(Vec::new()),
+            ByScans::Averaging(_) | ByScans::Interiors(_) => Ok(Vec::new()),
             ByScans::Bundles(bundles) => bundles.standing(),
+            ByScans::Led(_) => all_of((0..self.solver.len()).map(|head| {
+                let w = self.solver.weights(head);
+                gathered(w.iter().chain([w.intercept()]))
+            })),
+        }
+    }
+
+    /// Has heads begin at such weights; to be called before the first step.
+    pub fn begin_at(&mut self, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
+        let length = self.facts.features + 1;
+        if starts.len() != self.solver.len() || starts.iter().any(|w| w.len() != length) {
+            return Ok(());
+        }
+        match &mut self.method {
+            ByScans::Led(led) => led.begin_at(&self.solver, starts),
+            ByScans::Bundles(bundles) => Ok(bundles.begin_at(&starts)?),
+            ByScans::Averaging(_) | ByScans::Interiors(_) => Ok(()),
         }
     }
 

@@ -182,6 +182,26 @@ impl BundleHead {
         Ok(())
     }
 
+    /// Has it begin at these weights in place of those of the sample; to be called before anything is computed. Of the published forms,
+    /// which begin at 0, not.
+    pub(crate) fn begin_at(&mut self, w: &[f64], seed: u64) -> Result<(), OutOfMemory> {
+        if self.cuts == Cuts::BesideHeld {
+            for (newest, w) in self.newest.iter_mut().zip(w) {
+                *newest = *w;
+            }
+            self.begin_whole(seed)?;
+        }
+        Ok(())
+    }
+
+    /// A pass over all rows is wanted.
+    fn begin_whole(&mut self, seed: u64) -> Result<(), OutOfMemory> {
+        let rows = (self.room as f64 / self.mean_words) as usize;
+        let master = self.master(rows, &self.visited, seed)?;
+        self.stage = Stage::Waiting(Box::new(master));
+        Ok(())
+    }
+
     fn master(&self, rows: usize, visited: &Visited, seed: u64) -> Result<Master, OutOfMemory> {
         Master::new(self.best.len(), self.dense, visited, rows, seed)
     }
@@ -243,9 +263,7 @@ impl BundleHead {
                     Some(at) if at.ended => {
                         self.newest.copy_from_slice(master.w());
                         self.worked = master.work();
-                        let rows = (self.room as f64 / self.mean_words) as usize;
-                        let master = self.master(rows, &self.visited, seed)?;
-                        self.stage = Stage::Waiting(Box::new(master));
+                        self.begin_whole(seed)?;
                     }
                     _ => self.stage = Stage::Sample(master),
                 }

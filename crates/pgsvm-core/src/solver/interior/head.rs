@@ -303,10 +303,7 @@ impl System {
         let by_s = |at: usize, x: &[f64]| self.balance[at] - product(&self.right[2].0, x);
         let each = by_s(2, &of_y);
         let shift = match intercept && each > 0.0 {
-            true => [
-                (by_s(0, &of_z) + self.lack) / each,
-                by_s(1, &of_mu) / each,
-            ],
+            true => [(by_s(0, &of_z) + self.lack) / each, by_s(1, &of_mu) / each],
             false => [0.0; 2],
         };
         let less = |mut x: Vec<f64>, shift: f64| {

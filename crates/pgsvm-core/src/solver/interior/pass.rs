@@ -313,7 +313,12 @@ impl Evaluated {
 
 impl Tried {
     #[inline(always)]
-    fn take(&mut self, at: &Point, ([u, u_more], [shift, more]): ([f64; 2], [f64; 2]), mus: &[f64]) {
+    fn take(
+        &mut self,
+        at: &Point,
+        ([u, u_more], [shift, more]): ([f64; 2], [f64; 2]),
+        mus: &[f64],
+    ) {
         let each = self.least.iter_mut().zip(&mut self.curves).zip(mus);
         for ((least, curve), mu) in each {
             let along = at.along(u + mu * u_more, shift + mu * more, *mu);

@@ -306,6 +306,13 @@ impl Newton {
         self.gathers && self.conjugate.is_none() && self.best_primal.is_finite()
     }
 
+    /// Has it begin at these weights, the intercept's last; to be called before the first pass.
+    pub(crate) fn begin_at(&mut self, w: &[f64]) {
+        for (own, w) in self.w.iter_mut().zip(w) {
+            *own = *w;
+        }
+    }
+
     /// Whether it begins at other weights than 0.
     pub(crate) fn begins_elsewhere(&self) -> bool {
         self.w.iter().any(|w| *w != 0.0)

@@ -55,6 +55,12 @@ impl Bundles {
         Ok(Step::Progress)
     }
 
+    /// Has heads begin at these weights, all of them.
+    pub(super) fn begin_at(&mut self, starts: &[Vec<f64>]) -> Result<(), OutOfMemory> {
+        let heads = self.heads.iter_mut().zip(starts);
+        heads.map(|(head, w)| head.begin_at(w, self.seed)).collect()
+    }
+
     /// Whether a head gives way to rows that stream.
     pub(super) fn gives_way(&self) -> bool {
         self.heads.iter().any(BundleHead::gives_way)

@@ -18,6 +18,8 @@ pub(super) struct LedByScans {
     before: Vec<Option<Vec<f64>>>,
     /// Words that rows may take which scans bring along.
     room: usize,
+    /// By head where it begins; none where heads begin at the sample.
+    starts: Vec<Vec<f64>>,
     /// The pass over the sample that is under way, and up to which word.
     sampling: Option<(ScanPass, ScanSums, usize)>,
 }
@@ -31,6 +33,7 @@ impl LedByScans {
     ) -> Result<Self, TrainError> {
         let mut this = Self {
             room,
+            starts: Vec::new(),
             group: Group::of_scans(solver, facts),
             facts: *facts,
             before: Vec::new(),
@@ -49,8 +52,14 @@ impl LedByScans {
         for led in &mut self.group.led {
             led.newton.bring_near(room, dense);
         }
+        for led in &mut self.group.led {
+            if let Some(w) = self.starts.get(led.head) {
+                led.newton.begin_at(w);
+            }
+        }
         let rows = Batch::new(sample, self.facts.dense).count();
         match rows {
+            _ if !self.starts.is_empty() => self.group.begin_whole(),
             0 => self.group.begin_whole(),
             rows => self
                 .group
@@ -58,6 +67,18 @@ impl LedByScans {
         }
         self.forget_pass()?;
         Ok(true)
+    }
+
+    /// Has heads begin at these weights, all of them.
+    pub(super) fn begin_at(
+        &mut self,
+        solver: &Solver<f64>,
+        starts: Vec<Vec<f64>>,
+    ) -> Result<(), TrainError> {
+        self.starts = starts;
+        self.group = Group::of_scans(solver, &self.facts);
+        self.next_heads(solver, &[])?;
+        Ok(())
     }
 
     fn forget_pass(&mut self) -> Result<(), OutOfMemory> {
