@@ -49,4 +49,4 @@ pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
 pub use text_form::{ReadAs, Unit};
-pub use vocabularies::{TextGuess, VocabularyLearner, LOOKED_AT};
+pub use vocabularies::{Finished, TextGuess, VocabularyLearner, LOOKED_AT};

@@ -27,6 +27,7 @@ use crate::pg::varlena::Varlena;
 use crate::pg::{grow, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
+use pgsvm_expand::KeptWords;
 
 /// The sign of an f64, and the lowest bit of its exponent, all of whose bits are set in infinite values and NaN.
 const SIGN: u64 = 1 << 63;
@@ -110,6 +111,17 @@ impl Decoder {
         self
     }
 
+    /// Takes over the words of texts that a pass over the rows has kept, by part.
+    pub fn keep(&mut self, kept: Vec<(usize, KeptWords)>) {
+        self.texts.kept = kept;
+    }
+
+    /// The next row is the `number`-th of those that were gone over then, from 0.
+    #[inline]
+    pub fn at_row(&mut self, number: u64) {
+        self.texts.row = number;
+    }
+
     /// The features, with the array lengths and the categories that the rows so far have told.
     pub fn learned(&self) -> &FeatureSet {
         &self.features
@@ -174,8 +186,8 @@ impl Decoder {
                         sparse_part += 1;
                         let (part, sparse) = (&self.features.parts[number], &self.sparse);
                         let out = (sparse, &mut *out);
-                        self.texts
-                            .decode(part, sparse_part - 1, &row, (at, kind), out)?
+                        let numbers = (number, sparse_part - 1);
+                        self.texts.decode(part, numbers, &row, (at, kind), out)?
                     }
                     Part::Crossed { first, second } => {
                         self.crossed(number, &row, first, second, out)?

@@ -12,12 +12,12 @@ use crate::pg::check_for_interrupts;
 use crate::pg::text_array;
 use crate::pg::text_search::{self, Lexemes};
 use crate::pg::types::WordsKind;
-use crate::pg::varlena::Varlena;
+use crate::pg::varlena::{stored_bytes, Varlena};
 use crate::pg::word::without_padding;
 use pgrx::pg_sys;
 use pgsvm_core::checked_by;
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::{Degree, NoLetter, Tokens, Vocabulary, Weigher};
+use pgsvm_expand::{Degree, KeptWords, NoLetter, Tokens, Vocabulary, Weigher, Word};
 use std::ops::RangeInclusive;
 
 /// Takes values apart into words, and words into weights; kept from row to row.
@@ -25,6 +25,10 @@ use std::ops::RangeInclusive;
 pub(super) struct TextReader {
     tokens: Tokens,
     weigher: Weigher,
+    /// By part, the words that an earlier pass over the rows has kept.
+    pub(super) kept: Vec<(usize, KeptWords)>,
+    /// Which row of that pass is next.
+    pub(super) row: u64,
     /// By form, how strings are read whose runs have places.
     degrees: Vec<(TextForm, Degree)>,
     /// Places of a vector's lexemes, and which ones stand there.
@@ -41,7 +45,7 @@ impl TextReader {
         column: &str,
         (datum, kind): (pg_sys::Datum, TextKind),
         runs: &RangeInclusive<u32>,
-        visit: impl FnMut(&str) -> Result<(), OutOfMemory>,
+        visit: impl FnMut(&[Word<'_>]) -> Result<(), OutOfMemory>,
     ) -> Result<(), FeatureError> {
         checked_by(check_for_interrupts, || {
             // SAFETY: as the caller promises.
@@ -157,7 +161,7 @@ impl TextReader {
     pub unsafe fn decode(
         &mut self,
         part: &FeaturePart,
-        sparse_part: i64,
+        (part_number, sparse_part): (usize, i64),
         row: &RowValues<'_>,
         (at, kind): (usize, TextKind),
         (sparse, out): (&SparseScratch, &mut FeatureBuffer),
@@ -177,10 +181,13 @@ impl TextReader {
         weigher.clear();
         // SAFETY: as the caller promises.
         unsafe {
-            let runs = form.least..=form.runs;
-            self.words(name, (row.values[at], kind), &runs, |word| {
-                weigher.take(known, word)
-            })?;
+            let value = row.values[at];
+            if !self.read_kept(part_number, value, &mut weigher)? {
+                let runs = form.least..=form.runs;
+                self.words(name, (value, kind), &runs, |words| {
+                    weigher.take(known, words)
+                })?;
+            }
         }
         let weights = weigher.finish(known, (form.sublinear, form.unit == Unit::Spectrum))?;
         sparse.room(weights.len(), out)?;
@@ -189,6 +196,26 @@ impl TextReader {
         }
         self.weigher = weigher;
         Ok(None)
+    }
+
+    /// Takes the words of a part's value from those that are kept; false where they are not.
+    ///
+    /// # Safety
+    /// As for `words`.
+    unsafe fn read_kept(
+        &mut self,
+        part: usize,
+        value: pg_sys::Datum,
+        weigher: &mut Weigher,
+    ) -> Result<bool, OutOfMemory> {
+        let kept = self.kept.iter_mut().find(|(of, _)| *of == part);
+        // SAFETY: as the caller promises.
+        match (kept, unsafe { stored_bytes(value) }) {
+            (Some((_, kept)), Some(bytes)) => {
+                kept.read(self.row, bytes, |number| weigher.take_number(number))
+            }
+            _ => Ok(false),
+        }
     }
 
     /// The runs of letters of a string at their places.

@@ -13,11 +13,11 @@ use super::text::{text_part, TextReader};
 use super::text_form::TextForm;
 use crate::pg::query::Column;
 use crate::pg::types::{words_kind, WordsKind};
-use crate::pg::varlena::Varlena;
+use crate::pg::varlena::{stored_bytes, Varlena};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::numbers::{How, Quantiles};
-use pgsvm_expand::{Learner, Limits};
+use pgsvm_expand::{Kept, KeptWords, Learner, Limits, Word};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -46,17 +46,22 @@ struct Counted {
     runs: RangeInclusive<u32>,
     name: String,
     learner: Learner,
+    /// Its words for the pass that reads.
+    kept: Kept,
 }
 
 impl VocabularyLearner {
-    /// For rows with these columns; None where no vocabulary is to be learned.
+    /// For rows with these columns; None where no vocabulary is to be learned. The words of texts are kept in up to so many bytes.
     pub fn new(
         features: &FeatureSet,
         columns: &[Column],
         limits: Limits,
+        kept_bytes: usize,
     ) -> Result<Option<Self>, FeatureError> {
         let by_name = ByName::new(columns)?;
         let mut texts = Vec::new();
+        let unlearned = |part: &&FeaturePart| part.is_unlearned_text();
+        let columns = features.parts.iter().filter(unlearned).count();
         for (number, part) in features.parts.iter().enumerate() {
             if !part.is_unlearned_text() {
                 continue;
@@ -70,6 +75,7 @@ impl VocabularyLearner {
                     runs: form.least..=form.runs,
                     name: name.to_owned(),
                     learner: Learner::new(limits),
+                    kept: Kept::new(kept_bytes / columns),
                 });
             }
         }
@@ -99,7 +105,7 @@ impl VocabularyLearner {
         Ok(all)
     }
 
-    /// Takes the texts and numbers of a row.
+    /// Takes the texts and numbers of row `number`, counted from 0.
     ///
     /// # Safety
     /// As for `Decoder::decode`.
@@ -107,6 +113,7 @@ impl VocabularyLearner {
         &mut self,
         values: &[pg_sys::Datum],
         nulls: &[bool],
+        number: u64,
     ) -> Result<(), FeatureError> {
         let row = RowValues { values, nulls };
         for column in &mut self.numbers {
@@ -121,23 +128,27 @@ impl VocabularyLearner {
             if nulls[text.at] {
                 continue;
             }
-            let (value, learner) = ((values[text.at], text.kind), &mut text.learner);
+            let (value, learner, kept) = (values[text.at], &mut text.learner, &mut text.kept);
+            let kind = (value, text.kind);
             // SAFETY: as the caller promises.
             unsafe {
-                self.reader
-                    .words(&text.name, value, &text.runs, |word| learner.take(word))?;
+                let bytes = stored_bytes(value);
+                let Some(bytes) = bytes else {
+                    let take = |words: &[Word<'_>]| learner.take(words, |_| ());
+                    self.reader.words(&text.name, kind, &text.runs, take)?;
+                    continue;
+                };
+                kept.begin(number);
+                let take = |words: &[Word<'_>]| learner.take(words, |number| kept.take(number));
+                self.reader.words(&text.name, kind, &text.runs, take)?;
+                kept.end(bytes);
             }
         }
         Ok(())
     }
 
-    /// Gives the vocabularies to their parts; columns without a word, unless somebody `named` the features, go, and are given
-    /// back.
-    pub fn finish(
-        self,
-        features: &mut FeatureSet,
-        named: bool,
-    ) -> Result<Vec<String>, FeatureError> {
+    /// Gives the vocabularies to their parts; columns without a word, unless somebody `named` the features, go.
+    pub fn finish(self, features: &mut FeatureSet, named: bool) -> Result<Finished, FeatureError> {
         for column in self.numbers {
             let part = &mut features.parts[column.number];
             if let FeaturePart::Array {
@@ -155,22 +166,40 @@ impl VocabularyLearner {
                 *length = Some(made.knots.len() as u32 + 1);
             }
         }
-        let mut without = Vec::new();
+        let mut finished = Finished::default();
         // from the last, as those behind a part that goes get another place
         for text in self.texts.into_iter().rev() {
-            let learned = text.learner.finish()?;
+            let (learned, numbers) = text.learner.finish()?;
             if learned.is_empty() && learned.is_learned() {
                 if named {
                     return Err(FeatureError::NoWords { column: text.name });
                 }
                 features.parts.remove(text.number);
-                without.room(1)?.push(text.name);
-            } else if let FeaturePart::Text { vocabulary, .. } = &mut features.parts[text.number] {
+                for (behind, _) in &mut finished.kept {
+                    *behind -= 1;
+                }
+                finished.without.room(1)?.push(text.name);
+                continue;
+            }
+            if text.kept.is_worth_it() {
+                let kept = KeptWords::new(text.kept, numbers);
+                finished.kept.room(1)?.push((text.number, kept));
+            }
+            if let FeaturePart::Text { vocabulary, .. } = &mut features.parts[text.number] {
                 *vocabulary = Rc::new(learned);
             }
         }
-        Ok(without)
+        Ok(finished)
     }
+}
+
+/// What is left when vocabularies have been learned.
+#[derive(Default)]
+pub struct Finished {
+    /// Columns without a word, which are no features any more.
+    pub without: Vec<String>,
+    /// By part, words for the pass that reads.
+    pub kept: Vec<(usize, KeptWords)>,
 }
 
 /// Rows by which a text column is told from one of categories.

@@ -89,6 +89,31 @@ fn free(copy: NonNull<pg_sys::varlena>) {
     unsafe { pg_sys::pfree(copy.as_ptr().cast()) };
 }
 
+/// Bytes by which a value is known from others in one snapshot: its own, as they are or compressed, or where it lies out of line.
+/// None where it lies in memory in a form of its own.
+///
+/// # Safety
+/// As for `Varlena::open`.
+#[inline]
+pub unsafe fn stored_bytes<'a>(datum: pg_sys::Datum) -> Option<&'a [u8]> {
+    let pointer = datum.cast_mut_ptr::<pg_sys::varlena>();
+    // SAFETY: the header is valid as the caller promises, and says how long the value is.
+    unsafe {
+        if let Some(payload) = plain_payload(datum) {
+            return Some(payload);
+        }
+        let out_of_line = varlena::varatt_is_1b_e(pointer);
+        if out_of_line && varlena::vartag_external(pointer) != ON_DISK {
+            return None;
+        }
+        let length = varlena::varsize_any(pointer);
+        Some(core::slice::from_raw_parts(pointer.cast(), length))
+    }
+}
+
+/// The tag of a value that a table holds out of line.
+const ON_DISK: u8 = pg_sys::vartag_external::VARTAG_ONDISK as u8;
+
 /// The bytes behind the header of a value that lies in memory as it is; None where it must be
 /// detoasted. Neither panics nor raises an error.
 ///

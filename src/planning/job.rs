@@ -17,7 +17,9 @@ use pgsvm_core::{
     Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale,
     Timing, TrainerReport,
 };
+use pgsvm_expand::KeptWords;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::cell::RefCell;
 
 /// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,9 @@ pub struct Job {
     /// How feature columns become features.
     #[serde(with = "sent")]
     pub features: FeatureSet,
+    /// By part of them, the words of texts, from the pass that has learned them to the first that reads, in the process that did.
+    #[serde(skip)]
+    pub kept: RefCell<Vec<(usize, KeptWords)>>,
     pub nulls: Nulls,
     pub categories: CategoryLimits,
     pub scale: Scale,

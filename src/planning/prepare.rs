@@ -20,6 +20,7 @@ use crate::request::{ClassWeight, Request};
 use crate::targets::labels;
 use pgrx::pg_sys;
 use pgsvm_core::{Folds, Leader, Plan, Purpose, Scale};
+use std::cell::RefCell;
 use std::mem::take;
 
 /// A training that can start, and what is said about it.
@@ -236,6 +237,7 @@ fn job(
         },
         slacks: measures_slacks(request, &features),
         features,
+        kept: RefCell::default(),
         watch: None,
         doubts: None,
         balance: request.class_weight.balance(),

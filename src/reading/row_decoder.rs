@@ -46,7 +46,8 @@ enum Decoded {
 impl RowDecoder {
     /// For the rows of a training, with these columns, that tell what there is to know of features and classes.
     pub fn learning(job: &Job, columns: &[Column]) -> Result<Self, Failure> {
-        let decoder = Decoder::learning(&job.features, columns, job.nulls, job.categories)?;
+        let mut decoder = Decoder::learning(&job.features, columns, job.nulls, job.categories)?;
+        decoder.keep(job.kept.take());
         let fold = job.columns.fold.as_ref();
         let groups = Groups::new(&job.columns.label, fold, &job.plan, job.terms.seed);
         Self::new(job, decoder, groups)
@@ -163,6 +164,7 @@ impl RowDecoder {
         key: Option<Admitted>,
         known: Option<(u32, u32)>,
     ) -> Result<Decoded, Failure> {
+        self.decoder.at_row(self.rows_seen - 1);
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
             .map_err(|error| self.decode_failure(error))?;

@@ -2,11 +2,21 @@
 //! numbers in training and in prediction. And a look at the first rows, which tells texts that nobody named from categories.
 
 use crate::base::errors::Failure;
-use crate::features::{FeatureError, Nulls, TextGuess, VocabularyLearner, LOOKED_AT};
+use crate::features::{
+    FeatureError, FeaturePart, Finished, Nulls, TextGuess, VocabularyLearner, LOOKED_AT,
+};
 use crate::pg::executor::each_row;
+use crate::planning::job::{Job, Role};
 use crate::planning::prepare::Prepared;
+use crate::planning::roles::timing;
 use crate::request::Request;
 use crate::targets::costs::Costs;
+use pgsvm_core::Leader;
+use pgsvm_expand::KeptWords;
+use std::cell::RefCell;
+
+/// The part of the cache's bytes that words may take from the pass that learns them to the one that reads. They go as rows come.
+const KEPT_PART: usize = 4;
 
 /// Learns what the training's texts are, as far as it is not known yet; with the snapshot by which it will read.
 pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> {
@@ -16,7 +26,9 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     let mut limits = request.texts.limits;
     limits.hash_bits = request.categories.hash_bits;
     let columns = &planned.columns[..width];
-    let Some(mut learner) = VocabularyLearner::new(&job.features, columns, limits)? else {
+    let Some(mut learner) =
+        VocabularyLearner::new(&job.features, columns, limits, job.cache_bytes / KEPT_PART)?
+    else {
         return Ok(());
     };
     let costs = Costs::new(job.columns.weight.as_ref(), &[])?;
@@ -28,16 +40,36 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
             return Ok(());
         }
         // SAFETY: the executor's row has the columns of the plan for which the learner was made.
-        unsafe { learner.take(row.values, row.nulls) }.map_err(|error| error.in_row(number).into())
+        unsafe { learner.take(row.values, row.nulls, number - 1) }
+            .map_err(|error| error.in_row(number).into())
     })?;
     let named = job.categories.named;
-    let without = learner.finish(&mut job.features, named)?;
+    let Finished { without, kept } = learner.finish(&mut job.features, named)?;
+    keep(job, kept);
     let without = without.into_iter().map(|name| format!("{name} (no words)"));
     prepared.left_out.identifiers.extend(without);
     match prepared.job.features.parts.is_empty() {
         true => Err(FeatureError::Nothing.into()),
         false => Ok(()),
     }
+}
+
+/// Has the process that plays the reader take over words, which is this one then. Where it needs no texts, it needs no helpers.
+fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
+    if kept.is_empty() || job.terms.leader == Leader::Scans {
+        return;
+    }
+    let is_cheap = |(number, part): (usize, &FeaturePart)| {
+        let is_kept = kept.iter().any(|(kept, _)| *kept == number);
+        is_kept || matches!(part, FeaturePart::Column { .. })
+    };
+    job.roles.retain(|role| *role != Role::Reader);
+    if job.features.parts.iter().enumerate().all(is_cheap) {
+        job.roles.retain(|role| *role != Role::Helper);
+        job.cut = None;
+    }
+    job.timing = timing(&job.roles);
+    job.kept = RefCell::new(kept);
 }
 
 /// Has text columns that nobody named read as texts where they hold such.

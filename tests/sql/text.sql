@@ -115,6 +115,26 @@ SELECT svm_train('mails', 'spam', '{text(body),age}', 'helped');
 SELECT max(abs(svm_decision('scanned', m) - svm_decision('helped', m))) < 0.1 AS same FROM mails AS m;
 RESET pgsvm.min_parallel_size;
 
+-- texts are taken apart once, in the pass that learns their words, and again where the pass that reads meets others: rows in another order,
+-- values that are made anew, more of them than fit
+CREATE TABLE long_mails AS
+SELECT id, body || CASE WHEN id % 3 = 0 THEN repeat(' and so on', 600) WHEN id % 3 = 1 THEN (SELECT string_agg(md5(id || '-' || i), ' ') FROM generate_series(1, 90) AS i) ELSE '' END AS body,
+    nullif(id % 11, 0) AS age, (id % 13 <> 0)::int AS counts, spam FROM mails WHERE id <= 400;
+SELECT svm_train_query('SELECT * FROM long_mails ORDER BY id', 'spam', '{text(body)}', 'long', tolerance => 1e-6);
+SELECT svm_train_query('SELECT * FROM long_mails ORDER BY random()', 'spam', '{text(body)}', 'shuffled', tolerance => 1e-6);
+SELECT max(abs(svm_decision('long', m) - svm_decision('shuffled', m))) < 1e-2 AS same FROM long_mails AS m;
+CREATE FUNCTION in_memory(list text[]) RETURNS text[] LANGUAGE plpgsql AS $$BEGIN list[1] := list[1]; RETURN list; END$$;
+SELECT svm_train_query('SELECT id, list, spam FROM listed ORDER BY id', 'spam', '{list}', 'list');
+SELECT svm_train_query('SELECT id, in_memory(list) AS list, spam FROM listed ORDER BY id', 'spam', '{list}', 'list_made');
+SELECT bool_and(svm_decision('list', l) = svm_decision('list_made', l)) AS same FROM listed AS l;
+SELECT svm_train_query('SELECT * FROM long_mails ORDER BY id', 'spam', '{text(body),age}', 'skipped', nulls => 'skip', weight => 'counts', tolerance => 1e-6);
+SELECT svm_train_query('SELECT * FROM long_mails WHERE age IS NOT NULL AND counts = 1 ORDER BY id', 'spam', '{text(body),age}', 'left', tolerance => 1e-6);
+SELECT bool_and(svm_decision('skipped', m) = svm_decision('left', m)) AS same FROM long_mails AS m WHERE age IS NOT NULL;
+SET pgsvm.cache_size = '64kB';
+SELECT svm_train_query('SELECT * FROM long_mails ORDER BY id', 'spam', '{text(body)}', 'tight', tolerance => 1e-6);
+SELECT max(abs(svm_decision('long', m) - svm_decision('tight', m))) < 1e-2 AS same FROM long_mails AS m;
+RESET pgsvm.cache_size;
+
 -- what is wrong
 SELECT svm_train('mails', 'spam', '{text(age)}', 'wrong');
 SELECT svm_train('listed', 'spam', '{text(list)}', 'wrong');

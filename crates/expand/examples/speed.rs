@@ -24,19 +24,19 @@ fn main() {
     for text in &texts {
         learner.begin().unwrap();
         tokens.split(text).unwrap();
-        tokens.each(1, |word| learner.take(word)).unwrap();
+        tokens.each(1, |words| learner.take(words, |_| ())).unwrap();
     }
     told("and learned", since);
     let since = Instant::now();
-    let known = learner.finish().unwrap();
+    let known = learner.finish().unwrap().0;
     told("finished", since);
     let since = Instant::now();
     let mut found = 0u64;
     for text in &texts {
         tokens.split(text).unwrap();
         tokens
-            .each(1, |word| {
-                found += u64::from(known.number(word).unwrap_or(0));
+            .each(1, |words| {
+                known.each_number(words, |number| found += u64::from(number));
                 Ok::<_, OutOfMemory>(())
             })
             .unwrap();
@@ -47,7 +47,7 @@ fn main() {
     for text in &texts {
         tokens.split(text).unwrap();
         weigher.clear();
-        tokens.each(1, |word| weigher.take(&known, word)).unwrap();
+        tokens.each(1, |words| weigher.take(&known, words)).unwrap();
         let weights = weigher.finish(&known, (false, false)).unwrap();
         sum += weights.iter().map(|(_, weight)| weight).sum::<f64>();
     }

@@ -5,7 +5,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`degree`] | the weighted degree features of strings |
+//! | [`kept`] | the words of texts from one pass over them to the next |
 //! | [`letters`] | which characters words are made of |
+//! | [`marks`] | where in a text words begin and end |
 //! | [`numbers`] | numbers made of numbers: polynomials, buckets, splines, … |
 //! | [`tokens`] | a text's words in lower case, and runs of several words |
 //! | [`hash`] | the hash by which words without a number of their own share one |
@@ -15,7 +17,9 @@
 
 pub mod degree;
 pub mod hash;
+pub mod kept;
 pub mod letters;
+pub mod marks;
 pub mod numbers;
 pub mod tokens;
 pub mod vocabulary;
@@ -25,7 +29,8 @@ pub mod words;
 pub(crate) use pgsvm_base as base;
 
 pub use degree::{Degree, NoLetter};
+pub use kept::{Kept, KeptWords};
 pub use tokens::{Tokens, MOST_RUN};
 pub use vocabulary::{Frequency, Learner, Limits, Vocabulary};
 pub use weights::Weigher;
-pub use words::{Words, LONGEST_WORD_BYTES};
+pub use words::{Word, Words, LONGEST_WORD_BYTES};

@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
-use crate::letters::{is_ascii_of_word, is_of_word};
+use crate::marks::{ascii_length, Marks};
+use crate::words::Word;
 
 /// Most words of a run.
 pub const MOST_RUN: u32 = 5;
@@ -13,6 +14,8 @@ pub const MOST_RUN: u32 = 5;
 const WORDS_A_LOOK: usize = 1 << 12;
 /// Bytes of a text made ready between two looks.
 const BYTES_A_LOOK: usize = 1 << 16;
+/// Most words that are visited at once.
+pub const GROUP: usize = 16;
 /// Characters on each side of a capital sigma that decide which small one it becomes.
 const AROUND_SIGMA: usize = 16;
 
@@ -24,6 +27,7 @@ pub struct Tokens {
     /// Where each begins and ends.
     places: Vec<(u32, u32)>,
     run: String,
+    marks: Marks,
 }
 
 impl Tokens {
@@ -65,26 +69,48 @@ impl Tokens {
         Ok(())
     }
 
-    /// Visits all runs of so many characters.
+    /// Visits all runs of so many characters, up to [`GROUP`] at once.
     pub fn each_gram<E: From<OutOfMemory>>(
         &self,
         lengths: RangeInclusive<u32>,
-        mut visit: impl FnMut(&str) -> Result<(), E>,
+        mut visit: impl FnMut(&[Word<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
         for length in lengths {
-            for (at, places) in self.places.windows(length as usize).enumerate() {
-                if at.is_multiple_of(WORDS_A_LOOK) {
-                    interrupts::check();
-                }
-                let [begin, .., end] = places else {
-                    // a run of one
-                    visit(&self.text[places[0].0 as usize..places[0].1 as usize])?;
-                    continue;
-                };
-                visit(&self.text[begin.0 as usize..end.1 as usize])?;
-            }
+            let last = length as usize - 1;
+            let begins = self.places.iter();
+            let ends = self.places.iter().skip(last);
+            self.groups(
+                begins.zip(ends).map(|(begin, end)| (begin.0, end.1)),
+                &mut visit,
+            )?;
         }
         Ok(())
+    }
+
+    /// Visits what is at these places, so many at once.
+    #[inline(always)]
+    fn groups<E>(
+        &self,
+        places: impl Iterator<Item = (u32, u32)>,
+        visit: &mut impl FnMut(&[Word<'_>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut group, mut count, mut look) = ([Word::default(); GROUP], 0, 0);
+        for (begin, end) in places {
+            group[count] = Word::within(&self.text, begin as usize, end as usize);
+            count += 1;
+            if count == GROUP {
+                visit(&group)?;
+                (count, look) = (0, look + GROUP);
+                if look >= WORDS_A_LOOK {
+                    interrupts::check();
+                    look = 0;
+                }
+            }
+        }
+        match count {
+            0 => Ok(()),
+            _ => visit(&group[..count]),
+        }
     }
 
     /// Puts one blank in the place of several, whatever they are.
@@ -129,18 +155,13 @@ impl Tokens {
         places.map(|(begin, end)| &self.text[*begin as usize..*end as usize])
     }
 
-    /// Visits all words, and then all runs of up to `longest` words.
+    /// Visits all words, and then all runs of up to `longest` words; up to [`GROUP`] at once.
     pub fn each<E: From<OutOfMemory>>(
         &mut self,
         longest: u32,
-        mut visit: impl FnMut(&str) -> Result<(), E>,
+        mut visit: impl FnMut(&[Word<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        for words in self.places.chunks(WORDS_A_LOOK) {
-            interrupts::check();
-            for (begin, end) in words {
-                visit(&self.text[*begin as usize..*end as usize])?;
-            }
-        }
+        self.groups(self.places.iter().copied(), &mut visit)?;
         for length in 2..=longest as usize {
             for (at, places) in self.places.windows(length).enumerate() {
                 if at.is_multiple_of(WORDS_A_LOOK) {
@@ -152,7 +173,7 @@ impl Tokens {
                     self.run.room(word.len() + 1)?.push_str(word);
                     self.run.push(' ');
                 }
-                visit(self.run.trim_end_matches(' '))?;
+                visit(&[Word::new(self.run.trim_end_matches(' '))])?;
             }
         }
         Ok(())
@@ -173,21 +194,34 @@ impl Tokens {
     /// Unicode's lower case, whatever the locale.
     fn lower(&mut self, text: &str) -> Result<(), OutOfMemory> {
         self.text.room(text.len())?;
-        for (count, (at, character)) in text.char_indices().enumerate() {
-            if count.is_multiple_of(BYTES_A_LOOK) {
-                interrupts::check();
+        let mut at = 0;
+        while at < text.len() {
+            interrupts::check();
+            // short pieces of ASCII and what stands between them
+            let end = text.len().min(at + BYTES_A_LOOK);
+            let ascii = ascii_length(&text.as_bytes()[at..end]);
+            let begin = self.text.room(ascii)?.len();
+            self.text.push_str(&text[at..at + ascii]);
+            self.text[begin..].make_ascii_lowercase();
+            at += ascii;
+            for character in text[at..].chars().take_while(|it| !it.is_ascii()) {
+                self.lower_other(text, at, character)?;
+                at += character.len_utf8();
             }
-            match character {
-                'Σ' => {
-                    self.text.room(2)?.push(small_sigma(text, at));
-                }
-                other if other.is_ascii() => {
-                    self.text.room(1)?.push(other.to_ascii_lowercase());
-                }
-                other => {
-                    for small in other.to_lowercase() {
-                        self.text.room(small.len_utf8())?.push(small);
-                    }
+        }
+        Ok(())
+    }
+
+    /// Takes a character that is not ASCII, at this place of the text.
+    #[inline(always)]
+    fn lower_other(&mut self, text: &str, at: usize, character: char) -> Result<(), OutOfMemory> {
+        match character {
+            'Σ' => {
+                self.text.room(2)?.push(small_sigma(text, at));
+            }
+            other => {
+                for small in other.to_lowercase() {
+                    self.text.room(small.len_utf8())?.push(small);
                 }
             }
         }
@@ -196,35 +230,20 @@ impl Tokens {
 
     /// Finds the words of the text in lower case.
     fn find(&mut self) -> Result<(), OutOfMemory> {
-        let bytes = self.text.as_bytes();
-        let (mut at, mut begin, mut characters) = (0, 0, 0);
-        while at < bytes.len() {
-            let byte = bytes[at];
-            let (is_of_word, length) = match byte.is_ascii() {
-                true => (is_ascii_of_word(byte), 1),
-                false => {
-                    let next = self.text[at..].chars().next();
-                    let character = next.unwrap_or(char::REPLACEMENT_CHARACTER);
-                    (is_of_word(character), character.len_utf8())
-                }
+        self.marks.make(&self.text)?;
+        let (text, places) = (self.text.as_bytes(), &mut self.places);
+        self.marks.each_run(|begin, end| {
+            // two characters at least: one may take four bytes, its first says how many
+            let one = match end - begin {
+                1 => true,
+                length @ 2..=4 => text[begin].leading_ones() as usize == length,
+                _ => false,
             };
-            if is_of_word {
-                characters += 1;
-            } else {
-                if characters > 1 {
-                    self.places.room(1)?.push((begin as u32, at as u32));
-                    if self.places.len().is_multiple_of(WORDS_A_LOOK) {
-                        interrupts::check();
-                    }
-                }
-                (characters, begin) = (0, at + length);
+            if !one {
+                places.room(1)?.push((begin as u32, end as u32));
             }
-            at += length;
-        }
-        if characters > 1 {
-            self.places.room(1)?.push((begin as u32, at as u32));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
@@ -290,8 +309,8 @@ mod tests {
             let mut tokens = Tokens::default();
             tokens.split_characters(text, as_they_are).unwrap();
             let mut all = Vec::new();
-            let visit = |gram: &str| {
-                all.push(gram.to_owned());
+            let visit = |grams: &[Word<'_>]| {
+                all.extend(grams.iter().map(|gram| gram.text().to_owned()));
                 Ok::<_, OutOfMemory>(())
             };
             tokens.each_gram(lengths, visit).unwrap();
@@ -310,8 +329,8 @@ mod tests {
         let mut tokens = Tokens::default();
         tokens.split("One two three").unwrap();
         let mut all = Vec::new();
-        let visit = |word: &str| {
-            all.push(word.to_owned());
+        let visit = |words: &[Word<'_>]| {
+            all.extend(words.iter().map(|word| word.text().to_owned()));
             Ok::<_, OutOfMemory>(())
         };
         tokens.each(3, visit).unwrap();

@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::hash;
-use crate::words::{Words, LONGEST_WORD_BYTES};
+use crate::kept::Numbers;
+use crate::words::{Word, Words, LONGEST_WORD_BYTES};
 
 /// Bytes that the words may have while they are learned.
 const KEPT_BYTES: usize = 64 << 20;
@@ -126,14 +127,28 @@ impl Vocabulary {
     /// The number of a word; None where it has none.
     #[inline]
     pub fn number(&self, word: &str) -> Option<u32> {
-        match self.words.find(word) {
-            None if self.is_hashed() && word.len() <= LONGEST_WORD_BYTES => {
-                let mask = self.hashed() as u64 - 1;
-                let bucket = hash::of_text(word) & mask;
-                Some(self.words.len() as u32 + bucket as u32)
+        self.words.find(word).or_else(|| self.hashed_number(word))
+    }
+
+    /// Visits the numbers of those of some words, no more than [`crate::tokens::GROUP`], that have one.
+    #[inline(always)]
+    pub fn each_number(&self, words: &[Word<'_>], mut visit: impl FnMut(u32)) {
+        let found = self.words.find_all(words);
+        for (number, word) in found.into_iter().zip(words) {
+            if let Some(number) = number.or_else(|| self.hashed_number(word.text())) {
+                visit(number);
             }
-            found => found,
         }
+    }
+
+    /// The number that a word shares with others.
+    #[inline]
+    fn hashed_number(&self, word: &str) -> Option<u32> {
+        let hashed = self.is_hashed() && word.len() <= LONGEST_WORD_BYTES;
+        hashed.then(|| {
+            let bucket = hash::of_text(word) & (self.hashed() as u64 - 1);
+            self.words.len() as u32 + bucket as u32
+        })
     }
 
     /// The word with this number.
@@ -235,29 +250,42 @@ impl Learner {
         Ok(())
     }
 
-    /// Takes a word of it.
+    /// Takes words of it, no more than [`crate::tokens::GROUP`] at once; visits the numbers under which they are counted.
     #[inline]
-    pub fn take(&mut self, word: &str) -> Result<(), OutOfMemory> {
-        match self.words.find(word) {
-            Some(number) => {
-                self.counts.count(number as usize, self.all);
-                Ok(())
+    pub fn take(
+        &mut self,
+        words: &[Word<'_>],
+        mut visit: impl FnMut(u32),
+    ) -> Result<(), OutOfMemory> {
+        let found = self.words.find_all(words);
+        for (number, word) in found.into_iter().zip(words) {
+            match number {
+                Some(number) => {
+                    self.counts.count(number as usize, self.all);
+                    visit(number);
+                }
+                None => self.take_new(word.text())?.into_iter().for_each(&mut visit),
             }
-            None => self.take_new(word),
         }
+        Ok(())
     }
 
+    /// Takes a word that was not known when the first of those that came with it was looked for.
     #[cold]
-    fn take_new(&mut self, word: &str) -> Result<(), OutOfMemory> {
+    fn take_new(&mut self, word: &str) -> Result<Option<u32>, OutOfMemory> {
+        if let Some(number) = self.words.find(word) {
+            self.counts.count(number as usize, self.all);
+            return Ok(Some(number));
+        }
         if word.len() > LONGEST_WORD_BYTES {
-            return Ok(());
+            return Ok(None);
         }
         let room = self.words.len() < self.limits.most as usize
             && self.words.text_bytes() + word.len() <= KEPT_BYTES;
         if room {
-            self.words.add(word)?;
+            let number = self.words.add(word)?;
             self.counts.0.room(1)?.push((1, self.all));
-            return Ok(());
+            return Ok(Some(number));
         }
         let hashed = 1 << self.limits.hash_bits;
         if self.hashed.0.is_empty() {
@@ -265,11 +293,11 @@ impl Learner {
         }
         let bucket = hash::of_text(word) & (hashed as u64 - 1);
         self.hashed.count(bucket as usize, self.all);
-        Ok(())
+        Ok(Some(Numbers::HASHED + bucket as u32))
     }
 
-    /// What was learned.
-    pub fn finish(self) -> Result<Vocabulary, OutOfMemory> {
+    /// What was learned, and under which numbers the words are there.
+    pub fn finish(self) -> Result<(Vocabulary, Numbers), OutOfMemory> {
         let all = u64::from(self.all);
         let (least, greatest) = (self.limits.least.of(all), self.limits.greatest.of(all));
         let kept = |number: &u32| {
@@ -287,23 +315,45 @@ impl Learner {
             texts.push(self.counts.0[*number as usize].0);
         }
         texts.extend(self.hashed.0.iter().map(|(texts, _)| texts));
-        Vocabulary::of(words, texts, all)
+        let known = Vocabulary::of(words, texts, all)?;
+        let numbers = self.numbers(&known, &order)?;
+        Ok((known, numbers))
+    }
+
+    /// The numbers that the words have there, which are in this order there.
+    fn numbers(&self, known: &Vocabulary, order: &[u32]) -> Result<Numbers, OutOfMemory> {
+        let mut words = filled(Numbers::NONE, self.words.len())?;
+        for (number, counted) in order.iter().enumerate() {
+            words[*counted as usize] = number as u32;
+        }
+        if known.is_hashed() {
+            // words in too few texts, or too many, are taken for ones that come later
+            for (number, word) in words.iter_mut().zip(self.words.iter()) {
+                if *number == Numbers::NONE {
+                    *number = known.hashed_number(word).unwrap_or(Numbers::NONE);
+                }
+            }
+        }
+        let hashed = known.words.len() as u32;
+        Ok(Numbers { words, hashed })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::GROUP;
 
     fn learned(texts: &[&str], limits: Limits) -> Vocabulary {
         let mut learner = Learner::new(limits);
         for text in texts {
             learner.begin().unwrap();
-            for word in text.split(' ') {
-                learner.take(word).unwrap();
+            let words: Vec<_> = text.split(' ').map(Word::new).collect();
+            for words in words.chunks(GROUP) {
+                learner.take(words, |_| ()).unwrap();
             }
         }
-        learner.finish().unwrap()
+        learner.finish().unwrap().0
     }
 
     const TEXTS: [&str; 4] = ["b a b", "b c", "d b a", "b"];

@@ -2,6 +2,7 @@
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::vocabulary::Vocabulary;
+use crate::words::Word;
 
 /// Numbers of the words of one text.
 #[derive(Debug, Default)]
@@ -19,12 +20,18 @@ impl Weigher {
         self.weights.clear();
     }
 
-    /// Takes a word, if it has a number.
+    /// Takes those words that have a number, of no more than [`crate::tokens::GROUP`].
     #[inline]
-    pub fn take(&mut self, known: &Vocabulary, word: &str) -> Result<(), OutOfMemory> {
-        if let Some(number) = known.number(word) {
-            self.numbers.room(1)?.push(number);
-        }
+    pub fn take(&mut self, known: &Vocabulary, words: &[Word<'_>]) -> Result<(), OutOfMemory> {
+        let numbers = self.numbers.room(words.len())?;
+        known.each_number(words, |number| numbers.push(number));
+        Ok(())
+    }
+
+    /// Takes the number of a word.
+    #[inline]
+    pub fn take_number(&mut self, number: u32) -> Result<(), OutOfMemory> {
+        self.numbers.room(1)?.push(number);
         Ok(())
     }
 
@@ -69,18 +76,18 @@ mod tests {
         let mut learner = Learner::new(Limits::default());
         for text in [&["a", "b"][..], &["a"], &["a", "c", "c"]] {
             learner.begin().unwrap();
-            text.iter().for_each(|word| learner.take(word).unwrap());
+            let words: Vec<_> = text.iter().copied().map(Word::new).collect();
+            learner.take(&words, |_| ()).unwrap();
         }
-        learner.finish().unwrap()
+        learner.finish().unwrap().0
     }
 
     fn weights(words: &[&str], sublinear: bool) -> Vec<(u32, f64)> {
         let (known, mut weigher) = (vocabulary(), Weigher::default());
-        weigher.take(&known, "b").unwrap();
+        weigher.take(&known, &[Word::new("b")]).unwrap();
         weigher.clear();
-        words
-            .iter()
-            .for_each(|word| weigher.take(&known, word).unwrap());
+        let words: Vec<_> = words.iter().copied().map(Word::new).collect();
+        weigher.take(&known, &words).unwrap();
         weigher.finish(&known, (sublinear, false)).unwrap().to_vec()
     }
 

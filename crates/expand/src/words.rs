@@ -1,13 +1,15 @@
 //! Many words: their bytes one behind the other, and a table that finds a word's number. The table's hash has a key of its own,
 //! drawn for each, so that nobody can choose words that all fall together.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::memory::{filled, owned, OutOfMemory, Room};
+use crate::base::prefetch::fetch_line;
+use crate::tokens::GROUP;
 
 /// Longest word that has a number.
 pub const LONGEST_WORD_BYTES: usize = 1000;
@@ -22,13 +24,13 @@ pub struct Words {
     ends: Vec<u32>,
     /// As many as a power of two, at most half of them taken.
     slots: Vec<Slot>,
-    hash: RandomState,
+    key: Key,
 }
 
 /// A place of the table: a short word is known by it alone, so that one line of the processor's cache tells it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Slot {
-    packed: u64,
+    packed: [u64; 2],
     /// Bits of the hash, and the length up to 255.
     tag: u32,
     /// The number + 1; 0 where there is none.
@@ -36,23 +38,77 @@ struct Slot {
 }
 
 /// Most bytes of a word that is packed whole.
-const PACKED_BYTES: usize = 8;
+const PACKED_BYTES: usize = 16;
 
-/// The first bytes of a word in one number; all of a short one, so far that it is told from others of its length.
-#[inline(always)]
-fn packed(word: &[u8]) -> u64 {
-    let four = |at: usize| {
-        let bytes = [word[at], word[at + 1], word[at + 2], word[at + 3]];
-        u64::from(u32::from_le_bytes(bytes))
-    };
-    match word.len() {
-        0 => 0,
-        length @ 1..4 => {
-            let [first, middle, last] = [0, length / 2, length - 1].map(|at| u64::from(word[at]));
-            first | middle << 8 | last << 16
+/// A word that is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Word<'a> {
+    text: &'a str,
+    /// Its first bytes, 0 behind its end.
+    packed: [u64; 2],
+}
+
+impl<'a> Word<'a> {
+    pub fn new(text: &'a str) -> Self {
+        let mut bytes = [0; PACKED_BYTES];
+        let length = text.len().min(PACKED_BYTES);
+        bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+        let packed = halves(u128::from_le_bytes(bytes));
+        Self { text, packed }
+    }
+
+    /// A part of a text: where enough of it follows, without a branch by the word's length.
+    #[inline(always)]
+    pub fn within(text: &'a str, begin: usize, end: usize) -> Self {
+        let word = &text[begin..end];
+        match text.as_bytes()[begin..].first_chunk::<PACKED_BYTES>() {
+            None => Self::new(word),
+            Some(bytes) => {
+                let behind = 8 * PACKED_BYTES.saturating_sub(end - begin) as u32;
+                let kept = u128::MAX.checked_shr(behind).unwrap_or(0);
+                let packed = halves(u128::from_le_bytes(*bytes) & kept);
+                Self { text: word, packed }
+            }
         }
-        length @ 4..=PACKED_BYTES => four(0) | four(length - 4) << 32,
-        _ => four(0) | four(4) << 32,
+    }
+
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+}
+
+#[inline(always)]
+fn halves(packed: u128) -> [u64; 2] {
+    [packed as u64, (packed >> 64) as u64]
+}
+
+/// Numbers that nobody knows, for the hash of what is packed; and the hash of longer words.
+#[derive(Debug)]
+struct Key {
+    numbers: [u64; 2],
+    long: RandomState,
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        let long = RandomState::default();
+        Self {
+            numbers: [long.hash_one(0), long.hash_one(1)],
+            long,
+        }
+    }
+}
+
+impl Key {
+    /// A product of 128 bits, folded, as foldhash has it for texts of up to 16 bytes.
+    #[inline(always)]
+    fn hash(&self, word: &Word<'_>) -> u64 {
+        if word.text.len() > PACKED_BYTES {
+            return self.long.hash_one(word.text.as_bytes());
+        }
+        let factor = |at: usize| u128::from(word.packed[at] ^ self.numbers[at]);
+        let [low, high] = halves(factor(0) * factor(1));
+        low ^ high
     }
 }
 
@@ -102,10 +158,33 @@ impl Words {
     /// The number of a word.
     #[inline]
     pub fn find(&self, word: &str) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
+        let word = Word::new(word);
+        match self.slots.is_empty() {
+            true => None,
+            false => self.find_at(&word, self.place(&word)),
         }
-        let (wanted, mut at) = self.place(word);
+    }
+
+    /// The numbers of several words, whose slots are asked for before the first is looked at. Of no more than [`GROUP`] words.
+    #[inline(always)]
+    pub fn find_all(&self, words: &[Word<'_>]) -> [Option<u32>; GROUP] {
+        let mut found = [None; GROUP];
+        if self.slots.is_empty() {
+            return found;
+        }
+        let mut places = [(Slot::default(), 0); GROUP];
+        for (place, word) in places.iter_mut().zip(words) {
+            *place = self.place(word);
+            fetch_line::<Slot, true>(self.slots.as_ptr().wrapping_add(place.1));
+        }
+        for ((found, word), place) in found.iter_mut().zip(words).zip(places) {
+            *found = self.find_at(word, place);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn find_at(&self, word: &Word<'_>, (wanted, mut at): (Slot, usize)) -> Option<u32> {
         loop {
             let slot = self.slots[at];
             if slot.number == 0 {
@@ -114,7 +193,7 @@ impl Words {
             let number = slot.number - 1;
             if slot.packed == wanted.packed
                 && slot.tag == wanted.tag
-                && (word.len() <= PACKED_BYTES || self.get(number as usize) == Some(word))
+                && (word.text.len() <= PACKED_BYTES || self.get(number as usize) == Some(word.text))
             {
                 return Some(number);
             }
@@ -136,20 +215,18 @@ impl Words {
         self.text.room(word.len())?.push_str(word);
         self.ends.room(1)?.push(self.text.len() as u32);
         let number = self.ends.len() as u32;
-        let (slot, at) = self.place(word);
+        let (slot, at) = self.place(&Word::new(word));
         self.put(Slot { number, ..slot }, at);
         Ok(number - 1)
     }
 
     /// What a word's slot is but for its number, and the place from which it is looked for.
     #[inline(always)]
-    fn place(&self, word: &str) -> (Slot, usize) {
-        let mut hasher = self.hash.build_hasher();
-        hasher.write(word.as_bytes());
-        let hash = hasher.finish();
+    fn place(&self, word: &Word<'_>) -> (Slot, usize) {
+        let hash = self.key.hash(word);
         let slot = Slot {
-            packed: packed(word.as_bytes()),
-            tag: (hash >> 32) as u32 & !0xff | word.len().min(0xff) as u32,
+            packed: word.packed,
+            tag: (hash >> 32) as u32 & !0xff | word.text.len().min(0xff) as u32,
             number: 0,
         };
         (slot, hash as usize & (self.slots.len() - 1))
@@ -168,7 +245,7 @@ impl Words {
         self.slots = filled(Slot::default(), slots)?;
         for number in 0..self.len() {
             let word = self.get(number).unwrap_or_default();
-            let (slot, at) = self.place(word);
+            let (slot, at) = self.place(&Word::new(word));
             let number = number as u32 + 1;
             self.put(Slot { number, ..slot }, at);
         }
@@ -194,7 +271,7 @@ impl<'de> Deserialize<'de> for Words {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Words, A::Error> {
                 let mut words = Words::default();
-                while let Some(Word(word)) = items.next_element()? {
+                while let Some(Owned(word)) = items.next_element()? {
                     if words.find(&word).is_some() {
                         return Err(A::Error::custom("a word stands twice"));
                     }
@@ -208,20 +285,20 @@ impl<'de> Deserialize<'de> for Words {
 }
 
 /// One of a list.
-struct Word(String);
+struct Owned(String);
 
-impl<'de> Deserialize<'de> for Word {
+impl<'de> Deserialize<'de> for Owned {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct One;
         impl Visitor<'_> for One {
-            type Value = Word;
+            type Value = Owned;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a word")
             }
 
-            fn visit_str<E: Error>(self, word: &str) -> Result<Word, E> {
-                owned(word).map(Word).map_err(E::custom)
+            fn visit_str<E: Error>(self, word: &str) -> Result<Owned, E> {
+                owned(word).map(Owned).map_err(E::custom)
             }
         }
         from.deserialize_str(One)
@@ -249,21 +326,40 @@ mod tests {
     }
 
     #[test]
-    fn short_words_are_told_apart_by_what_is_packed() {
-        let mut all = vec![String::new()];
-        for length in 1..=5 {
-            let longer = all.iter().filter(|word| word.len() == length - 1);
-            let longer: Vec<_> = longer
-                .flat_map(|word| ["a", "b", "\0"].map(|letter| format!("{word}{letter}")))
-                .collect();
-            all.extend(longer);
+    fn a_word_is_packed_the_same_wherever_it_lies() {
+        let text = "a bc def ghijklmno 0123456789abcdef 0123456789abcdefg é the end";
+        let mut words = Words::default();
+        for word in text.split(' ') {
+            let begin = word.as_ptr() as usize - text.as_ptr() as usize;
+            let within = Word::within(text, begin, begin + word.len());
+            assert_eq!(within.text(), word);
+            assert_eq!(within.packed, Word::new(word).packed, "{word}");
+            assert_eq!(words.find_all(&[within])[0], None);
+            let number = words.add(word).unwrap();
+            assert_eq!(words.find_all(&[within])[0], Some(number));
         }
-        let mut seen = std::collections::HashSet::new();
-        for word in &all {
-            assert!(
-                seen.insert((packed(word.as_bytes()), word.len())),
-                "{word:?}"
-            );
+    }
+
+    #[test]
+    fn words_that_are_packed_alike_are_told_apart() {
+        let long = "0123456789abcdef";
+        let alike = [
+            "",
+            "\0",
+            "\0\0",
+            "a",
+            "a\0",
+            long,
+            "0123456789abcdef0",
+            "0123456789abcdef1",
+        ];
+        let mut words = Words::default();
+        for (number, word) in alike.iter().enumerate() {
+            assert_eq!(words.find(word), None, "{word:?}");
+            assert_eq!(words.add(word).unwrap(), number as u32);
+        }
+        for (number, word) in alike.iter().enumerate() {
+            assert_eq!(words.find(word), Some(number as u32));
         }
     }
 
