@@ -282,6 +282,12 @@ impl Request {
                     .hint("Leave folds out"),
             );
         }
+        if self.terms.together {
+            return Err(invalid(
+                "classes that are told apart together are not compared on rows held out",
+            )
+            .hint("Leave \"multiclass\" out of the options"));
+        }
         if self.terms.leader == Leader::Scans {
             self.terms.leader = Leader::Auto;
         }

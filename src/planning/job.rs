@@ -237,6 +237,7 @@ impl Job {
             .with_policy(terms.policy)
             .with_leader(terms.leader)
             .with_cuts(terms.cuts)
+            .with_classes_together(terms.together)
             .with_index(terms.indexed)
             .with_truncation(terms.truncation)?
             .with_free_intercept(terms.free_intercept)

@@ -29,6 +29,7 @@ pub(super) enum Solvers {
     InteriorPoint,
     Machines,
     Ocas,
+    Planes,
 }
 
 impl Solvers {
@@ -42,6 +43,7 @@ impl Solvers {
             Self::InteriorPoint => Some("'interior_point'"),
             Self::Machines => Some("'interior_point', or 'scan' with \"average\""),
             Self::Ocas => Some("'ocas'"),
+            Self::Planes => Some("'ocas' or 'cutting_plane'"),
         }
     }
 }
@@ -84,10 +86,13 @@ struct Member<'a> {
 /// s of a truncated loss, chosen by cross-validation.
 pub(super) const AUTO: &str = "auto";
 
+/// Several classes told apart by one problem; and the loss of models that are trained so.
+pub(super) const CRAMMER_SINGER: &str = "crammer_singer";
+
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 39] = [
+static OPTIONS: [Entry; 40] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -273,6 +278,10 @@ static OPTIONS: [Entry; 39] = [
         };
         part.map(|part| all.lambda = Some(part))
     }),
+    entry("multiclass", Solvers::Planes, Of::Training, |all, it| {
+        it.word(&[("one_vs_rest", false), (CRAMMER_SINGER, true)])
+            .map(|together| all.together = together)
+    }),
     entry("truncation", Solvers::All, Of::Model, |all, it| {
         let given = match it.text.as_str() {
             AUTO => Ok(TruncationWord::Auto),
@@ -377,6 +386,8 @@ pub(super) struct Choices {
     pub(super) rank_exponent: Option<f64>,
     pub(super) trace_tolerance: Option<f64>,
     pub(super) lambda: Option<f64>,
+    /// Whether several classes are told apart together.
+    pub(super) together: bool,
     pub(super) truncation: Option<TruncationWord>,
 }
 

@@ -15,6 +15,12 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     let solver = request.terms.solver();
+    if request.terms.together && request.plan.holds_out() {
+        return Err(invalid(
+            "classes that are told apart together are not compared on rows held out",
+        )
+        .hint("c => 1, and leave probability out; or leave \"multiclass\" out of the options"));
+    }
     match kept(request) {
         None => Ok(()),
         Some(what) => Err(invalid(format!(

@@ -2,7 +2,9 @@
 //! solved, checked against each other: [`Terms`]. Pure.
 
 use crate::base::errors::Failure;
-use crate::request::options::{Choices, InnerWord, InterceptWord, MachinesWord, TruncationWord};
+use crate::request::options::{
+    Choices, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
+};
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
@@ -55,6 +57,8 @@ pub struct Terms {
     pub leader: Leader,
     /// Which planes training by scans makes.
     pub cuts: Cuts,
+    /// Whether several classes are told apart together, by planes of all rows.
+    pub together: bool,
     /// Whether the intercept's weight is left out of the norm.
     pub free_intercept: bool,
     /// Whether whoever holds rows trains on them by itself, and what they find is averaged.
@@ -88,6 +92,14 @@ impl Terms {
         };
         let known = LOSSES.iter().find(|(_, known)| is(*known));
         known.map_or("", |(word, _)| word)
+    }
+
+    /// The loss of a model of so many classes, as its version has it.
+    pub fn loss_of(&self, classes: usize) -> &'static str {
+        match self.together && classes > 2 {
+            true => CRAMMER_SINGER,
+            false => self.loss_word(),
+        }
     }
 
     /// The word for `solver`.
@@ -153,6 +165,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         policy: choices.policy_of(solver)?,
         leader: choices.leader_of(solver, loss)?,
         cuts: choices.cuts_of(solver),
+        together: choices.together,
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
         averages: choices.averages(solver)?,
         indexed: solver == INDEXED,

@@ -181,7 +181,7 @@ impl Announcement<'_> {
         let terms = &self.request.terms;
         let mut sentences = vec![format!(
             "Loss {}, c {}, scale {}; solver {}, {}, gap {:.1e}; {}, {}; {:.2} s.",
-            terms.loss_word(),
+            terms.loss_of(self.labelled.values.len()),
             report.c.unwrap_or_default(),
             self.labelled.scale,
             terms.solver_taken(report.newton),

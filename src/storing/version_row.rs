@@ -115,7 +115,7 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("label_type", labelled.label_type.into()),
         ("label_values", labelled.values.to_vec().into()),
         ("nulls", request.nulls.word().into()),
-        ("loss", terms.loss_word().into()),
+        ("loss", terms.loss_of(labelled.values.len()).into()),
         ("scale", labelled.scale.into()),
         ("solver", terms.solver().into()),
         ("intercept_used", terms.intercept.into()),

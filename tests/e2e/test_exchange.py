@@ -1,14 +1,17 @@
 """Models go to LIBLINEAR and LIBSVM and come from them with equal predictions; LIBSVM files become tables."""
 
 import lzma
+import re
 import shutil
 import subprocess
 import time
 
+import numpy
 import psycopg
 import pytest
 
 from harness.data import data_file
+from harness.data import examples as rows_of
 from harness.sessions import one
 
 # name, training file, test file; what the features of the tables are
@@ -193,3 +196,52 @@ def test_loading_a_file_can_be_cancelled(connection, connect, run, folder):
     assert loading.seconds_until_end(asked) < 1
     assert isinstance(loading.end(), psycopg.errors.QueryCanceled)
     assert one(connection, "SELECT to_regclass('long') IS NULL")
+
+
+def together(model, x, own, c):
+    """The objective of Crammer and Singer at the weights of a model as LIBLINEAR writes it."""
+    head, _, weights = model.partition("\nw\n")
+    labels = [int(label) for label in re.search("label (.*)", head)[1].split()]
+    w = numpy.array([[float(weight) for weight in line.split()] for line in weights.splitlines()])
+    scores, rows = x @ w[: x.shape[1]] + w[x.shape[1]], numpy.arange(len(own))
+    column = numpy.array([labels.index(label) for label in own])
+    owns = scores[rows, column]
+    scores[rows, column] = -numpy.inf
+    return 0.5 * numpy.sum(w * w) + c * numpy.sum(numpy.maximum(0, 1 + scores.max(axis=1) - owns))
+
+
+@pytest.mark.parametrize(("solver", "cache"), [("ocas", "64MB"), ("ocas", "1MB"), ("cutting_plane", "64MB")])
+def test_ten_digits_told_apart_together_are_as_liblinear_has_them(connection, folder, solver, cache):
+    rows, c = 2000, 0.01
+    x, own = numpy.zeros((rows, 784)), numpy.zeros(rows, dtype=int)
+    for row, (label, pairs) in zip(range(rows), rows_of("mnist/mnist.train.libsvm.xz")):
+        own[row] = label
+        for index, value in pairs:
+            x[row, int(index) - 1] = float(value) / 256
+    # all features occur
+    x[0, 783] = 1 / 256
+    entries = [" ".join(f"{at + 1}:{line[at]:.9g}" for at in numpy.flatnonzero(line)) for line in x]
+    path = folder / "digits"
+    path.write_text("".join(f"{label} {line}\n" for label, line in zip(own, entries)))
+    connection.execute("DROP TABLE IF EXISTS ten")
+    one(connection, "SELECT svm_load_libsvm('ten', path => %s)", [str(path)])
+    connection.execute("SET pgsvm.cache_size = '%s'" % cache)
+    one(
+        connection,
+        "SELECT svm_train('ten', 'label', ARRAY['sparse(idx, val)'], 'ten', c => %s, solver => %s, scale => 'none',"
+        ' options => \'{"multiclass": "crammer_singer"}\')',
+        [c, solver],
+    )
+    query = "SELECT primal, dual, gap, stop_reason FROM svm_models WHERE name = 'ten'"
+    primal, dual, gap, stop = connection.execute(query).fetchone()
+    assert stop == "tolerance" and 0 <= gap <= 1e-3
+    exported = one(connection, "SELECT svm_export('ten')")
+    assert exported.startswith("solver_type MCSVM_CS")
+    assert together(exported, x, own, c) == pytest.approx(primal, rel=1e-9)
+    terms = ["-s", "4", "-c", str(c), "-B", "1", "-e", "0.001"]
+    train = [program("liblinear-train"), "-q", *terms, path, folder / "theirs"]
+    subprocess.run(train, check=True, capture_output=True)
+    theirs = together((folder / "theirs").read_text(), x, own, c)
+    # neither is above the other by more than its tolerance, and no dual is above an objective
+    assert dual <= theirs * (1 + 1e-9)
+    assert primal == pytest.approx(theirs, rel=1.1e-3)

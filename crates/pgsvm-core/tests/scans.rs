@@ -2,105 +2,25 @@
 //! claim is true.
 
 mod common;
+#[path = "common/parts.rs"]
+mod parts;
 
 use common::*;
+use parts::{example, sent, Parts};
 use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
     Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, PartRefusal, PartRows,
-    PartsFound, Plan, Problem, ReaderJob, RowForm, SampleSearch, Scale, ScanPass, ScanSums,
-    ScanTrainer, Step, StopReason, Survey, TrainError, TrainerReport,
+    PartsFound, Plan, Problem, ReaderJob, SampleSearch, Scale, ScanTrainer, Step, StopReason,
+    TrainError, TrainerReport,
 };
-use serde::{de::DeserializeOwned, Serialize};
 use std::time::Instant;
 
 const PLENTY: usize = 64 << 20;
 
 fn problem(c: f64, tolerance: f64) -> Problem {
     Problem::new(Loss::SquaredHinge, c, tolerance).expect("valid")
-}
-
-fn example(owned: &OwnedExample) -> Example<'_> {
-    Example {
-        group: owned.group,
-        cost: owned.cost,
-        dense: &owned.dense,
-        sparse_index: &owned.sparse_index,
-        sparse_value: &owned.sparse_value,
-    }
-}
-
-/// What comes back of a value that has travelled.
-fn sent<T: Serialize + DeserializeOwned>(value: &T) -> T {
-    let config = bincode::config::standard();
-    let bytes = bincode::serde::encode_to_vec(value, config).expect("it can be sent");
-    bincode::serde::decode_from_slice(&bytes, config)
-        .expect("what was sent can be read")
-        .0
-}
-
-/// Rows that are dealt out.
-struct Parts<'a> {
-    parts: Vec<Vec<&'a OwnedExample>>,
-}
-
-impl<'a> Parts<'a> {
-    /// Dealt out among so many by turns.
-    fn by_turns(examples: &'a [OwnedExample], count: usize) -> Self {
-        let part = |part: usize| examples.iter().skip(part).step_by(count).collect();
-        Self {
-            parts: (0..count).map(part).collect(),
-        }
-    }
-
-    /// By class.
-    fn by_class(examples: &'a [OwnedExample], classes: u32) -> Self {
-        let of = |class: u32| examples.iter().filter(move |it| it.group == class);
-        Self {
-            parts: (0..classes).map(|class| of(class).collect()).collect(),
-        }
-    }
-
-    fn survey(&self, job: &ReaderJob, sample_bytes: usize) -> Survey {
-        let mut all = Survey::new(job, sample_bytes);
-        for part in &self.parts {
-            let mut own = Survey::new(job, sample_bytes);
-            // each knows its classes by numbers of its own: here they are the same but backwards
-            let most = part.iter().map(|it| it.group).max().unwrap_or(0);
-            for row in part {
-                let group = most - row.group;
-                own.take(&Example {
-                    group,
-                    ..example(row)
-                })
-                .expect("a row");
-            }
-            let classes: Vec<u32> = (0..=most).map(|class| most - class).collect();
-            all.join(sent(&own), &classes).expect("they join");
-        }
-        all
-    }
-
-    fn scan(&self, pass: &ScanPass, form: &RowForm) -> ScanSums {
-        let mut all: Option<ScanSums> = None;
-        for part in &self.parts {
-            let (pass, form): (ScanPass, RowForm) = (sent(pass), sent(form));
-            assert!(pass.fits(&form));
-            let mut maker = form.maker().unwrap();
-            let mut sums = pass.begin().unwrap();
-            for row in part {
-                pass.add(&mut sums, &maker.make(&example(row)).expect("a row"));
-            }
-            sums.finish();
-            let sums = sent(&sums);
-            match &mut all {
-                None => all = Some(sums),
-                Some(all) => assert!(all.join(&sums)),
-            }
-        }
-        all.expect("a part at least")
-    }
 }
 
 struct Scanned {

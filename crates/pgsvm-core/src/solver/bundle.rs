@@ -23,6 +23,7 @@
 //! margin are solved exactly beside what others sum up to: Wang, Yang, Chen, Liu, JMLR 20, 2019, without a certificate.
 
 mod augmented;
+pub(in crate::solver) mod classes;
 mod descent;
 pub(crate) mod head;
 mod kinks;

@@ -6,11 +6,13 @@ use crate::base::memory::{all_of, OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real};
+use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::newton::choice::Leading;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::newton::sums::{Order, Sums as NewtonSums};
+use crate::solver::still::Visited;
 use crate::solver::visit::per_row::Dual;
 use crate::solver::{Heads, Solver};
 use crate::task::problem::Cuts;
@@ -287,6 +289,25 @@ impl<T: Real> Solver<T> {
             Heads::Apart(singles) => singles.heads[head].given_to_bundle(cuts).map(Some),
             Heads::Together(_) => Ok(None),
         }
+    }
+
+    /// All heads, one for each class, to be told apart together by a bundle.
+    pub(crate) fn given_together(&self, cuts: Cuts) -> Result<Option<GivenHead>, OutOfMemory> {
+        let Heads::Apart(singles) = &self.heads else {
+            return Ok(None);
+        };
+        let heads = &singles.heads;
+        let first = heads[0].given_to_bundle(cuts)?;
+        let classes = Classes::of(heads.iter().map(|head| head.of_class()))?;
+        Ok(Some(GivenHead {
+            visited: Visited {
+                signs: Vec::new(),
+                ..first.visited
+            },
+            classes: Some(classes),
+            length: first.length * heads.len(),
+            ..first
+        }))
     }
 
     /// Takes what a pass over all rows has found for a head that is solved by a bundle, with its weights.

@@ -178,6 +178,7 @@ pub struct Problem {
     leader: Leader,
     free_intercept: bool,
     cuts: Cuts,
+    together: bool,
     truncation: Option<f64>,
     indexed: bool,
 }
@@ -255,6 +256,7 @@ impl Problem {
             leader: Leader::Nobody,
             free_intercept: false,
             cuts: Cuts::BesideHeld,
+            together: false,
             truncation: None,
             indexed: false,
         })
@@ -372,6 +374,18 @@ impl Problem {
     pub fn with_cuts(mut self, cuts: Cuts) -> Self {
         self.cuts = cuts;
         self
+    }
+
+    /// Has several classes told apart together, by one problem (Crammer and Singer, JMLR 2, 2001), not each from all others: of cutting
+    /// planes of all rows.
+    pub fn with_classes_together(mut self, together: bool) -> Self {
+        self.together = together;
+        self
+    }
+
+    /// Whether several classes are told apart together.
+    pub fn together(&self) -> bool {
+        self.together && self.leader == Leader::Scans && self.cuts != Cuts::BesideHeld
     }
 
     /// Truncates the loss at 1 + s. Policy and leader are to be set before.

@@ -5,6 +5,7 @@ use crate::base::zeros::zeros;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::simd::{Isa, Level, Work};
+use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::master::{Master, Solved};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_CENTRES};
 use crate::solver::still::{Numbers, Visited};
@@ -40,6 +41,8 @@ pub(crate) enum Due {
 /// A head that is given.
 pub(crate) struct GivenHead {
     pub(in crate::solver) visited: Visited,
+    /// The classes that it tells apart together, where it stands for several heads.
+    pub(in crate::solver) classes: Option<Classes>,
     pub(in crate::solver) stop: StopRule,
     pub(in crate::solver) tolerance: f64,
     pub(in crate::solver) max_passes: u32,
@@ -50,6 +53,7 @@ pub(crate) struct GivenHead {
 /// How it goes.
 pub(crate) struct BundleHead {
     visited: Visited,
+    classes: Option<Classes>,
     cuts: Cuts,
     /// Of OCAS, whether the next pass looks along the line, before the one that makes a plane.
     looks: bool,
@@ -96,12 +100,24 @@ enum Stage {
 }
 
 /// What a pass has found for a head, and whether it has ended.
+#[derive(Clone, Copy)]
 pub(crate) struct FoundByPass {
     pub(crate) primal: f64,
     pub(crate) dual: f64,
     pub(crate) tally: Tally,
     pub(crate) arrived: bool,
     pub(crate) gives_up: bool,
+}
+
+impl FoundByPass {
+    /// An equal part of what it has found for so many heads together.
+    pub(crate) fn part_of(self, heads: usize) -> Self {
+        Self {
+            primal: self.primal / heads as f64,
+            dual: self.dual / heads as f64,
+            ..self
+        }
+    }
 }
 
 impl BundleHead {
@@ -115,6 +131,7 @@ impl BundleHead {
     ) -> Result<Self, OutOfMemory> {
         let GivenHead {
             visited,
+            classes,
             stop,
             tolerance,
             max_passes,
@@ -152,6 +169,7 @@ impl BundleHead {
             in_plane: 0,
             held: 0,
             visited,
+            classes,
         };
         match this.cuts {
             Cuts::BesideHeld => this.begin_sample(sample, seed)?,
@@ -355,10 +373,12 @@ impl BundleHead {
         });
         Ok(BundlePass {
             visited: self.visited.copied()?,
+            classes: self.classes.as_ref().map(Classes::copied).transpose()?,
             best: Numbers::of(&self.best)?,
             newest: Numbers::of(&self.newest)?,
             centres,
             room: self.room_to_use() as u64,
+            looks: self.looks || self.passes == 0 || !matches!(self.cuts, Cuts::Ocas(_)),
             sorts: !self.looks,
             dense: self.dense as u32,
         })
@@ -421,11 +441,10 @@ impl BundleHead {
             self.stage = stage;
             return Ok(());
         };
-        let is_plane_alone = matches!(self.cuts, Cuts::Ocas(_)) && !self.looks && self.passes > 1;
-        if !is_plane_alone {
+        if pass.looks {
             self.go_along(&sums);
         }
-        if self.looks {
+        if !pass.sorts {
             return self.begin_solving(master);
         }
         master.take(sums.coming.packed(), sums.coming.beside())?;

@@ -27,6 +27,37 @@ impl Straight {
     }
 }
 
+/// A line `at` + t `along`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Line {
+    pub(super) at: f64,
+    pub(super) along: f64,
+}
+
+impl Line {
+    pub(super) const ZERO: Self = Self {
+        at: 0.0,
+        along: 0.0,
+    };
+
+    /// Where another one passes it; it rises more steeply.
+    fn passed_by(self, other: Self) -> f64 {
+        (self.at - other.at) / (other.along - self.along)
+    }
+
+    /// How much more another one is.
+    fn less_than(self, other: Self) -> Self {
+        Self {
+            at: other.at - self.at,
+            along: other.along - self.along,
+        }
+    }
+
+    fn times(self, c: f64) -> Straight {
+        Straight(c * self.at, c * self.along)
+    }
+}
+
 /// Sums of a pass.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Kinks {
@@ -61,6 +92,22 @@ fn bin_of(place: f64) -> usize {
     (place.ceil().max(0.0) as usize).min(LAST)
 }
 
+/// Where the largest of some lines is another one next, beyond where `top` is, and which: of equals the steepest.
+#[inline(always)]
+fn next_above(lines: &[Line], top: Line) -> Option<(f64, Line)> {
+    let mut next: Option<(f64, Line)> = None;
+    for line in lines.iter().filter(|line| line.along > top.along) {
+        let place = top.passed_by(*line);
+        let is_next = next.is_none_or(|(known, other)| {
+            place < known || (place == known && line.along > other.along)
+        });
+        if is_next {
+            next = Some((place, *line));
+        }
+    }
+    next
+}
+
 impl Kinks {
     pub(super) fn new() -> Result<Self, OutOfMemory> {
         Ok(Self {
@@ -88,6 +135,51 @@ impl Kinks {
         self.right += i64::from(is_right);
         if is_right != stays {
             self.turns[bin_of(-at / along)] += i64::from(stays) - i64::from(is_right);
+        }
+    }
+
+    /// Adds a row of cost c whose loss is the largest of these lines, of which that of its own class is 0.
+    #[inline(always)]
+    pub(super) fn add_largest(&mut self, c: f64, lines: &[Line], own: usize) {
+        let steeper = |a: &Line, b: &Line| a.at.total_cmp(&b.at).then(a.along.total_cmp(&b.along));
+        let Some(mut top) = lines.iter().copied().max_by(steeper) else {
+            return;
+        };
+        self.throughout.add(top.times(c));
+        while let Some((place, next)) = next_above(lines, top) {
+            if place >= FARTHEST {
+                break;
+            }
+            self.begins[bin_of(place)].add(top.less_than(next).times(c));
+            top = next;
+        }
+        self.count_right(lines, own);
+    }
+
+    /// A row gets its own class where all other lines are below 1: along one piece of the line. Of equals the first one is taken.
+    #[inline(always)]
+    fn count_right(&mut self, lines: &[Line], own: usize) {
+        let (mut begins, mut ends, mut is_right) = (0.0, f64::INFINITY, true);
+        for (class, line) in lines.iter().enumerate() {
+            let (over, along) = (line.at - 1.0, line.along);
+            let wins = over < 0.0 || (over == 0.0 && class > own);
+            if class == own {
+                continue;
+            }
+            is_right &= wins;
+            match over + FARTHEST * along < 0.0 {
+                true if !wins => begins = f64::max(begins, -over / along),
+                false if wins && along > 0.0 => ends = f64::min(ends, -over / along),
+                false if !wins => ends = 0.0,
+                _ => {}
+            }
+        }
+        self.right += i64::from(is_right);
+        if !is_right && begins < ends {
+            self.turns[bin_of(begins)] += 1;
+        }
+        if ends < FARTHEST && (is_right || begins < ends) {
+            self.turns[bin_of(ends)] -= 1;
         }
     }
 

@@ -11,7 +11,8 @@ use crate::base::memory::{list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
-use crate::solver::bundle::kinks::{Kinks, Lowest};
+use crate::solver::bundle::classes::{add_between, lose, rival, scores, Classes};
+use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
 use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::still::{add, add_row, Numbers, Visited};
 use crate::solver::sums::tally::Tally;
@@ -23,6 +24,8 @@ pub(super) const MOST_CENTRES: usize = 64;
 #[derive(Serialize, Deserialize)]
 pub(crate) struct BundlePass {
     pub(super) visited: Visited,
+    /// The classes that are told apart together, where they are: weights are those of all of them.
+    pub(super) classes: Option<Classes>,
     /// w_b and w_t.
     pub(super) best: Numbers,
     pub(super) newest: Numbers,
@@ -31,7 +34,8 @@ pub(crate) struct BundlePass {
     pub(super) centres: Vec<Centre>,
     /// Words that rows may take which come.
     pub(super) room: u64,
-    /// Whether rows are sorted, or only the line is looked along.
+    /// Whether the line from w_b to w_t is looked along, and whether rows are sorted.
+    pub(super) looks: bool,
     pub(super) sorts: bool,
     /// Dense features of a row.
     pub(super) dense: u32,
@@ -76,6 +80,9 @@ pub(crate) struct BundleSums {
     intercept: f64,
     /// This pass among those that sort.
     place: u32,
+    /// Room for the lines of a row.
+    #[serde(skip)]
+    lines: Vec<Line>,
 }
 
 impl BundlePass {
@@ -92,10 +99,12 @@ impl BundlePass {
         });
         Ok(Self {
             visited: visited.copied()?,
+            classes: None,
             best: Numbers::of(w)?,
             newest: Numbers::of(w)?,
             centres,
             room: 0,
+            looks: true,
             sorts: false,
             dense: dense as u32,
         })
@@ -103,18 +112,30 @@ impl BundlePass {
 
     /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
     pub(crate) fn fits(&self, features: usize, groups: usize) -> bool {
-        let fits = |weights: &Numbers| weights.0.len() == features + 1;
+        let length = self.vectors() * (features + 1);
+        let fits = |weights: &Numbers| weights.0.len() == length;
         let centres = self.centres.iter().all(|centre| fits(&centre.w));
         centres
             && (1..=MOST_CENTRES).contains(&self.centres.len())
             && fits(&self.best)
             && fits(&self.newest)
-            && self.visited.signs.len() >= groups
+            && match &self.classes {
+                Some(classes) => classes.fits(groups),
+                None => self.visited.signs.len() >= groups,
+            }
+    }
+
+    /// Weights for each feature.
+    fn vectors(&self) -> usize {
+        self.classes.as_ref().map_or(1, Classes::count)
     }
 
     /// Sums over no rows as yet.
     pub(crate) fn begin(&self) -> Result<BundleSums, OutOfMemory> {
+        let mut lines = Vec::new();
+        lines.room(self.vectors())?;
         Ok(BundleSums {
+            lines,
             kinks: Kinks::new()?,
             f: Numbers(zeros(self.best.0.len())?),
             b: 0.0,
@@ -131,17 +152,51 @@ impl BundlePass {
     /// Adds a row.
     #[inline(always)]
     pub(crate) fn visit<K: Isa>(&self, all: &mut BundleSums, row: &Row<'_>) {
+        if let Some(classes) = &self.classes {
+            return self.tell_apart::<K>(classes, all, row);
+        }
         let visited = &self.visited;
         let (y, cost) = visited.side(row);
         if y == 0.0 {
             return;
         }
         all.rows += 1;
-        let at = y * visited.score::<K>(row, &self.best.0);
-        let to = y * visited.score::<K>(row, &self.newest.0);
-        all.kinks.add(cost, at, to - at);
+        if self.looks {
+            let at = y * visited.score::<K>(row, &self.best.0);
+            let to = y * visited.score::<K>(row, &self.newest.0);
+            all.kinks.add(cost, at, to - at);
+        }
         if self.sorts {
             self.sort::<K>(all, row, (y, y * visited.c * cost));
+        }
+    }
+
+    /// Adds a row of one of several classes.
+    #[inline(always)]
+    fn tell_apart<K: Isa>(&self, classes: &Classes, all: &mut BundleSums, row: &Row<'_>) {
+        let Some(own) = classes.own(row) else {
+            return;
+        };
+        all.rows += 1;
+        let (count, intercept) = (classes.count(), self.visited.intercept);
+        if self.looks {
+            let at = scores::<K>(row, &self.best.0, (count, intercept));
+            let to = scores::<K>(row, &self.newest.0, (count, intercept));
+            let both = at.zip(to).map(|(at, to)| Line { at, along: to - at });
+            all.lines.clear();
+            all.lines.extend(both);
+            lose(&mut all.lines, own.class);
+            all.kinks.add_largest(own.cost, &all.lines, own.class);
+        }
+        if let Some(centre) = self.centres.last().filter(|_| self.sorts) {
+            let at = scores::<K>(row, &centre.w.0, (count, intercept));
+            if let Some(rival) = rival(at, own.class) {
+                let by = self.visited.c * own.cost;
+                all.in_plane += 1;
+                all.b += by;
+                let (of, row) = ((own.class, rival), (row, count, intercept));
+                add_between::<K>(&mut all.f.0, of, by, row);
+            }
         }
     }
 

@@ -68,12 +68,18 @@ impl<T: Real> Head<T> {
                 positive_weight: f64::from(self.state.terms.positive_weight),
                 intercept: self.iterate.intercept(),
             },
+            classes: None,
             stop: self.state.stop_rule(),
             tolerance: self.state.tolerance(),
             max_passes: self.state.max_passes(),
             length: self.iterate.len(),
             cuts,
         })
+    }
+
+    /// On which side rows are by group, and what those of the positive side cost.
+    pub(in crate::solver) fn of_class(&self) -> (&[i8], f64) {
+        (&self.signs, f64::from(self.state.terms.positive_weight))
     }
 
     /// A bundle has found these weights, and bounds; its dual variables are not kept.

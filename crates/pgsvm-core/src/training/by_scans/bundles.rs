@@ -4,7 +4,7 @@ use crate::base::memory::{all_of, copied, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
-use crate::solver::bundle::head::{BundleHead, Due};
+use crate::solver::bundle::head::{BundleHead, Due, FoundByPass};
 use crate::solver::driver::Method as _;
 use crate::solver::Solver;
 use crate::task::problem::Problem;
@@ -14,6 +14,8 @@ use crate::training::by_scans::Holding;
 pub(super) struct Bundles {
     heads: Vec<BundleHead>,
     seed: u64,
+    /// Whether the only one stands for all of the solver's, one behind the other.
+    together: bool,
 }
 
 impl Bundles {
@@ -25,17 +27,27 @@ impl Bundles {
         holding: Holding,
         problem: &Problem,
     ) -> Result<Self, OutOfMemory> {
-        let heads = solver.len();
+        let cuts = problem.cuts();
+        let together = problem.together() && solver.len() > 1;
+        let heads = if together { 1 } else { solver.len() };
         let room = (holding.bytes / 4 / heads, holding.lets_go);
-        let (seed, cuts) = (problem.seed(), problem.cuts());
+        let seed = problem.seed();
         let mut all = Vec::new();
         all.room(heads)?;
         for head in 0..heads {
-            if let Some(given) = solver.given(head, cuts)? {
+            let given = match together {
+                true => solver.given_together(cuts)?,
+                false => solver.given(head, cuts)?,
+            };
+            if let Some(given) = given {
                 all.push(BundleHead::new(given, facts, sample, room, seed)?);
             }
         }
-        Ok(Self { heads: all, seed })
+        Ok(Self {
+            heads: all,
+            seed,
+            together,
+        })
     }
 
     /// Computes on; `Blocked` where a scan is wanted.
@@ -50,15 +62,18 @@ impl Bundles {
         };
         let head = &mut self.heads[place];
         if let Some(found) = head.compute(self.seed)? {
-            solver.take_found(place, &found, head.best());
+            match self.together {
+                true => take_together(solver, found, head.best()),
+                false => solver.take_found(place, &found, head.best()),
+            }
         }
         Ok(Step::Progress)
     }
 
     /// Has heads begin at these weights, all of them.
     pub(super) fn begin_at(&mut self, starts: &[Vec<f64>]) -> Result<(), OutOfMemory> {
-        let heads = self.heads.iter_mut().zip(starts);
-        heads.map(|(head, w)| head.begin_at(w, self.seed)).collect()
+        let mut heads = self.heads.iter_mut().zip(starts);
+        heads.try_for_each(|(head, w)| head.begin_at(w, self.seed))
     }
 
     /// Whether a head gives way to rows that stream.
@@ -96,5 +111,14 @@ impl Bundles {
     /// Rows that are held, over all heads.
     pub(super) fn held(&self) -> u64 {
         self.heads.iter().map(BundleHead::held).sum()
+    }
+}
+
+/// Each head of the solver takes its weights, and an equal part of the objective of all.
+fn take_together(solver: &mut Solver<f64>, found: FoundByPass, w: &[f64]) {
+    let heads = solver.len();
+    let part = found.part_of(heads);
+    for (head, w) in w.chunks_exact(w.len() / heads).enumerate() {
+        solver.take_found(head, &part, w);
     }
 }

@@ -1,0 +1,89 @@
+//! Rows that are dealt out among those who scan them, whose sums travel.
+#![allow(dead_code)]
+
+use pgsvm_core::engine::OwnedExample;
+use pgsvm_core::source::Example;
+use pgsvm_core::{ReaderJob, RowForm, ScanPass, ScanSums, Survey};
+use serde::{de::DeserializeOwned, Serialize};
+
+pub fn example(owned: &OwnedExample) -> Example<'_> {
+    Example {
+        group: owned.group,
+        cost: owned.cost,
+        dense: &owned.dense,
+        sparse_index: &owned.sparse_index,
+        sparse_value: &owned.sparse_value,
+    }
+}
+
+/// What comes back of a value that has travelled.
+pub fn sent<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let config = bincode::config::standard();
+    let bytes = bincode::serde::encode_to_vec(value, config).expect("it can be sent");
+    bincode::serde::decode_from_slice(&bytes, config)
+        .expect("what was sent can be read")
+        .0
+}
+
+/// Rows that are dealt out.
+pub struct Parts<'a> {
+    pub parts: Vec<Vec<&'a OwnedExample>>,
+}
+
+impl<'a> Parts<'a> {
+    /// Dealt out among so many by turns.
+    pub fn by_turns(examples: &'a [OwnedExample], count: usize) -> Self {
+        let part = |part: usize| examples.iter().skip(part).step_by(count).collect();
+        Self {
+            parts: (0..count).map(part).collect(),
+        }
+    }
+
+    /// By class.
+    pub fn by_class(examples: &'a [OwnedExample], classes: u32) -> Self {
+        let of = |class: u32| examples.iter().filter(move |it| it.group == class);
+        Self {
+            parts: (0..classes).map(|class| of(class).collect()).collect(),
+        }
+    }
+
+    pub fn survey(&self, job: &ReaderJob, sample_bytes: usize) -> Survey {
+        let mut all = Survey::new(job, sample_bytes);
+        for part in &self.parts {
+            let mut own = Survey::new(job, sample_bytes);
+            // each knows its classes by numbers of its own: here they are the same but backwards
+            let most = part.iter().map(|it| it.group).max().unwrap_or(0);
+            for row in part {
+                let group = most - row.group;
+                own.take(&Example {
+                    group,
+                    ..example(row)
+                })
+                .expect("a row");
+            }
+            let classes: Vec<u32> = (0..=most).map(|class| most - class).collect();
+            all.join(sent(&own), &classes).expect("they join");
+        }
+        all
+    }
+
+    pub fn scan(&self, pass: &ScanPass, form: &RowForm) -> ScanSums {
+        let mut all: Option<ScanSums> = None;
+        for part in &self.parts {
+            let (pass, form): (ScanPass, RowForm) = (sent(pass), sent(form));
+            assert!(pass.fits(&form));
+            let mut maker = form.maker().unwrap();
+            let mut sums = pass.begin().unwrap();
+            for row in part {
+                pass.add(&mut sums, &maker.make(&example(row)).expect("a row"));
+            }
+            sums.finish();
+            let sums = sent(&sums);
+            match &mut all {
+                None => all = Some(sums),
+                Some(all) => assert!(all.join(&sums)),
+            }
+        }
+        all.expect("a part at least")
+    }
+}
