@@ -19,6 +19,7 @@ use crate::solver::proximal::rule::{Measured, Rule};
 use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
+use crate::solver::visit::outliers::Sorted;
 use crate::task::heads::HeadSpec;
 use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
@@ -136,6 +137,7 @@ impl HeadState {
             together,
             facts.occurring,
         );
+        let rule = rule.that_calms(truncated.is());
         Self {
             terms: Terms {
                 c: spec.c,
@@ -306,7 +308,7 @@ impl HeadState {
         norms: Norms,
     ) -> Better {
         let full = self.sums.full;
-        let (primal, weights) = self.take_primal(start, shifted);
+        let (primal, weights) = self.take_primal_in_full(start, shifted);
         if self.decides_constantly && start == 0.0 && self.bounds.constant.is_none() {
             self.bounds.constant = Constant::of(&self.terms, &full);
         }
@@ -328,7 +330,7 @@ impl HeadState {
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
-            gap: self.bounds.trained_gap(),
+            gap: self.bounds.trained_gap_from(primal),
             mean_aq: full.aq / full.aq_rows.max(1) as f64,
         };
         Better {
@@ -349,6 +351,18 @@ impl HeadState {
         let primal = self.constant_part() + 0.5 * norm + self.terms.c * full.start_loss;
         let is_best = self.bounds.take_primal(Primal::of(primal, &full, shifted));
         (primal, is_best)
+    }
+
+    /// The same in a full pass. Once rows of a truncated loss have been sorted the best are the weights that put them where they are: of
+    /// no others it is known how many cost more on their side than on the other.
+    fn take_primal_in_full(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
+        let was = self.bounds.primal;
+        let (primal, is_best) = self.take_primal(norm, shifted);
+        if !self.truncated.is() || self.truncated.begins() {
+            return (primal, is_best);
+        }
+        self.bounds.primal = was;
+        (primal, false)
     }
 
     /// The best multiple of dual variables whose sum, |v|^2 and sum of diag a^2 these are: its dual, and the factor.
@@ -550,7 +564,7 @@ impl HeadState {
 
     /// Whether rows may be sorted once more without a look at all of them, before that is proved.
     pub(in crate::solver) fn may_draft(&self) -> bool {
-        self.truncated.is() && !self.truncated.begins() && !self.proves && !self.stop.ends_anyway()
+        self.truncated.may_draft() && !self.proves && !self.stop.ends_anyway()
     }
 
     /// Begins to verify. `present`: the dual at the present dual variables.
@@ -620,12 +634,32 @@ impl HeadState {
             self.exactness = Exactness::Known;
             self.bounds.primal.value = f64::INFINITY;
         }
-        self.truncated.take_sorted();
+        if self.truncated.keeps() {
+            return false;
+        }
         if self.truncated.is() {
             // what was known is of rows that had other sides
             self.bounds = Bounds::UNKNOWN;
         }
         self.verifies_primal && self.take_primal(norm, shifted).1
+    }
+
+    /// Where the loss is truncated, whether rows go where weights with this |w|^2, and losses of the rows inside, put them.
+    /// `drafts`: rows were left out that may have changed.
+    pub(in crate::solver) fn take_sides(
+        &mut self,
+        norm: f64,
+        (losses, sorted): (f64, Sorted),
+        drafts: bool,
+    ) -> bool {
+        let inside = 0.5 * norm + self.terms.c * losses;
+        let sides = (inside, self.terms.c, self.tolerance());
+        let takes = self.truncated.is() && self.truncated.take_sides(sides, sorted, drafts);
+        if self.begins == Beginning::AtDual {
+            // weights were not those of the dual variables
+            self.truncated.forget();
+        }
+        takes
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
@@ -650,10 +684,11 @@ impl HeadState {
             if self.stop.ends_anyway() || stays {
                 return self.end_with(proof, shrink);
             }
+            self.truncated.look_at_best();
             self.stop.ask_again();
         }
         if self.truncated.is() {
-            if self.truncated.stood_still() {
+            if self.truncated.stood_still() || self.truncated.keeps() {
                 self.stop.doubt();
             }
             self.stop.begin_round(gap);

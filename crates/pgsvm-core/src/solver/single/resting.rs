@@ -52,6 +52,8 @@ pub(in crate::solver) struct Look {
     /// What its loss counts beside C.
     pub(in crate::solver) cost: f64,
     pub(in crate::solver) is_out: bool,
+    /// Whether it was on the other side, where it stays if rows are not sorted anew.
+    pub(in crate::solver) turns: bool,
     pub(in crate::solver) has_dual: bool,
 }
 
@@ -250,7 +252,10 @@ impl<T: Real> Resting<T> {
             return;
         };
         let known = &mut self.known[usize::from(filed.of_row[row.ordinal()])];
-        known.slack = known.slack.min(slack);
+        known.slack = match look.turns {
+            true => 0.0,
+            false => known.slack.min(slack),
+        };
         known.rows += 1;
         if look.is_out {
             known.outliers += 1;
