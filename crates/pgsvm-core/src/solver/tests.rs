@@ -362,7 +362,7 @@ fn sums_over_parts_of_the_rows_join_to_those_over_all() {
         exact: false,
     };
     let over = |slots| {
-        let mut proof = Proof::new(facts.features + 1, verifying, true, false).unwrap();
+        let mut proof = Proof::new(facts.features + 1, verifying, true, (false, false)).unwrap();
         Level::best().run(Checks {
             proof: &mut proof,
             page,

@@ -219,6 +219,11 @@ impl Bounds {
 
     /// The same of weights that training has come to.
     pub(in crate::solver) fn trained_gap(&self) -> f64 {
-        relative_gap(self.primal.value, self.laid.dual)
+        self.trained_gap_from(f64::INFINITY)
+    }
+
+    /// The same where it has come to this primal too.
+    pub(in crate::solver) fn trained_gap_from(&self, primal: f64) -> f64 {
+        relative_gap(self.primal.value.min(primal), self.laid.dual)
     }
 }

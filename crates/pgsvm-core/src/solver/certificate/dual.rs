@@ -12,6 +12,18 @@ pub(in crate::solver) struct Proved {
     pub(in crate::solver) support: u64,
 }
 
+impl Proved {
+    /// These sums and those of other rows; |v|^2 is none.
+    pub(in crate::solver) fn with(self, more: Proved) -> Proved {
+        Proved {
+            norm: 0.0,
+            alpha: self.alpha + more.alpha,
+            diag: self.diag + more.diag,
+            support: self.support + more.support,
+        }
+    }
+}
+
 /// What follows from a verifying pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::solver) enum Verified {

@@ -19,6 +19,9 @@ use crate::task::loss::{Conjugate, LossFunction};
 pub(in crate::solver) struct Proof {
     pub(in crate::solver) v: Vec<f64>,
     proved: Proved,
+    /// The same of rows that it finds to be outliers and that were none, where the loss is truncated.
+    gone: Vec<f64>,
+    proved_gone: Proved,
     /// Losses at the newest weights, if `primal`, and where a better intercept is found for them.
     tally: Tally,
     pub(in crate::solver) breakpoints: Option<Breakpoints>,
@@ -50,16 +53,19 @@ fn settled(alpha: f32, upper: f32, gradient: f64) -> bool {
 
 impl Proof {
     /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too, and where
-    /// `shifts` at others of its intercept; `exact`: from scores in 64 bits; `sorts`: says which rows are shrunk.
+    /// `shifts` at others of its intercept; `exact`: from scores in 64 bits; `sorts`: says which rows are shrunk; `truncated`: finds
+    /// outliers.
     pub(in crate::solver) fn new(
         length: usize,
         Verifying { primal, exact, .. }: Verifying,
         shifts: bool,
-        sorts: bool,
+        (sorts, truncated): (bool, bool),
     ) -> Result<Self, OutOfMemory> {
         Ok(Self {
             v: zeros(length)?,
             proved: Proved::default(),
+            gone: zeros(if truncated { length } else { 0 })?,
+            proved_gone: Proved::default(),
             tally: Tally::EMPTY,
             breakpoints: (primal && shifts && !exact).then(Breakpoints::new),
             sorted: Sorted::default(),
@@ -87,7 +93,8 @@ impl Proof {
         // one that came from elsewhere may be beyond its bound
         let alpha = alpha.min(upper);
         if alpha > 0.0 {
-            self.add::<K>(row, y, alpha.into(), diag, intercept);
+            let at = (&mut self.v[..], &mut self.proved);
+            add::<K>(at, row, (y, alpha.into(), diag), intercept);
         }
         let settled = score.and_then(|score| {
             let breakpoints = self.breakpoints.as_mut();
@@ -106,10 +113,34 @@ impl Proof {
         self.sorted = self.sorted.with(sorted);
     }
 
-    /// Counts an outlier, which is on the wrong side.
+    /// Counts an outlier with sign `y` and this dual variable, which is on the wrong side.
     #[inline(always)]
-    pub(in crate::solver) fn leave_out(&mut self) {
+    pub(in crate::solver) fn leave_out<K: Isa, L: LossFunction>(
+        &mut self,
+        row: &Row<'_>,
+        (loss, terms): (L, &Terms),
+        (y, alpha): (f64, f32),
+        intercept: f64,
+    ) {
         self.tally.rows += 1;
+        if alpha > 0.0 {
+            let of_row = loss.conjugate(terms.c * terms.cost(row.cost(), y));
+            let alpha = alpha.min(of_row.high);
+            let at = (&mut self.gone[..], &mut self.proved_gone);
+            add::<K>(at, row, (y, alpha.into(), of_row.curvature), intercept);
+        }
+    }
+
+    /// Rows stay where they were.
+    pub(in crate::solver) fn keep_sides(&mut self) {
+        let Self { v, gone, .. } = self;
+        v.iter_mut().zip(gone).for_each(|(v, gone)| *v += *gone);
+        self.proved = self.proved.with(self.proved_gone);
+    }
+
+    /// Whether it finds outliers.
+    pub(in crate::solver) fn finds_outliers(&self) -> bool {
+        !self.gone.is_empty()
     }
 
     /// Whether the primal at the newest weights is summed.
@@ -128,27 +159,14 @@ impl Proof {
         )
     }
 
-    /// Adds a row with sign `y` and dual variable `alpha`.
-    #[inline(always)]
-    fn add<K: Isa>(&mut self, row: &Row<'_>, y: f64, alpha: f64, diag: f64, intercept: f64) {
-        let last = self.v.len() - 1;
-        let dense = row.dense();
-        f64::add_dense::<K>(&mut self.v[..dense.len()], y * alpha, dense);
-        f64::add_sparse::<K>(&mut self.v, y * alpha, row.sparse());
-        self.v[last] += intercept * y * alpha;
-        self.proved.alpha += alpha;
-        self.proved.diag += diag * alpha * alpha;
-        self.proved.support += 1;
-    }
-
     /// Adds what was summed over other rows.
     pub(in crate::solver) fn join(&mut self, other: &Proof) {
-        for (v, other) in self.v.iter_mut().zip(&other.v) {
-            *v += other;
+        let sums = [(&mut self.v, &other.v), (&mut self.gone, &other.gone)];
+        for (own, other) in sums {
+            own.iter_mut().zip(other).for_each(|(v, other)| *v += other);
         }
-        self.proved.alpha += other.proved.alpha;
-        self.proved.diag += other.proved.diag;
-        self.proved.support += other.proved.support;
+        self.proved = self.proved.with(other.proved);
+        self.proved_gone = self.proved_gone.with(other.proved_gone);
         self.tally = self.tally.with(other.tally);
         self.sorted = self.sorted.with(other.sorted);
         if let (Some(all), Some(some)) = (&mut self.breakpoints, &other.breakpoints) {
@@ -162,4 +180,22 @@ impl Proof {
             ..self.proved
         }
     }
+}
+
+/// Adds a row with sign `y` and dual variable `alpha` to v and what is summed beside it.
+#[inline(always)]
+fn add<K: Isa>(
+    (v, proved): (&mut [f64], &mut Proved),
+    row: &Row<'_>,
+    (y, alpha, diag): (f64, f64, f64),
+    intercept: f64,
+) {
+    let last = v.len() - 1;
+    let dense = row.dense();
+    f64::add_dense::<K>(&mut v[..dense.len()], y * alpha, dense);
+    f64::add_sparse::<K>(v, y * alpha, row.sparse());
+    v[last] += intercept * y * alpha;
+    proved.alpha += alpha;
+    proved.diag += diag * alpha * alpha;
+    proved.support += 1;
 }

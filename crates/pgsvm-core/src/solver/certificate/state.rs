@@ -19,6 +19,7 @@ use crate::solver::proximal::rule::{Measured, Rule};
 use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
+use crate::solver::visit::outliers::Sorted;
 use crate::task::heads::HeadSpec;
 use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
@@ -106,6 +107,8 @@ pub(crate) struct HeadState {
     verifies_primal: bool,
     /// Where the loss is truncated.
     pub(in crate::solver) truncated: Truncated,
+    /// Whether the full pass under way leaves rows out, so that its primal is none.
+    leaves_out: bool,
     /// Whether the verifying pass in progress is one that was asked for, and so no draft; and whether what is known of the gap is
     /// from a draft.
     proves: bool,
@@ -136,6 +139,7 @@ impl HeadState {
             together,
             facts.occurring,
         );
+        let rule = rule.that_calms(truncated.is());
         Self {
             terms: Terms {
                 c: spec.c,
@@ -170,6 +174,7 @@ impl HeadState {
                 && problem.truncation().is_none(),
             verifies_primal: false,
             truncated,
+            leaves_out: false,
             proves: false,
             drafted: false,
             updates: None,
@@ -280,12 +285,18 @@ impl HeadState {
             self.stop.aim_at(1.0);
         }
         self.truncated.begin_full();
+        self.leaves_out = false;
         self.stop.begin_full();
         self.start_dual =
             self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
+    }
+
+    /// Whether the full pass that has begun leaves rows out.
+    pub(in crate::solver) fn leave_out(&mut self, leaves_out: bool) {
+        self.leaves_out = leaves_out;
     }
 
     /// Takes into account the projected gradients of visits that are forgotten otherwise.
@@ -306,7 +317,7 @@ impl HeadState {
         norms: Norms,
     ) -> Better {
         let full = self.sums.full;
-        let (primal, weights) = self.take_primal(start, shifted);
+        let (primal, weights) = self.take_primal_in_full(start, shifted);
         if self.decides_constantly && start == 0.0 && self.bounds.constant.is_none() {
             self.bounds.constant = Constant::of(&self.terms, &full);
         }
@@ -316,7 +327,8 @@ impl HeadState {
         self.shrinking
             .judge(share, self.bounds.trained_gap(), patient);
         self.note_limits();
-        self.stop.end_scan(self.rule.kappa() == 0.0);
+        self.stop
+            .end_scan(self.rule.kappa() == 0.0 && !self.leaves_out);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, shrink) = self.dual_of(alpha, norms.v, diag);
         self.support = full.support;
@@ -325,10 +337,14 @@ impl HeadState {
         let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
         let estimate = estimate.min(self.best_primal());
         self.stop.end_full(relative_gap(estimate, dual));
+        if self.leaves_out {
+            let gap = relative_gap(primal, self.best_dual());
+            self.stop.end_active(self.stop.comes_to(gap));
+        }
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
-            gap: self.bounds.trained_gap(),
+            gap: self.bounds.trained_gap_from(primal),
             mean_aq: full.aq / full.aq_rows.max(1) as f64,
         };
         Better {
@@ -349,6 +365,19 @@ impl HeadState {
         let primal = self.constant_part() + 0.5 * norm + self.terms.c * full.start_loss;
         let is_best = self.bounds.take_primal(Primal::of(primal, &full, shifted));
         (primal, is_best)
+    }
+
+    /// The same in a full pass. Once rows of a truncated loss have been sorted the best are the weights that put them where they are: of
+    /// no others it is known how many cost more on their side than on the other. Nor is it one where rows were left out.
+    fn take_primal_in_full(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
+        let was = self.bounds.primal;
+        let (primal, is_best) = self.take_primal(norm, shifted);
+        let is_open = !self.truncated.is() || self.truncated.begins();
+        if is_open && !self.leaves_out {
+            return (primal, is_best);
+        }
+        self.bounds.primal = was;
+        (primal, false)
     }
 
     /// The best multiple of dual variables whose sum, |v|^2 and sum of diag a^2 these are: its dual, and the factor.
@@ -550,7 +579,12 @@ impl HeadState {
 
     /// Whether rows may be sorted once more without a look at all of them, before that is proved.
     pub(in crate::solver) fn may_draft(&self) -> bool {
-        self.truncated.is() && !self.truncated.begins() && !self.proves && !self.stop.ends_anyway()
+        self.truncated.may_draft() && !self.proves && !self.stop.ends_anyway()
+    }
+
+    /// Whether the weights to verify are those at the start of the full pass: but for the rows that it left out their gap is there.
+    pub(in crate::solver) fn proves_start(&self) -> bool {
+        self.leaves_out && self.stop.seems_there()
     }
 
     /// Begins to verify. `present`: the dual at the present dual variables.
@@ -620,12 +654,32 @@ impl HeadState {
             self.exactness = Exactness::Known;
             self.bounds.primal.value = f64::INFINITY;
         }
-        self.truncated.take_sorted();
+        if self.truncated.keeps() {
+            return false;
+        }
         if self.truncated.is() {
             // what was known is of rows that had other sides
             self.bounds = Bounds::UNKNOWN;
         }
         self.verifies_primal && self.take_primal(norm, shifted).1
+    }
+
+    /// Where the loss is truncated, whether rows go where weights with this |w|^2, and losses of the rows inside, put them.
+    /// `drafts`: rows were left out that may have changed.
+    pub(in crate::solver) fn take_sides(
+        &mut self,
+        norm: f64,
+        (losses, sorted): (f64, Sorted),
+        drafts: bool,
+    ) -> bool {
+        let inside = 0.5 * norm + self.terms.c * losses;
+        let sides = (inside, self.terms.c, self.tolerance());
+        let takes = self.truncated.is() && self.truncated.take_sides(sides, sorted, drafts);
+        if self.begins == Beginning::AtDual {
+            // weights were not those of the dual variables
+            self.truncated.forget();
+        }
+        takes
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
@@ -650,10 +704,11 @@ impl HeadState {
             if self.stop.ends_anyway() || stays {
                 return self.end_with(proof, shrink);
             }
+            self.truncated.look_at_best();
             self.stop.ask_again();
         }
         if self.truncated.is() {
-            if self.truncated.stood_still() {
+            if self.truncated.stood_still() || self.truncated.keeps() {
                 self.stop.doubt();
             }
             self.stop.begin_round(gap);
@@ -661,6 +716,9 @@ impl HeadState {
             // it was not there after all
             self.exactness = Exactness::Narrow;
         } else if self.verifies_primal {
+            if self.leaves_out {
+                self.stop.doubt();
+            }
             self.stop.learn(gap);
         }
         self.sums.alpha = alpha;

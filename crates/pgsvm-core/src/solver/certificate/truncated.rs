@@ -23,6 +23,10 @@ const EXCESS: f64 = 0.9;
 const BAND_OF_S: f64 = 0.25;
 /// Rounds in which there is none yet.
 const FREE_ROUNDS: u32 = 4;
+/// The share of the tolerance by which rows sorted anew must lower the truncated objective.
+const LOWERS: f64 = 0.01;
+/// Proofs that find it higher than one before them, because drafts led there, until there are no more drafts.
+const MISLED: u32 = 3;
 /// Where a head with a truncated loss stands; of others, that they are none.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::solver) struct Truncated {
@@ -32,10 +36,20 @@ pub(in crate::solver) struct Truncated {
     band: f64,
     /// Times that rows have been sorted.
     rounds: u32,
-    /// What the last verifying pass found.
-    pub(in crate::solver) sorted: Sorted,
+    /// How rows stand on their sides.
+    sorted: Sorted,
+    /// The truncated objective at the weights that put them there, and whether that is a draft's.
+    objective: f64,
+    drafted: bool,
+    /// The lowest that was proved, and how often drafts have led to a higher one.
+    proved: f64,
+    misled: u32,
     /// Whether rows have been sorted since the last full pass.
     sorts: bool,
+    /// Whether the last verifying pass left rows where they were, and whether the next one is to sort them by the weights that
+    /// put them there.
+    kept: bool,
+    at_best: bool,
 }
 
 impl Truncated {
@@ -47,7 +61,13 @@ impl Truncated {
             band: band.min(BAND_OF_S * s.unwrap_or(0.0)),
             rounds: 0,
             sorted: Sorted::default(),
+            objective: f64::INFINITY,
+            drafted: false,
+            proved: f64::INFINITY,
+            misled: 0,
             sorts: false,
+            kept: false,
+            at_best: false,
         }
     }
 
@@ -59,6 +79,11 @@ impl Truncated {
     /// Whether no row has been sorted yet.
     pub(in crate::solver) fn begins(&self) -> bool {
         self.is() && self.rounds == 0
+    }
+
+    /// Whether verifying passes sort the rows.
+    pub(in crate::solver) fn sorts(&self) -> bool {
+        self.is() && !self.begins()
     }
 
     /// Whether visits put rows on their sides, as long as weights are far from what they will be.
@@ -93,24 +118,69 @@ impl Truncated {
         }
     }
 
-    /// Rows have been sorted, which is to be told of until the next full pass.
-    pub(in crate::solver) fn take_sorted(&mut self) {
-        if self.is() {
-            self.rounds += 1;
-            self.sorts = true;
+    /// A verifying pass has found where its weights put rows, at which 1/2 |w|^2 and the losses of the rows inside come to
+    /// `inside`: whether they go there. Then it is told of until the next full pass. They stay where they are unless that lowers the truncated
+    /// objective: the weights that put them there have a lower one, and so no weights with a lower one are lost.
+    pub(in crate::solver) fn take_sides(
+        &mut self,
+        (inside, c, tolerance): (f64, f64, f64),
+        sorted: Sorted,
+        drafts: bool,
+    ) -> bool {
+        let most = c * (1.0 + self.s.unwrap_or(0.0)) * sorted.cost;
+        let objective = inside + most - c * sorted.excess;
+        let least = LOWERS * tolerance;
+        let lowers = |before: f64| objective < before - least * before.min(f64::MAX);
+        if !drafts {
+            self.misled += u32::from(self.drafted && !lowers(self.proved));
+            self.proved = self.proved.min(objective);
         }
+        let proves = self.drafted && !drafts;
+        let takes = std::mem::take(&mut self.at_best) || proves || lowers(self.objective);
+        if takes {
+            (self.sorted, self.objective, self.drafted) = (sorted, objective, drafts);
+            self.rounds += 1;
+        }
+        (self.sorts, self.kept) = (takes, !takes);
+        takes
     }
 
-    /// Whether rows on the wrong side cost no more than `most`.
+    /// What was sorted says nothing of weights to come: there is none that may not be worse.
+    pub(in crate::solver) fn forget(&mut self) {
+        (self.objective, self.proved) = (f64::INFINITY, f64::INFINITY);
+    }
+
+    /// Whether the last verifying pass left rows where they were.
+    pub(in crate::solver) fn keeps(&self) -> bool {
+        self.kept
+    }
+
+    /// Where rows have been left where they were, the next verifying pass sorts them by the weights that put them there.
+    pub(in crate::solver) fn look_at_best(&mut self) {
+        self.at_best = self.kept;
+    }
+
+    /// Whether the verifying pass that begins does.
+    pub(in crate::solver) fn looks_at_best(&self) -> bool {
+        self.at_best
+    }
+
+    /// Whether drafts lead anywhere.
+    pub(in crate::solver) fn may_draft(&self) -> bool {
+        self.sorts() && self.misled < MISLED
+    }
+
+    /// Whether rows on the wrong side cost no more than `most`, and that is known.
     pub(in crate::solver) fn stays(&self, c: f64, most: f64) -> bool {
-        c * self.sorted.excess <= most
+        c * self.sorted.excess <= most && !self.drafted
     }
 
     /// Makes the band as wide as it may be for rows on the wrong side to cost no more than a share of `most`: they cost as its square.
     pub(in crate::solver) fn fit_band(&mut self, c: f64, most: f64) {
         let excess = c * self.sorted.excess;
+        let wider = if self.kept { 1.0 } else { 2.0 };
         if self.is() && excess > 0.0 && self.rounds > FREE_ROUNDS {
-            let times = (EXCESS * most / excess).sqrt().clamp(0.5, 2.0);
+            let times = (EXCESS * most / excess).sqrt().clamp(0.5, wider);
             self.band = (self.band * times).min(BAND_OF_S * self.s.unwrap_or(0.0));
         }
     }
@@ -136,5 +206,60 @@ impl Truncated {
             objective: primal - c * self.sorted.excess,
             outliers: self.sorted.outliers,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::loss::Loss;
+
+    const TOLERANCE: f64 = 1e-3;
+
+    fn truncated() -> Truncated {
+        let problem = Problem::new(Loss::Hinge, 1.0, TOLERANCE).unwrap();
+        let problem = problem.with_truncation(Some(1.0)).unwrap();
+        Truncated::of(&problem, &HeadSpec::binary(1.0))
+    }
+
+    /// Whether rows go where weights with this truncated objective put them.
+    fn takes(truncated: &mut Truncated, objective: f64, drafts: bool) -> bool {
+        let sorted = Sorted {
+            cost: 10.0,
+            outliers: 10,
+            ..Sorted::default()
+        };
+        truncated.take_sides((objective - 20.0, 1.0, TOLERANCE), sorted, drafts)
+    }
+
+    #[test]
+    fn rows_change_sides_only_where_that_lowers_the_truncated_objective() {
+        let mut truncated = truncated();
+        assert!(takes(&mut truncated, 100.0, false));
+        for higher in [150.0, 100.0, 100.0 * (1.0 - 0.5 * LOWERS * TOLERANCE)] {
+            assert!(!takes(&mut truncated, higher, false));
+            assert!(truncated.keeps() && !truncated.has_sorted());
+        }
+        assert!(takes(&mut truncated, 99.9, false) && truncated.has_sorted());
+        // the weights that put them there, by another band
+        assert!(!takes(&mut truncated, 99.9, false));
+        truncated.look_at_best();
+        assert!(truncated.looks_at_best() && takes(&mut truncated, 99.9, false));
+        assert!(!truncated.looks_at_best() && !takes(&mut truncated, 99.9, false));
+    }
+
+    #[test]
+    fn drafts_that_lead_to_higher_objectives_come_to_an_end() {
+        let mut truncated = truncated();
+        assert!(takes(&mut truncated, 100.0, false));
+        for _ in 0..MISLED {
+            assert!(truncated.may_draft());
+            assert!(takes(&mut truncated, 90.0, true) || truncated.keeps());
+            // what a draft found is proved, whatever it is
+            truncated.objective = f64::INFINITY;
+            truncated.drafted = true;
+            assert!(takes(&mut truncated, 101.0, false));
+        }
+        assert!(!truncated.may_draft());
     }
 }

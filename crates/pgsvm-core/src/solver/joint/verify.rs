@@ -75,7 +75,7 @@ impl JointHeads {
                 everything |= verifying.primal;
                 self.proofs.lanes[lane / LANES] |= u8::from(verifying.primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
-                let proof = Proof::new(length, verifying, shifts, state.sorts_rows())?;
+                let proof = Proof::new(length, verifying, shifts, (state.sorts_rows(), false))?;
                 self.proofs.heads.room(1)?.push((head, proof));
                 if verifying.exact {
                     self.verify_best(lane);

@@ -21,6 +21,11 @@ const FAR: f64 = 0.3;
 /// say that neither does the kappa at which they turn round and round.
 const MANY_CORRECTIONS: u32 = 6;
 
+/// Full passes in which the gap stands still for the stall watch to say so, and how often in a row it does before the centre moves ever
+/// more rarely, whatever the balance says: subproblems that are solved well enough close the gap in the end.
+const STALL_PASSES: u32 = 3;
+const MANY_STALLS: u32 = 2;
+
 /// Shares of the inner part in the gap between which the balance is right.
 const BALANCED: (f64, f64) = (0.18, 0.6);
 
@@ -77,8 +82,11 @@ pub(crate) struct Rule {
     raised: bool,
     /// What the last full pass measured.
     last: Measured,
-    /// Gap and age of the stall watch.
+    /// Gap and age of the stall watch, and how often in a row it has found that nothing has become better.
     watched: (f64, u32),
+    stalls: u32,
+    /// Whether many of those have the centre move ever more rarely.
+    calms: bool,
 }
 
 impl Rule {
@@ -117,11 +125,18 @@ impl Rule {
             raised: false,
             last: Measured::NOTHING,
             watched: (f64::INFINITY, 0),
+            stalls: 0,
+            calms: false,
         }
     }
 
     pub(crate) fn kappa(&self) -> f64 {
         self.kappa
+    }
+
+    /// The same for a problem whose rows change: v may be far from the weights then, and the centre go to and fro.
+    pub(crate) fn that_calms(self, calms: bool) -> Self {
+        Self { calms, ..self }
     }
 
     /// Starts at the scale of dual variables that came from elsewhere, `mean_a` on average where they are above 0. Returns
@@ -260,10 +275,12 @@ impl Rule {
         let (before, age) = self.watched;
         if gap < 0.9 * before {
             self.watched = (gap, 0);
-        } else if age + 1 < 3 {
+            self.stalls = 0;
+        } else if age + 1 < STALL_PASSES {
             self.watched = (before, age + 1);
         } else {
-            self.need = if share > 0.5 {
+            self.stalls += 1;
+            self.need = if share > 0.5 || (self.calms && self.stalls > MANY_STALLS) {
                 (2 * self.need).min(64)
             } else {
                 (self.need / 2).max(1)
@@ -305,6 +322,22 @@ mod tests {
         }
         rule.begin_metric_at(1.0, 1.0);
         assert!(!rule.goes_round() && !rule.is_lost());
+    }
+
+    #[test]
+    fn the_centre_of_a_gap_that_stands_still_moves_ever_more_rarely() {
+        let of = |share: f64, passes: u32| {
+            let rule = Rule::new(Proximal::Auto, 1.0, 1.0, 10.0, 10_000, 10);
+            let mut rule = rule.that_calms(true);
+            (0..passes).for_each(|_| stood_still(&mut rule, share));
+            rule.need
+        };
+        // a share that is balanced, and one by which the centre should move more often
+        for share in [0.3, 0.1] {
+            assert_eq!(of(share, STALL_PASSES * MANY_STALLS), 1);
+            assert!(of(share, 3 * STALL_PASSES * MANY_STALLS) >= 8);
+            assert_eq!(of(share, 100 * STALL_PASSES), 64);
+        }
     }
 
     #[test]

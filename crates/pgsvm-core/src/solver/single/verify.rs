@@ -39,16 +39,20 @@ impl<T: Real> HeadView<'_, T> {
             margin: y * score,
             cost: self.terms.cost(row.cost(), y),
             is_out: false,
+            turns: false,
             has_dual: false,
         });
-        if self.sort(loss, row, (y, score), proof) {
-            self.leave_out(row, proof);
+        let (is_out, turns) = self.sort(loss, row, (y, score), proof);
+        let before = dual.get();
+        if is_out {
+            let of_loss = (loss, &self.terms);
+            proof.leave_out::<K, L>(row, of_loss, (y, before), intercept);
             return look.map(|look| Look {
-                is_out: true,
+                is_out,
+                turns,
                 ..look
             });
         }
-        let before = dual.get();
         let checked = proof.check::<K, L>(row, (loss, &self.terms), (y, before, score), intercept);
         if checked.alpha != before {
             dual.set(checked.alpha);
@@ -57,6 +61,7 @@ impl<T: Real> HeadView<'_, T> {
             self.shrunk.set(row.ordinal(), settled);
         }
         look.map(|look| Look {
+            turns,
             has_dual: checked.alpha > 0.0,
             ..look
         })
@@ -64,7 +69,8 @@ impl<T: Real> HeadView<'_, T> {
 }
 
 impl<T> HeadView<'_, T> {
-    /// Where the loss is truncated, puts a row with sign `y` on its side at this score. Whether it is an outlier.
+    /// Where the loss is truncated, finds the side of a row with sign `y` at this score: whether it is that of outliers, and another
+    /// one than where it is.
     #[inline(always)]
     fn sort<L: LossFunction>(
         &self,
@@ -72,27 +78,21 @@ impl<T> HeadView<'_, T> {
         row: &Row<'_>,
         (y, score): (f64, Option<f64>),
         proof: &mut Proof,
-    ) -> bool {
+    ) -> (bool, bool) {
         let (Some(outliers), Some(score)) = (self.outliers, score) else {
-            return false;
+            return (false, false);
         };
         let at = (self.terms.cost(row.cost(), y), loss.value(y * score));
         outliers.sort(row.ordinal(), at, &mut proof.sorted)
-    }
-
-    /// An outlier, whose dual variable is 0 from now on.
-    #[inline(always)]
-    fn leave_out(&self, row: &Row<'_>, proof: &mut Proof) {
-        proof.leave_out();
-        self.alpha[row.ordinal()].set(0.0);
-        self.shrunk.set(row.ordinal(), true);
     }
 }
 
 impl<T: Real> Head<T> {
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
-        self.iterate.write_weights(&mut self.start);
+        if !self.state.proves_start() {
+            self.iterate.write_weights(&mut self.start);
+        }
         self.start_is_zero = false;
         let present = self.dual().unwrap_or(self.state.last_dual());
         if !self.state.asks_again() {
@@ -101,19 +101,18 @@ impl<T: Real> Head<T> {
         }
         let verifying = self.state.begin_verify(present);
         if let Some(outliers) = &mut self.outliers {
-            outliers.line = self.state.truncated.line();
-            outliers.open = false;
+            outliers.begin(self.state.truncated.line());
         }
-        if verifying.exact {
+        if verifying.exact || self.state.truncated.looks_at_best() {
             self.start.copy_from_slice(&self.best_w);
         }
         if verifying.laid {
             self.exchange_duals(1.0);
         }
         let sorts = self.state.sorts_rows();
-        // of rows that are left out nobody knows where a better intercept puts them
-        let shifts = self.shifts() && self.resting.is_none();
-        let proof = Proof::new(self.iterate.len(), verifying, shifts, sorts)?;
+        let shifts = self.shifts();
+        let kind = (sorts, self.outliers.is_some());
+        let proof = Proof::new(self.iterate.len(), verifying, shifts, kind)?;
         self.proof = Some(Box::new(proof));
         Ok(verifying.primal)
     }
@@ -153,7 +152,8 @@ impl<T: Real> Head<T> {
                     laid: false,
                     exact: proof.exact,
                 };
-                let another = Proof::new(proof.v.len(), verifying, shifts, proof.sorts)?;
+                let kind = (proof.sorts, proof.finds_outliers());
+                let another = Proof::new(proof.v.len(), verifying, shifts, kind)?;
                 Ok(Some(Box::new(another)))
             }
             None => Ok(None),
@@ -180,14 +180,21 @@ impl<T: Real> Head<T> {
         if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
             resting.add_left_out(&mut proof);
         }
-        self.state.truncated.sorted = proof.sorted;
         let (tally, shifted) = proof.losses(|breakpoints| self.better(breakpoints));
         self.state.sums.full = tally;
         let norm = self.start_norm();
+        let drafts = self.resting.as_ref().is_some_and(|it| it.drafts);
+        let found = (tally.start_loss, proof.sorted);
+        match (
+            &mut self.outliers,
+            self.state.take_sides(norm, found, drafts),
+        ) {
+            (Some(outliers), true) => outliers.take_found(&mut self.alpha, &mut self.shrunk),
+            _ => proof.keep_sides(),
+        }
         if self.state.end_verify_primal(norm, shifted) {
             self.take_start(shifted);
         }
-        let drafts = self.resting.as_ref().is_some_and(|resting| resting.drafts);
         let verified = self.state.end_verify(proof.proved(), drafts);
         self.lay_verified(verified);
         match verified {
@@ -197,6 +204,9 @@ impl<T: Real> Head<T> {
             Verified::Again { shrink } => self.exchange_duals(shrink),
             Verified::Exactly => {}
             Verified::GoesOn { .. } => {
+                if let Some(resting) = self.resting.as_mut().filter(|it| it.looks) {
+                    resting.doubt();
+                }
                 if self.state.truncated.has_sorted() {
                     // v has lost rows that the weights are still good for
                     self.iterate.move_centre(self.state.kappa())?;

@@ -34,6 +34,8 @@ pub(in crate::solver) struct Outliers {
     pub(in crate::solver) open: bool,
     /// Their bits, kept like those of rows that are shrunk.
     rows: Shrunk,
+    /// Where the verifying pass under way finds that they belong.
+    found: Shrunk,
 }
 
 impl Outliers {
@@ -43,7 +45,28 @@ impl Outliers {
             line,
             open: true,
             rows: nothing_shrunk(rows)?,
+            found: nothing_shrunk(rows)?,
         })
+    }
+
+    /// A verifying pass begins, by this line.
+    pub(in crate::solver) fn begin(&mut self, line: Line) {
+        (self.line, self.open) = (line, false);
+        self.found.copy(&self.rows);
+    }
+
+    /// Rows go where it has found that they belong: dual variables of outliers are 0, and they are shrunk.
+    pub(in crate::solver) fn take_found(&mut self, duals: &mut [f32], shrunk: &mut Shrunk) {
+        std::mem::swap(&mut self.rows, &mut self.found);
+        for (n, duals) in duals.chunks_mut(64).enumerate() {
+            let out = self.rows.word(n);
+            shrunk.set_word(n, shrunk.word(n) | out);
+            for (bit, dual) in duals.iter_mut().enumerate() {
+                if out >> bit & 1 == 1 {
+                    *dual = 0.0;
+                }
+            }
+        }
     }
 
     #[inline(always)]
@@ -62,16 +85,19 @@ impl Outliers {
         is_out
     }
 
-    /// The same for a row of this cost in a verifying pass, which counts.
+    /// Finds the side of a row of this cost in a verifying pass, which counts: whether it is that of outliers, and another one.
     #[inline(always)]
     pub(in crate::solver) fn sort(
         &self,
         row: usize,
         (cost, loss): (f64, f64),
         sorted: &mut Sorted,
-    ) -> bool {
+    ) -> (bool, bool) {
         let was_out = self.has(row);
-        let is_out = self.put(row, loss);
+        let is_out = self.line.is_out(loss, was_out);
+        if is_out != was_out {
+            self.found.set(row, is_out);
+        }
         let beyond = loss - self.line.most_loss;
         sorted.moved += u64::from(is_out != was_out);
         sorted.outliers += u64::from(is_out);
@@ -79,7 +105,7 @@ impl Outliers {
         if is_out != (beyond > 0.0) {
             sorted.excess += cost * beyond.abs();
         }
-        is_out
+        (is_out, is_out != was_out)
     }
 }
 

@@ -48,6 +48,13 @@ impl Shrunk {
         Ok(Self { words })
     }
 
+    /// Takes over the bits of as many rows.
+    pub(in crate::solver) fn copy(&mut self, other: &Self) {
+        for (own, other) in self.words.iter_mut().zip(&other.words) {
+            *own.get_mut() = other.load(Ordering::Relaxed);
+        }
+    }
+
     /// Sets the bits of the rows `64 n..64 (n + 1)`, those behind the last row too.
     pub(in crate::solver) fn set_word(&mut self, n: usize, shrinks: u64) {
         *self.words[n].get_mut() = shrinks;
