@@ -57,8 +57,8 @@ impl Bundles {
 
     /// Has heads begin at these weights, all of them.
     pub(super) fn begin_at(&mut self, starts: &[Vec<f64>]) -> Result<(), OutOfMemory> {
-        let heads = self.heads.iter_mut().zip(starts);
-        heads.map(|(head, w)| head.begin_at(w, self.seed)).collect()
+        let mut heads = self.heads.iter_mut().zip(starts);
+        heads.try_for_each(|(head, w)| head.begin_at(w, self.seed))
     }
 
     /// Whether a head gives way to rows that stream.
