@@ -20,7 +20,7 @@ pub mod words;
 pub use class_weight::ClassWeight;
 pub use holding_out::{cost, scoring_words};
 pub use options::{read_options, TextTerms};
-pub use solver::Terms;
+pub use solver::{Expansion, Terms};
 pub use words::{invalid, required};
 
 use crate::base::errors::Failure;

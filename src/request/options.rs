@@ -9,6 +9,7 @@ use crate::features::{CategoryLimits, LANDMARKS};
 use crate::pg::json::JsonText;
 use crate::request::deploy::DeployChoice;
 use crate::request::kernel::{Method, METHODS};
+use crate::request::solver::Expansion;
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
@@ -92,7 +93,7 @@ pub(super) const CRAMMER_SINGER: &str = "crammer_singer";
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 40] = [
+static OPTIONS: [Entry; 41] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -159,6 +160,14 @@ static OPTIONS: [Entry; 40] = [
             ("off", Compression::Off),
         ])
         .map(|compression| all.compression = compression)
+    }),
+    entry("expansion", Solvers::All, Of::Training, |all, it| {
+        it.word(&[
+            ("auto", Expansion::Auto),
+            ("stored", Expansion::Stored),
+            ("visit", Expansion::Visit),
+        ])
+        .map(|expansion| all.expansion = expansion)
     }),
     entry("proximal", Solvers::All, Of::Training, |all, it| {
         it.word(&[
@@ -365,6 +374,7 @@ pub(super) struct Choices {
     pub(super) split: Option<Order>,
     pub(super) block_order: Option<Order>,
     pub(super) compression: Compression,
+    pub(super) expansion: Expansion,
     pub(super) duals: bool,
     pub(super) unit_rows: bool,
     pub(super) deploy: DeployChoice,

@@ -80,8 +80,22 @@ pub struct Terms {
     pub stop: StopRule,
     /// How rows that do not fit the cache are spooled.
     pub spooling: Spooling,
+    /// Where the runs of strings are made.
+    pub expansion: Expansion,
     /// Whether the dual variables are stored with the model.
     pub keep_duals: bool,
+}
+
+/// When the features of a string are made of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Expansion {
+    /// When a row is visited, wherever that can be.
+    #[default]
+    Auto,
+    /// When it is read.
+    Stored,
+    /// When it is visited; what cannot be is an error.
+    Visit,
 }
 
 impl Terms {
@@ -179,6 +193,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         picks: choices.picks()?,
         stop: choices.stop_of(solver, loss)?,
         spooling: choices.spooling(),
+        expansion: choices.expansion,
         keep_duals: choices.duals,
     })
 }

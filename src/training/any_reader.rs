@@ -7,6 +7,7 @@ use crate::planning::job::{Job, ReaderOutcome};
 use crate::reading::rows::RowSource;
 use crate::training::failures::{cache_failure, is_of_rows, mapped_failure, read_failure};
 use crate::training::spool::SpoolFile;
+use crate::training::strings;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
@@ -164,6 +165,7 @@ pub fn reads(job: &Job) -> ReaderJob {
         impute: job.nulls == Nulls::Mean,
         unit_rows: job.unit_rows,
         index: job.terms.indexed,
+        strings: strings::kept_as(job),
     }
 }
 

@@ -29,6 +29,7 @@ use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
 use crate::training::roles::{ReaderRole, TrainerRole};
+use crate::training::strings;
 use crate::training::watch;
 use crate::training::weights::{Folding, KeptDuals, StoredWeights};
 use crate::training::worker;
@@ -47,6 +48,7 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
+    strings::check(job).or_raise();
     if job.terms.leader == Leader::Scans {
         return match by_scans::train(job, planned, false).or_raise() {
             Outcome::Trained(trained) => *trained,

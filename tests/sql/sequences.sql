@@ -32,6 +32,20 @@ SELECT bool_and(svm_decision('mixed', m) = svm_decision('mixed', to_jsonb(m))) A
 SELECT svm_import('copied', svm_export('mixed', 'pgsvm')) IS NOT NULL AS copied;
 SELECT bool_and(svm_decision('copied', m) = svm_decision('mixed', m)) AS same FROM moved AS m;
 
+-- runs that are stored and runs that are made when a row is visited
+SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degree(dna, 6)",i}', 'stored', tolerance => 1e-6, options => '{"expansion": "stored"}');
+SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degree(dna, 6)",i}', 'visit', tolerance => 1e-6, options => '{"expansion": "visit"}');
+SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degree(dna, 6)",i}', 'auto', tolerance => 1e-6);
+SELECT max(abs(svm_decision('stored', s) - svm_decision('visit', s))) < 1e-3 AS same, bool_and(svm_decision('auto', s) = svm_decision('visit', s)) AS auto FROM strings AS s;
+SET pgsvm.cache_size = '64kB';
+SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degree(dna, 6)"}', 'streamed', tolerance => 1e-4, options => '{"expansion": "stored"}');
+SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degree(dna, 6)"}', 'kept', tolerance => 1e-4);
+SELECT max(abs(svm_decision('streamed', s) - svm_decision('kept', s))) < 0.1 AS same FROM strings AS s;
+RESET pgsvm.cache_size;
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 6)","spectrum(dna, 3)"}', 'wrong', options => '{"expansion": "visit"}');
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 6)"}', 'wrong', options => '{"expansion": "visit", "normalize_rows": true}');
+SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 6)"}', 'wrong', options => '{"expansion": "always"}');
+
 -- what is wrong
 SELECT svm_train('strings', 'y', '{"ngrams(dna, 3, 1)"}', 'wrong');
 SELECT svm_train('strings', 'y', '{"ngrams(dna, 0, 1)"}', 'wrong');

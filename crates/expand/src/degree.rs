@@ -12,16 +12,23 @@ const MOST_RUNS: u64 = 1 << 31;
 /// Places between two looks for interrupts.
 const PLACES_A_LOOK: usize = 1 << 12;
 
+/// Which numbers and weights runs have, whatever the letters are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Runs {
+    letters: u64,
+    /// By length from 1, the number of the first run of that length at a place; and behind them B.
+    offsets: Vec<u64>,
+    /// By length from 1, the root of what runs weigh.
+    roots: Vec<f64>,
+}
+
 /// How strings are read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Degree {
     /// By byte, the letter's number + 1; 0 where it is none.
     letters: [u8; 256],
     alphabet: Vec<u8>,
-    /// By length from 1, the number of the first run of that length at a place; and behind them B.
-    offsets: Vec<u64>,
-    /// By length from 1, the root of what runs weigh.
-    roots: Vec<f64>,
+    runs: Runs,
 }
 
 /// What is no letter of the alphabet, and its place from 0.
@@ -29,6 +36,67 @@ pub struct Degree {
 pub struct NoLetter {
     pub place: usize,
     pub byte: u8,
+}
+
+impl Runs {
+    /// Of up to `most` of so many letters; None where there are more runs than numbers.
+    pub fn new(letters: usize, most: u32) -> Option<Self> {
+        if letters < 2 || most == 0 {
+            return None;
+        }
+        let (mut offsets, mut runs, mut all) = (vec![0], 1u64, 0u64);
+        for _ in 0..most {
+            runs = runs.checked_mul(letters as u64)?;
+            all = all.checked_add(runs).filter(|all| *all < MOST_RUNS)?;
+            offsets.push(all);
+        }
+        let d = f64::from(most);
+        let root = |k: u32| (2.0 * (d - f64::from(k) + 1.0) / (d * (d + 1.0))).sqrt();
+        Some(Self {
+            letters: letters as u64,
+            offsets,
+            roots: (1..=most).map(root).collect(),
+        })
+    }
+
+    pub fn letters(&self) -> usize {
+        self.letters as usize
+    }
+
+    /// Letters of the longest run.
+    pub fn longest(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// Runs that there are at one place: B.
+    pub fn at_a_place(&self) -> u64 {
+        self.offsets.last().copied().unwrap_or(0)
+    }
+
+    /// By length from 1, the number of the first run of that length at a place.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets[..self.longest()]
+    }
+
+    /// Runs of a string of so many letters.
+    pub fn count(&self, length: usize) -> usize {
+        let longest = self.longest().min(length);
+        longest * length - longest * longest.saturating_sub(1) / 2
+    }
+
+    /// What the roots are multiplied by, so that the squares of a string's values add up to 1.
+    fn scale(&self, length: usize) -> f64 {
+        let squares: f64 = (1..=self.longest().min(length))
+            .map(|k| (length - k + 1) as f64 * self.roots[k - 1] * self.roots[k - 1])
+            .sum();
+        1.0 / squares.sqrt()
+    }
+
+    /// By length from 1, the value of the runs of a string of so many letters.
+    pub fn values(&self, length: usize) -> impl Iterator<Item = f64> + '_ {
+        let scale = self.scale(length);
+        self.roots.iter().map(move |root| root * scale)
+    }
 }
 
 impl Degree {
@@ -47,28 +115,16 @@ impl Degree {
             }
             *letter = number as u8 + 1;
         }
-        if bytes.len() < 2 || most == 0 {
-            return None;
-        }
-        let (mut offsets, mut runs, mut all) = (vec![0], 1u64, 0u64);
-        for _ in 0..most {
-            runs = runs.checked_mul(bytes.len() as u64)?;
-            all = all.checked_add(runs).filter(|all| *all < MOST_RUNS)?;
-            offsets.push(all);
-        }
-        let d = f64::from(most);
-        let root = |k: u32| (2.0 * (d - f64::from(k) + 1.0) / (d * (d + 1.0))).sqrt();
         Some(Self {
             letters,
             alphabet: bytes.to_vec(),
-            offsets,
-            roots: (1..=most).map(root).collect(),
+            runs: Runs::new(bytes.len(), most)?,
         })
     }
 
-    /// Runs at one place.
-    fn runs(&self) -> u64 {
-        self.offsets.last().copied().unwrap_or(0)
+    /// How many letters there are, and those of the longest run.
+    pub fn form(&self) -> (usize, usize) {
+        (self.alphabet.len(), self.runs.longest())
     }
 
     /// Visits numbers and weights of a string's features in ascending order; their squares add up to 1.
@@ -77,16 +133,13 @@ impl Degree {
         text: &[u8],
         mut visit: impl FnMut(u64, f64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let longest = self.roots.len();
-        let squares: f64 = (1..=longest.min(text.len()))
-            .map(|k| (text.len() - k + 1) as f64 * self.roots[k - 1] * self.roots[k - 1])
-            .sum();
-        let scale = 1.0 / squares.sqrt();
+        let Runs { offsets, roots, .. } = &self.runs;
+        let (longest, scale) = (roots.len(), self.runs.scale(text.len()));
         for place in 0..text.len() {
             if place.is_multiple_of(PLACES_A_LOOK) {
                 interrupts::check();
             }
-            let first = place as u64 * self.runs();
+            let first = place as u64 * self.runs.at_a_place();
             let mut code = 0;
             for (length, byte) in text[place..].iter().take(longest).enumerate() {
                 let letter = self.letters[usize::from(*byte)];
@@ -95,10 +148,7 @@ impl Degree {
                     return Err(NoLetter { place, byte: *byte }.into());
                 }
                 code = code * self.alphabet.len() as u64 + u64::from(letter - 1);
-                visit(
-                    first + self.offsets[length] + code,
-                    self.roots[length] * scale,
-                )?;
+                visit(first + offsets[length] + code, roots[length] * scale)?;
             }
         }
         Ok(())
@@ -106,9 +156,11 @@ impl Degree {
 
     /// The place from 0 and the letters of the feature with this number.
     pub fn run(&self, number: u64) -> (u64, String) {
-        let (place, mut rest) = (number / self.runs(), number % self.runs());
-        let behind = self.offsets.partition_point(|offset| *offset <= rest);
-        rest -= self.offsets[behind - 1];
+        let runs = self.runs.at_a_place();
+        let (place, mut rest) = (number / runs, number % runs);
+        let offsets = &self.runs.offsets;
+        let behind = offsets.partition_point(|offset| *offset <= rest);
+        rest -= offsets[behind - 1];
         let mut letters = vec![0; behind];
         for letter in letters.iter_mut().rev() {
             *letter = self.alphabet[(rest % self.alphabet.len() as u64) as usize];
@@ -161,7 +213,7 @@ mod tests {
     #[test]
     fn the_papers_strings_have_so_many_features() {
         let degree = Degree::new("ACGT", 8).unwrap();
-        assert_eq!(degree.runs() * 200, 17_476_000);
+        assert_eq!(degree.runs.at_a_place() * 200, 17_476_000);
     }
 
     #[test]

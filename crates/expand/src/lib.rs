@@ -28,7 +28,7 @@ pub mod words;
 
 pub(crate) use pgsvm_base as base;
 
-pub use degree::{Degree, NoLetter};
+pub use degree::{Degree, NoLetter, Runs};
 pub use kept::{Kept, KeptWords};
 pub use tokens::{Tokens, MOST_RUN};
 pub use vocabulary::{Frequency, Learner, Limits, Vocabulary};

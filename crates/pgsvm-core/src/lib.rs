@@ -70,6 +70,7 @@ pub use reader::{
     Balance, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker, Spooling, Survey,
     Surveyed,
 };
+pub use rows::compact::StringForm;
 pub use rows::row::Row as PackedRow;
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling, Spread};

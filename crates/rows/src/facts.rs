@@ -21,8 +21,10 @@ pub struct Facts {
     pub class_changes: usize,
     /// Words of the longest row.
     pub max_row_words: usize,
-    /// Words of a row on average.
+    /// Words of a row on average when it is visited.
     pub mean_row_words: usize,
+    /// The same as it is stored.
+    pub stored_row_words: usize,
     /// Mean of Q over all rows.
     pub mean_q: f64,
     /// Classes of which the weights as positives follow, see `positive_weights` of the cache; 0: all are 1.
@@ -32,7 +34,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub const FIELDS: usize = 12;
+    pub const FIELDS: usize = 13;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -48,6 +50,7 @@ impl Facts {
             self.mean_q.to_bits(),
             self.weighed as u64,
             self.positive as u64,
+            self.stored_row_words as u64,
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -69,6 +72,7 @@ impl Facts {
             mean_q: f64::from_bits(get(9)),
             weighed: get(10) as usize,
             positive: get(11) as usize,
+            stored_row_words: get(12) as usize,
         }
     }
 }

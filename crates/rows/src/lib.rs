@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod blocks;
+pub mod compact;
 pub mod facts;
 pub mod filing;
 pub mod map;

@@ -6,8 +6,9 @@
 //!
 //! | map | visited row |
 //! |---|---|
-//! | [`Identity`] | the stored one, where it lies |
+//! | [`Identity`] | the stored one, where it lies; of a [compact](crate::compact) one what its string says |
 
+use crate::compact;
 use crate::facts::Facts;
 use crate::row::Row;
 
@@ -21,7 +22,7 @@ pub trait RowMap: Sync {
     fn visited<'a>(&'a self, stored: Row<'a>) -> Row<'a>;
 }
 
-/// Rows are visited as they are stored.
+/// Rows are visited as they are stored, compact ones with the entries that their strings stand for.
 #[derive(Debug, Clone, Copy)]
 pub struct Identity;
 
@@ -32,6 +33,9 @@ impl RowMap for Identity {
 
     #[inline(always)]
     fn visited<'a>(&'a self, stored: Row<'a>) -> Row<'a> {
-        stored
+        match stored.is_compact() {
+            false => stored,
+            true => compact::visited(stored),
+        }
     }
 }

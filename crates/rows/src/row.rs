@@ -13,6 +13,8 @@
 //! | .. 5+d+2s | sparse entries: feature id (dense part counted in), value (f32) |
 //!
 //! d is the same for every row of a job and stands in the control block.
+//!
+//! With the highest bit of word 1 set the row is [`crate::compact`]: what stands in the place of its entries is a string.
 
 use pgsvm_base::words::as_floats;
 
@@ -25,6 +27,9 @@ const SPARSE: usize = 1;
 const GROUP: usize = 2;
 const COST: usize = 3;
 const Q: usize = 4;
+
+/// Set in the number of sparse entries where these words are a string.
+const COMPACT: u32 = 1 << 31;
 
 /// Words of a row with this many dense and sparse values.
 #[inline]
@@ -43,7 +48,7 @@ impl<'a> Row<'a> {
     /// The row that starts at the beginning of `words`, which may go on behind it.
     #[inline(always)]
     pub fn new(words: &'a [u32], dense: usize) -> Self {
-        let length = row_words(dense, words[SPARSE] as usize);
+        let length = row_words(dense, (words[SPARSE] & !COMPACT) as usize);
         Self {
             words: &words[..length],
             dense,
@@ -83,6 +88,27 @@ impl<'a> Row<'a> {
         self.words[from..from + 2 * self.words[SPARSE] as usize]
             .as_chunks::<2>()
             .0
+    }
+
+    /// Whether the place of its entries holds a string, of which they are made when it is visited.
+    #[inline(always)]
+    pub fn is_compact(&self) -> bool {
+        self.words[SPARSE] & COMPACT != 0
+    }
+
+    /// The words of that string.
+    pub(crate) fn string(&self) -> &'a [u32] {
+        let from = HEADER_WORDS + self.dense;
+        &self.words[from..from + 2 * (self.words[SPARSE] & !COMPACT) as usize]
+    }
+
+    /// Values of the row when it is visited, by which work is measured.
+    #[inline(always)]
+    pub fn visited_values(&self) -> usize {
+        match self.is_compact() {
+            false => self.values(),
+            true => crate::compact::visited_words(self),
+        }
     }
 
     /// The whole row, padding included.
@@ -165,6 +191,47 @@ pub fn write(
     &mut out[HEADER_WORDS..HEADER_WORDS + dense]
 }
 
+/// Writes a compact row but for its dense part, which is given back to be filled: exactly `row_words(dense, string.len() / 2)`
+/// words. Its Q is that of its entries alone until the row is scaled.
+pub fn write_compact<'a>(
+    out: &'a mut [u32],
+    head: RowHead,
+    dense: usize,
+    (string, q): (&[u32], f32),
+) -> &'a mut [u32] {
+    let pairs = string.as_chunks::<2>().0;
+    let pairs = pairs
+        .iter()
+        .map(|[first, second]| (*first, f32::from_bits(*second)));
+    write(out, head, dense, pairs);
+    out[SPARSE] |= COMPACT;
+    out[Q] = q.to_bits();
+    &mut out[HEADER_WORDS..HEADER_WORDS + dense]
+}
+
+/// Writes head and dense part of a compact row for one with so many entries, whose place is given back.
+pub(crate) fn begin_visited<'a>(
+    stored: &Row<'_>,
+    entries: usize,
+    out: &'a mut [u32],
+) -> &'a mut [[u32; 2]] {
+    let from = HEADER_WORDS + stored.dense;
+    out[..from].copy_from_slice(&stored.words[..from]);
+    out[SPARSE] = entries as u32;
+    let (place, padding) = out[from..].split_at_mut(2 * entries);
+    padding.fill(0);
+    place.as_chunks_mut::<2>().0
+}
+
+/// What the entries of a compact row that is being scaled have added to its Q already; of any other 0.
+#[inline(always)]
+pub fn compact_q(words: &[u32]) -> f64 {
+    match words[SPARSE] & COMPACT {
+        0 => 0.0,
+        _ => f64::from(f32::from_bits(words[Q])),
+    }
+}
+
 /// Multiplies a row's cost by the factor of its group; it stays positive and finite.
 #[inline(always)]
 pub fn multiply_cost(words: &mut [u32], factors: &[f32]) {
@@ -187,7 +254,11 @@ pub fn shift_dense(words: &mut [u32], shift: &[f64]) {
 /// The dense values and sparse entries of a row being scaled in place, and where its Q goes.
 #[inline]
 pub fn parts_mut(words: &mut [u32], dense: usize) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
-    let sparse = words[SPARSE] as usize;
+    // a string has no entries to be scaled
+    let sparse = match words[SPARSE] & COMPACT {
+        0 => words[SPARSE] as usize,
+        _ => 0,
+    };
     let (head, rest) = words.split_at_mut(HEADER_WORDS);
     let (dense, rest) = rest.split_at_mut(dense);
     (

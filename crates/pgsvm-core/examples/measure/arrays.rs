@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use pgsvm_core::{Example, RowError, Source};
+use pgsvm_expand::{Degree, NoLetter};
 
 use crate::Result;
 
@@ -18,6 +19,14 @@ pub struct Arrays {
     value: Vec<f32>,
     next: usize,
     row: Vec<f64>,
+    strings: Option<Strings>,
+}
+
+/// Strings of one length over ACGT, a letter a byte, whose runs are the features.
+struct Strings {
+    letters: Vec<u8>,
+    length: usize,
+    degree: Degree,
 }
 
 impl Arrays {
@@ -32,6 +41,7 @@ impl Arrays {
             value: Vec::new(),
             next: 0,
             row: Vec::new(),
+            strings: None,
         }
     }
 
@@ -58,7 +68,39 @@ impl Arrays {
             value: numbers(&sparse("value.f32")?, f32::from_ne_bytes),
             next: 0,
             row: Vec::new(),
+            strings: None,
         })
+    }
+
+    /// Reads a folder with strings of this length, in `letter.u8`, and has runs of up to so many letters for features.
+    pub fn strings(folder: &Path, (length, longest): (usize, u32), labels: &str) -> Result<Self> {
+        let class = fs::read(folder.join(labels))?.into_iter();
+        let class = class.map(|byte| (byte as i8).max(0) as u32).collect();
+        let degree = Degree::new(Degree::USUAL, longest).ok_or("no such runs")?;
+        Ok(Self {
+            strings: Some(Strings {
+                letters: fs::read(folder.join("letter.u8"))?,
+                length,
+                degree,
+            }),
+            ..Self::of(class, 0, Vec::new())
+        })
+    }
+
+    /// Makes the features of a row's string.
+    fn make(&mut self, row: usize) {
+        let Some(strings) = &self.strings else {
+            return;
+        };
+        let text = &strings.letters[row * strings.length..(row + 1) * strings.length];
+        self.index.clear();
+        self.value.clear();
+        let push = |index: u64, value: f64| {
+            self.index.push(index as u32);
+            self.value.push(value as f32);
+            Ok::<_, NoLetter>(())
+        };
+        strings.degree.each(text, push).expect("letters are ACGT");
     }
 }
 
@@ -82,22 +124,24 @@ impl Source for Arrays {
         let end = (self.next + rows).min(self.class.len());
         for row in self.next..end {
             self.row.clear();
-            let (mut sparse_index, mut sparse_value): (&[u32], &[f32]) = (&[], &[]);
-            if self.offset.is_empty() {
-                let values = &self.dense[row * self.features..(row + 1) * self.features];
-                self.row
-                    .extend(values.iter().map(|value| f64::from(*value)));
-            } else {
-                let entries = self.offset[row] as usize..self.offset[row + 1] as usize;
-                sparse_index = &self.index[entries.clone()];
-                sparse_value = &self.value[entries];
-            }
+            self.make(row);
+            let made = 0..self.index.len();
+            let entries = match (&self.strings, self.offset.is_empty()) {
+                (Some(_), _) => made,
+                (None, true) => {
+                    let values = &self.dense[row * self.features..(row + 1) * self.features];
+                    let values = values.iter().map(|value| f64::from(*value));
+                    self.row.extend(values);
+                    0..0
+                }
+                (None, false) => self.offset[row] as usize..self.offset[row + 1] as usize,
+            };
             sink(&Example {
                 group: self.class[row],
                 cost: 1.0,
                 dense: &self.row,
-                sparse_index,
-                sparse_value,
+                sparse_index: &self.index[entries.clone()],
+                sparse_value: &self.value[entries],
             })?;
         }
         self.next = end;

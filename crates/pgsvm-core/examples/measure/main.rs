@@ -6,6 +6,8 @@
 //! | key | means |
 //! |---|---|
 //! | features | of a dense row |
+//! | strings, longest | in place of other rows `letter.u8`: strings of so many letters ACGT, whose runs of up to so many letters are the features |
+//! | expansion | of those: `stored`, or `visit`, which keeps the strings |
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
@@ -56,7 +58,8 @@ use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
     Awake, Cache, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource, Phase, Policy, Problem,
-    Proximal, Reader, ReaderJob, Scale, Source, Start, Step, Timing, Trainer, TrainerReport,
+    Proximal, Reader, ReaderJob, Scale, Source, Start, Step, StringForm, Timing, Trainer,
+    TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -95,12 +98,24 @@ fn main() -> Result<()> {
     let labels = options.take("labels").unwrap_or("label.i8".into());
     let features = options.number("features", 0)?;
     let kernel = low_rank::asked(&mut options)?;
+    let strings = (options.number("strings", 0)?, options.number("longest", 8)?);
+    let expansion = options.take("expansion").unwrap_or("visit".into());
     options.finish()?;
 
-    let load = |folder: &str| Arrays::load(Path::new(folder), features, &labels);
+    let load = |folder: &str| match strings.0 {
+        0 => Arrays::load(Path::new(folder), features, &labels),
+        _ => Arrays::strings(Path::new(folder), strings, &labels),
+    };
     let exact_problem = problem;
     let loading = Clock::start()?;
-    let job = ReaderJob::new(Scale::None, &problem);
+    let form = StringForm {
+        letters: 4,
+        longest: strings.1 as u8,
+    };
+    let job = ReaderJob {
+        strings: (strings.0 > 0 && expansion == "visit").then_some(form),
+        ..ReaderJob::new(Scale::None, &problem)
+    };
     let arrays = load(&folder)?;
     let measured = Measured {
         cache,

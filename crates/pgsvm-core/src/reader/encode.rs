@@ -1,6 +1,6 @@
 //! Checks an example and packs it into words.
 
-use crate::rows::row::{row_words, write, RowHead};
+use crate::rows::row::{row_words, write, write_compact, RowHead};
 use crate::rows::source::{Example, RowError};
 use crate::scaling::ScaleLearner;
 
@@ -75,11 +75,7 @@ pub(super) fn lay_out<'a>(
     out: &'a mut [u32],
 ) -> &'a mut [u32] {
     let offset = example.dense.len() as u32;
-    let head = RowHead {
-        ordinal: ordinal as u32,
-        group: example.group,
-        cost: example.cost,
-    };
+    let head = head(example, ordinal);
     let sparse = example
         .sparse_index
         .iter()
@@ -88,15 +84,29 @@ pub(super) fn lay_out<'a>(
     write(out, head, example.dense.len(), sparse)
 }
 
-/// Packs a checked row into `out` while `learner` learns from it.
+fn head(example: &Example<'_>, ordinal: u64) -> RowHead {
+    RowHead {
+        ordinal: ordinal as u32,
+        group: example.group,
+        cost: example.cost,
+    }
+}
+
+/// Packs a checked row into `out` while `learner` learns from it; with the string that stands for its entries, where there is one.
 pub(super) fn encode(
     example: &Example<'_>,
-    ordinal: u64,
+    (ordinal, string): (u64, Option<(&[u32], f32)>),
     learner: &mut ScaleLearner,
     out: &mut [u32],
 ) -> Result<(), RowError> {
     let length = out.len();
-    let dense = lay_out(example, ordinal, out);
+    let dense = match string {
+        None => lay_out(example, ordinal, out),
+        Some(string) => {
+            let head = head(example, ordinal);
+            write_compact(out, head, example.dense.len(), string)
+        }
+    };
     if !learner.take_dense(example.dense, dense) {
         let infinite =
             |bits: &u32| !f32::from_bits(*bits).is_finite() && !learner.is_missing(*bits);

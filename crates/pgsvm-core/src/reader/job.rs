@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
+use crate::rows::compact::StringForm;
 use crate::rows::source::RowError;
 use crate::scaling::{Scale, Scaling, Spread};
 use crate::task::problem::{Compression, Order, Policy, Problem};
@@ -32,6 +33,8 @@ pub struct ReaderJob {
     pub unit_rows: bool,
     /// Whether rows that do not fit are filed as the trainer says, so that passes can leave chunks out.
     pub index: bool,
+    /// Where all sparse features are runs of a string: rows keep the string, and the runs are made when a row is visited.
+    pub strings: Option<StringForm>,
 }
 
 /// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
@@ -79,6 +82,7 @@ impl ReaderJob {
             impute: false,
             unit_rows: false,
             index: problem.indexed(),
+            strings: None,
         }
     }
 

@@ -8,7 +8,9 @@ use super::codec::ChunkError;
 use super::encode;
 use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
 use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::rows::compact::Compactor;
 use crate::rows::facts::Facts;
+use crate::rows::row::row_words;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
 
@@ -25,6 +27,8 @@ pub(super) struct Seen {
     pub(super) dense: Option<usize>,
     pub(super) rows: u64,
     pub(super) words: u64,
+    /// Words of the rows when they are visited.
+    visited_words: u64,
     groups: GroupCounts,
     balance: Balance,
     unit_rows: bool,
@@ -32,6 +36,9 @@ pub(super) struct Seen {
     #[serde(deserialize_with = "list")]
     pub(super) positive_weights: Vec<f32>,
     pub(super) max_row_words: usize,
+    /// Finds the strings that rows are to be kept as.
+    #[serde(skip)]
+    strings: Option<Compactor>,
 }
 
 /// Rows by group: a class and a fold.
@@ -129,6 +136,7 @@ impl Seen {
             dense: None,
             rows: 0,
             words: 0,
+            visited_words: 0,
             groups: GroupCounts {
                 rows: Vec::new(),
                 stride: job.stride.max(1),
@@ -140,6 +148,7 @@ impl Seen {
             unit_rows: job.unit_rows,
             positive_weights: Vec::new(),
             max_row_words: 0,
+            strings: job.strings.and_then(Compactor::new),
         }
     }
 
@@ -148,13 +157,19 @@ impl Seen {
         &self.groups.rows
     }
 
-    /// Checks a row and gives its length; the first row fixes the dense part.
+    /// Checks a row, the next that is taken, and gives its length; the first row fixes the dense part.
     pub(super) fn check(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
         let dense = match self.dense {
             Some(dense) => dense,
             None => self.begin(example)?,
         };
-        encode::check(example, self.rows, dense)
+        let length = encode::check(example, self.rows, dense)?;
+        let Some(strings) = &mut self.strings else {
+            return Ok(length);
+        };
+        let found = strings.take(example.sparse_index, example.sparse_value);
+        let found = found.map_err(|_| out_of_memory(length))?;
+        Ok(found.map_or(length, |(string, _)| row_words(dense, string.len() / 2)))
     }
 
     fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
@@ -172,11 +187,14 @@ impl Seen {
         example: &Example<'_>,
         words: &mut [u32],
     ) -> Result<(), RowError> {
-        encode::encode(example, self.rows, &mut self.learner, words)?;
+        let string = self.strings.as_ref().and_then(Compactor::found);
+        encode::encode(example, (self.rows, string), &mut self.learner, words)?;
         self.groups.add(example.group, self.rows == 0)?;
         self.max_row_words = self.max_row_words.max(words.len());
         self.rows += 1;
         self.words += words.len() as u64;
+        let visited = row_words(example.dense.len(), example.sparse_index.len());
+        self.visited_words += visited as u64;
         Ok(())
     }
 
@@ -217,6 +235,7 @@ impl Seen {
         self.groups.join(&more.groups)?;
         self.rows += more.rows;
         self.words += more.words;
+        self.visited_words += more.visited_words;
         self.max_row_words = self.max_row_words.max(more.max_row_words);
         Ok(shift)
     }
@@ -310,7 +329,8 @@ impl Seen {
             folds: self.groups.folds,
             class_changes: self.groups.class_changes as usize,
             max_row_words: self.max_row_words,
-            mean_row_words: (self.words / self.rows.max(1)) as usize,
+            mean_row_words: (self.visited_words / self.rows.max(1)) as usize,
+            stored_row_words: (self.words / self.rows.max(1)) as usize,
             mean_q: if unit_rows { 1.0 } else { mean_q },
             weighed: self.positive_weights.len(),
             positive,

@@ -100,6 +100,7 @@ impl Work for Apply<'_> {
         if !balance.is_empty() {
             row::multiply_cost(self.words, balance);
         }
+        let beside = row::compact_q(self.words);
         let (q, values, sparse) = row::parts_mut(self.words, *dense);
         if !factor.is_empty() {
             for ((bits, shift), factor) in values.iter_mut().zip(shift).zip(factor) {
@@ -141,7 +142,7 @@ impl Work for Apply<'_> {
         for entry in rest {
             squares[1] += square(entry);
         }
-        let mut length = squares.iter().sum::<f64>();
+        let mut length = squares.iter().sum::<f64>() + beside;
         if *unit_rows && length > 0.0 {
             length = divide(values, sparse, length.sqrt());
         }

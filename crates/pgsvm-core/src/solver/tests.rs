@@ -114,6 +114,7 @@ fn facts() -> Facts {
         class_changes: ROWS / 2,
         max_row_words: 16,
         mean_row_words: 12,
+        stored_row_words: 12,
         mean_q: 1.0,
         weighed: 0,
         positive: 1,

@@ -328,6 +328,7 @@ mod tests {
             class_changes: 1,
             max_row_words: 5,
             mean_row_words: 5,
+            stored_row_words: 5,
             mean_q: 1.0,
             weighed: 0,
             positive: 1,

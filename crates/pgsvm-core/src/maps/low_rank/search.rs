@@ -107,6 +107,7 @@ impl MapSearch {
             occurring: map.rank(),
             max_row_words: mapped.facts.max_row_words,
             mean_row_words: mapped.facts.mean_row_words,
+            stored_row_words: mapped.facts.mean_row_words,
             mean_q: mapped.facts.mean_q,
             ..raw.facts
         };

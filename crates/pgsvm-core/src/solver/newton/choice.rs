@@ -184,6 +184,7 @@ mod tests {
                 dense: dense as usize,
                 features: features as usize,
                 mean_row_words: words as usize,
+                stored_row_words: words as usize,
                 mean_q,
                 ..Facts::default()
             };
@@ -228,6 +229,7 @@ mod tests {
             dense: 22,
             features: 22,
             mean_row_words: 28,
+            stored_row_words: 28,
             mean_q: 22.0,
             ..Facts::default()
         };

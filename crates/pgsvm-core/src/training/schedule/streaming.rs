@@ -132,7 +132,7 @@ pub(in crate::training) struct Streaming<T> {
 
 /// Rows that a working set in a cache with so many words aims to keep.
 pub(in crate::training) fn kept_rows(words: usize, facts: &Facts) -> usize {
-    let rows = KEPT * words as f64 / facts.mean_row_words.max(1) as f64;
+    let rows = KEPT * words as f64 / facts.stored_row_words.max(1) as f64;
     (rows as usize).clamp(1, facts.rows.max(1))
 }
 
@@ -230,7 +230,7 @@ impl<T: Real> Streaming<T> {
 
     /// Cached visits that are made at a time at least.
     fn least_visits(&self) -> f64 {
-        let row = self.facts.mean_row_words.max(1);
+        let row = self.facts.stored_row_words.max(1);
         let words = self.portion(self.set.len() * row);
         words.map_or(GROUP, |words| GROUP.max(words / row)) as f64
     }
@@ -425,15 +425,15 @@ impl<T: Real> Streaming<T> {
             for slot in first..self.set.read(page).slots().min(first + GROUP) {
                 let found = usize::from(self.found[GROUP * number + slot - first]);
                 let row = self.set.read(page).row(slot);
-                let Some(values) = row.filter(|_| found <= GRADES).map(|row| row.values()) else {
+                let Some(row) = row.filter(|_| found <= GRADES) else {
                     passed_over += 1;
                     continue;
                 };
                 visits += 1;
-                self.swept += values;
-                all += values;
+                self.swept += row.visited_values();
+                all += row.visited_values();
                 if self.grades {
-                    self.words[found] += values;
+                    self.words[found] += row.words().len();
                     if found > self.cut {
                         self.set.evict(page, slot);
                     }

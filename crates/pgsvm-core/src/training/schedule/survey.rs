@@ -62,7 +62,7 @@ pub(in crate::training) struct Sample {
 impl Sample {
     pub(in crate::training) fn new(facts: &Facts, layout: &Layout) -> Self {
         let wanted = rows_wanted(facts.rows, layout.heads());
-        let room = MOST_WORDS / facts.mean_row_words.max(1);
+        let room = MOST_WORDS / facts.stored_row_words.max(1);
         Self {
             pick: SampleRule::new(facts.rows, wanted.min(room)),
             words: Vec::new(),

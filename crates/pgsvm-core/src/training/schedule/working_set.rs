@@ -62,7 +62,7 @@ impl WorkingSet {
     ) -> Result<Self, TrainError> {
         let words = region.words().len();
         let least = facts.max_row_words + PAGE_HEADER_WORDS + 4;
-        let mean_words = facts.mean_row_words.max(1);
+        let mean_words = facts.stored_row_words.max(1);
         let row_words = mean_words + 1;
         let page_words = (words / PAGES)
             .max(ROWS * row_words + PAGE_HEADER_WORDS)
