@@ -6,7 +6,7 @@
 //!
 //! | map | visited row |
 //! |---|---|
-//! | [`Identity`] | the stored one, where it lies; of a [compact](crate::compact) one what its string says |
+//! | [`Identity`] | the stored one, where it lies; of a [`compact`] one what its string says |
 
 use crate::compact;
 use crate::facts::Facts;
