@@ -7,4 +7,5 @@ mod head;
 mod pass;
 
 pub(crate) use head::{HeadFound, HeadScan};
+pub(crate) use pass::KeptRows;
 pub use pass::{ScanPass, ScanSums};

@@ -53,11 +53,11 @@ struct Trained {
     lines: usize,
 }
 
-/// By scans of parts, or by so many threads where all rows are here.
+/// By scans of parts, or where all rows are here by so many threads, with room for rows and outputs.
 fn train_together(
     problem: &Problem,
     parts: &Parts<'_>,
-    threads: Option<usize>,
+    threads: Option<(usize, usize)>,
     balance: Balance,
 ) -> Trained {
     let job = ReaderJob {
@@ -73,8 +73,8 @@ fn train_together(
     };
     let plan = Plan::train(problem.c());
     let mut trainer = ScanTrainer::new(problem, &plan, surveyed, holding, Instant::now()).unwrap();
-    if let Some(threads) = threads {
-        assert!(trainer.scan_here(threads).unwrap());
+    if let Some((threads, bytes)) = threads {
+        assert!(trainer.scan_here(threads, bytes).unwrap());
     }
     loop {
         match trainer.step(1000).unwrap() {
@@ -221,8 +221,9 @@ fn planes_find_the_objective_of_crammer_and_singer_however_rows_are_dealt_out() 
                 (Parts::by_turns(&rows, 1), None),
                 (Parts::by_turns(&rows, 4), None),
                 (Parts::by_class(&rows, classes), None),
-                (Parts::by_turns(&rows, 1), Some(1)),
-                (Parts::by_turns(&rows, 2), Some(3)),
+                (Parts::by_turns(&rows, 1), Some((1, PLENTY))),
+                (Parts::by_turns(&rows, 1), Some((2, 0))),
+                (Parts::by_turns(&rows, 2), Some((3, PLENTY))),
             ];
             for (parts, threads) in dealt {
                 let trained = train_together(&problem, &parts, threads, Balance::None);
@@ -301,4 +302,34 @@ fn two_classes_are_told_apart_as_ever() {
     let apart = together.with_classes_together(false);
     let [one, other] = [together, apart].map(|it| train_together(&it, &parts, None, Balance::None));
     assert_eq!((&one.w, one.w.len()), (&other.w, 1));
+}
+
+#[test]
+fn outputs_that_are_kept_change_weights_by_rounding_alone() {
+    let several = clouds_of(5, 1000, 6, 41);
+    let two = clouds(1500, 6, 1.0, 42);
+    for (rows, c) in [(&several, 0.05), (&two, 0.01)] {
+        for cuts in [Cuts::Ocas(0.1), Cuts::Ocas(1.0), Cuts::Newest] {
+            // a few steps, before rounding decides which planes matter
+            let passes = if cuts == Cuts::Newest { 20 } else { 9 };
+            let problem = problem(c, 1e-9, cuts).with_max_passes(passes).unwrap();
+            let parts = Parts::by_turns(rows, 1);
+            let [kept, anew] = [PLENTY, 0]
+                .map(|bytes| train_together(&problem, &parts, Some((1, bytes)), Balance::None));
+            let size: f64 = anew.w.iter().flatten().map(|w| w.abs()).sum();
+            let off: f64 = kept
+                .w
+                .iter()
+                .flatten()
+                .zip(anew.w.iter().flatten())
+                .map(|(a, b)| (a - b).abs())
+                .sum();
+            assert!(off <= 1e-6 * size, "{cuts:?}: {off} of {size}");
+            let [one, other] = [&kept, &anew].map(|it| it.report.summary());
+            assert!(
+                (one.primal / other.primal - 1.0).abs() < 1e-9,
+                "{cuts:?}: {one:?}, {other:?}"
+            );
+        }
+    }
 }

@@ -525,7 +525,9 @@ fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
         let problem = hinge(0.01, 1e-3).with_cuts(cuts);
         let parts = Parts::by_turns(&examples, 1);
         let scanned = with_room(&problem, &parts, Scale::Standard, (PLENTY, 0));
-        for threads in [1, 2, 5, 16] {
+        // with room for outputs beside the rows and without
+        let ways = [(1, PLENTY), (1, 0), (2, PLENTY), (5, 0), (16, PLENTY)];
+        for (threads, bytes) in ways {
             let job = ReaderJob::new(Scale::Standard, &problem);
             let surveyed = parts.survey(&job, PLENTY).finish(&[], 1).unwrap();
             let nothing = Holding {
@@ -535,7 +537,7 @@ fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
             let plan = Plan::train(problem.c());
             let trainer = ScanTrainer::new(&problem, &plan, surveyed, nothing, Instant::now());
             let mut trainer = trainer.unwrap();
-            assert!(trainer.scan_here(threads).unwrap());
+            assert!(trainer.scan_here(threads, bytes).unwrap());
             loop {
                 match trainer.step(1000).unwrap() {
                     Step::Progress => {}
@@ -550,7 +552,7 @@ fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
                 scanned.report.heads[0].certificate,
             );
             assert!((0.0..=1e-3).contains(&found.gap));
-            let place = format!("{cuts:?}, {threads} threads: {found:?}, {expected:?}");
+            let place = format!("{cuts:?}, {threads} threads, {bytes}: {found:?}, {expected:?}");
             // sums of other parts are rounded otherwise, which planes that hardly matter show
             assert!(
                 (found.primal / expected.primal - 1.0).abs() < 2e-3,

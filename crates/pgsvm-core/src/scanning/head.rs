@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::memory::OutOfMemory;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
-use crate::solver::bundle::pass::{BundlePass, BundleSums};
+use crate::solver::bundle::pass::{BundlePass, BundleSums, Outputs};
 use crate::solver::interior::pass::{InteriorPass, InteriorSums};
 use crate::solver::newton::scan::{HeadPass, HeadSums};
 
@@ -49,6 +49,19 @@ impl HeadScan {
             (Self::Bundle(pass), HeadFound::Bundle(sums)) => pass.visit::<K>(sums, row),
             (Self::Interior(pass), HeadFound::Interior(sums)) => pass.visit::<K>(sums, row),
             _ => {}
+        }
+    }
+
+    /// Visits a row whose outputs are kept from pass to pass: of planes alone.
+    #[inline(always)]
+    pub(super) fn visit_kept<K: Isa>(
+        &self,
+        sums: &mut HeadFound,
+        row: &Row<'_>,
+        outputs: &mut [Outputs],
+    ) {
+        if let (Self::Bundle(pass), HeadFound::Bundle(sums)) = (self, sums) {
+            pass.visit_kept::<K>(sums, row, outputs);
         }
     }
 }

@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory, Room};
 use crate::reader::RowForm;
+use crate::rows::batch::Batch;
 use crate::rows::row::{self, Row};
 use crate::scanning::head::{HeadFound, HeadScan};
 use crate::simd::{Isa, Level, Work};
+use crate::solver::bundle::pass::Outputs;
 use crate::solver::led::BLOCK;
 
 /// What a pass is to sum up.
@@ -67,6 +69,67 @@ impl ScanPass {
             sums,
             row,
         });
+    }
+}
+
+/// Rows that are here and those of their outputs that are kept.
+pub(crate) struct KeptRows<'a> {
+    pub(crate) words: &'a [u32],
+    pub(crate) dense: usize,
+    /// Row by row.
+    pub(crate) outputs: &'a mut [Outputs],
+    /// For each row.
+    pub(crate) each: usize,
+}
+
+impl ScanPass {
+    /// Adds rows whose outputs are kept until about so many values have been gone over; rows and words that these were.
+    pub(crate) fn add_kept(
+        &self,
+        sums: &mut ScanSums,
+        rows: KeptRows<'_>,
+        budget: usize,
+    ) -> (usize, usize) {
+        Level::best().run(VisitKept {
+            pass: self,
+            sums,
+            rows,
+            budget,
+        })
+    }
+}
+
+struct VisitKept<'a> {
+    pass: &'a ScanPass,
+    sums: &'a mut ScanSums,
+    rows: KeptRows<'a>,
+    budget: usize,
+}
+
+impl Work for VisitKept<'_> {
+    type Output = (usize, usize);
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> (usize, usize) {
+        let KeptRows {
+            words,
+            dense,
+            outputs,
+            each,
+        } = self.rows;
+        let (mut count, mut values) = (0, 0);
+        for (row, outputs) in Batch::new(words, dense).zip(outputs.chunks_exact_mut(each)) {
+            if values >= self.budget {
+                break;
+            }
+            for (head, sums) in self.pass.heads.iter().zip(&mut self.sums.heads) {
+                head.visit_kept::<K>(sums, &row, outputs);
+            }
+            count += 1;
+            values += row.values();
+        }
+        self.sums.rows += count as u64;
+        (count, values)
     }
 }
 

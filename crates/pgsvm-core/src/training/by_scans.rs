@@ -220,10 +220,16 @@ impl ScanTrainer {
         }
     }
 
-    /// Goes over the rows by itself, by threads, where the sample holds all of them; whether it does. To be called before the first step.
-    pub fn scan_here(&mut self, threads: usize) -> Result<bool, OutOfMemory> {
+    /// Goes over the rows by itself, by threads, where the sample holds all of them; whether it does. Of planes alone it keeps their outputs where
+    /// they fit beside the rows into so many bytes. To be called before the first step.
+    pub fn scan_here(&mut self, threads: usize, bytes: usize) -> Result<bool, OutOfMemory> {
         if Batch::new(&self.sample, self.facts.dense).count() == self.facts.rows {
-            self.here = Some(Here::new(&self.sample, self.facts.dense, threads)?);
+            let mut here = Here::new(&self.sample, self.facts.dense, threads)?;
+            if let ByScans::Bundles(bundles) = &self.method {
+                let room = bytes.saturating_sub(size_of_val(self.sample.as_slice()));
+                here.keep(bundles.outputs(), room);
+            }
+            self.here = Some(here);
         }
         Ok(self.here.is_some())
     }

@@ -74,6 +74,8 @@ pub(crate) struct BundleHead {
     newest: Vec<f64>,
     /// The step of the pass before.
     step: f64,
+    /// How far w_b has moved to w_t since the pass before.
+    moved: f64,
     primal: f64,
     dual: f64,
     gap_before: f64,
@@ -156,6 +158,7 @@ impl BundleHead {
             best: zeros(length)?,
             newest: zeros(length)?,
             step: 1.0,
+            moved: 0.0,
             primal: f64::INFINITY,
             dual: 0.0,
             gap_before: 1.0,
@@ -235,6 +238,11 @@ impl BundleHead {
     /// The smallest relative gap known.
     pub(crate) fn gap(&self) -> f64 {
         relative_gap(self.primal, self.dual)
+    }
+
+    /// Outputs of a row that a pass may keep for the next one.
+    pub(crate) fn outputs(&self) -> usize {
+        self.classes.as_ref().map_or(1, Classes::count)
     }
 
     /// Rows that are held.
@@ -345,7 +353,8 @@ impl BundleHead {
     }
 
     /// What the pass that comes is to sum up; `sample` tells how near the margin rows are.
-    pub(crate) fn pass(&self, sample: &[u32]) -> Result<BundlePass, OutOfMemory> {
+    /// `place`: where its outputs begin in those of a row, where they are kept.
+    pub(crate) fn pass(&self, sample: &[u32], place: usize) -> Result<BundlePass, OutOfMemory> {
         let mut w = copied(&self.best)?;
         let along = match self.cuts {
             Cuts::BesideHeld if self.passes > 0 => self.step,
@@ -378,6 +387,9 @@ impl BundleHead {
             newest: Numbers::of(&self.newest)?,
             centres,
             room: self.room_to_use() as u64,
+            moved: self.moved,
+            along,
+            place: place as u32,
             looks: self.looks || self.passes == 0 || !matches!(self.cuts, Cuts::Ocas(_)),
             sorts: !self.looks,
             dense: self.dense as u32,
@@ -436,6 +448,7 @@ impl BundleHead {
     /// Takes what the pass has summed up over all rows.
     pub(crate) fn take(&mut self, pass: BundlePass, sums: BundleSums) -> Result<(), OutOfMemory> {
         self.passes += 1;
+        self.moved = 0.0;
         let stage = std::mem::replace(&mut self.stage, Stage::Ended);
         let Stage::Waiting(mut master) = stage else {
             self.stage = stage;
@@ -490,6 +503,7 @@ impl BundleHead {
             *best += found.step * (newest - *best);
         }
         self.primal = primal;
+        self.moved = found.step;
         self.step = found.step.clamp(0.1, 1.0);
         self.tally = sums.tally(found).1;
     }

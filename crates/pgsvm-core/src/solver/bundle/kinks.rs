@@ -302,4 +302,50 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_largest_of_lines_is_summed_up_exactly_at_edges() {
+        for case in 0..40 {
+            let mut random = Random::new(case, Stream::Sample);
+            let (classes, size) = (3 + case as usize % 8, 10f64.powi(case as i32 % 5 - 2));
+            let rows: Vec<(f64, usize, Vec<Line>)> = (0..200)
+                .map(|row| {
+                    let own = row % classes;
+                    let mut lines: Vec<Line> = (0..classes)
+                        .map(|_| Line {
+                            at: 4.0 * random.unit() - 1.0,
+                            along: size * (random.unit() - 0.5),
+                        })
+                        .collect();
+                    lines[own] = Line::ZERO;
+                    (random.unit(), own, lines)
+                })
+                .collect();
+            let (mut one, mut other) = (Kinks::new().unwrap(), Kinks::new().unwrap());
+            for (row, (c, own, lines)) in rows.iter().enumerate() {
+                let half = if row % 3 == 0 { &mut one } else { &mut other };
+                half.add_largest(*c, lines, *own);
+            }
+            one.join(&other);
+            let at = |line: &Line, t: f64| line.at + t * line.along;
+            let mut edges = vec![one.at_best()];
+            one.walk(|_, edge| edges.push(edge));
+            for edge in edges {
+                let (mut loss, mut right) = (0.0, 0);
+                for (c, own, lines) in &rows {
+                    loss += c * lines.iter().map(|it| at(it, edge.step)).fold(0.0, f64::max);
+                    let mut others = lines.iter().enumerate();
+                    right += u64::from(
+                        others.all(|(class, it)| class == *own || at(it, edge.step) < 1.0),
+                    );
+                }
+                let place = format!("case {case} at {}", edge.step);
+                assert!(
+                    (loss - edge.loss).abs() < 1e-9 * (1.0 + loss),
+                    "{place}: {loss}, {edge:?}"
+                );
+                assert_eq!(right, edge.right, "{place}");
+            }
+        }
+    }
 }

@@ -127,6 +127,9 @@ impl Master {
         let mut at = known.words.len();
         known.words.room(words.len())?.extend_from_slice(words);
         let behind = known.planes.all.len();
+        if !coming.is_empty() {
+            known.planes.change();
+        }
         for (row, coming) in all {
             for (place, plane) in known.planes.all.iter_mut().enumerate() {
                 if coming.within >> place & 1 == 1 {
@@ -149,6 +152,7 @@ impl Master {
 
     /// Lets rows go that are near the margin at no centre: they are in the planes again. By plane its centre.
     pub(super) fn let_go(&mut self, centres: &[Centre]) {
+        self.known.planes.change();
         Level::best().run(LetGo {
             known: &mut self.known,
             centres,

@@ -11,7 +11,7 @@ use crate::base::memory::{list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
-use crate::solver::bundle::classes::{add_between, lose, rival, scores, Classes};
+use crate::solver::bundle::classes::{add_between, lose, rival, scores, Classes, OwnClass};
 use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
 use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::still::{add, add_row, Numbers, Visited};
@@ -34,11 +34,31 @@ pub(crate) struct BundlePass {
     pub(super) centres: Vec<Centre>,
     /// Words that rows may take which come.
     pub(super) room: u64,
+    /// How far w_b has moved to the w_t of the pass before since then, and how far from w_b to w_t rows are sorted.
+    pub(super) moved: f64,
+    pub(super) along: f64,
+    /// Where outputs of rows that are kept begin in those of a row.
+    pub(super) place: u32,
     /// Whether the line from w_b to w_t is looked along, and whether rows are sorted.
     pub(super) looks: bool,
     pub(super) sorts: bool,
     /// Dense features of a row.
     pub(super) dense: u32,
+}
+
+/// <w_b, x> and <w_t, x> of a row that is kept, in the pass before.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Outputs {
+    best: f64,
+    newest: f64,
+}
+
+impl Outputs {
+    /// So far from w_b to w_t.
+    #[inline(always)]
+    fn along(self, part: f64) -> f64 {
+        self.best + part * (self.newest - self.best)
+    }
 }
 
 /// By what a pass sorts rows: those this near the margin, at these weights, come.
@@ -104,6 +124,9 @@ impl BundlePass {
             newest: Numbers::of(w)?,
             centres,
             room: 0,
+            moved: 0.0,
+            along: 1.0,
+            place: 0,
             looks: true,
             sorts: false,
             dense: dense as u32,
@@ -171,6 +194,56 @@ impl BundlePass {
         }
     }
 
+    /// Adds a row whose outputs are kept from pass to pass, where no rows are held: one product for each class a step.
+    #[inline(always)]
+    pub(crate) fn visit_kept<K: Isa>(
+        &self,
+        all: &mut BundleSums,
+        row: &Row<'_>,
+        outputs: &mut [Outputs],
+    ) {
+        let outputs = &mut outputs[self.place as usize..][..self.vectors()];
+        for outputs in outputs.iter_mut() {
+            outputs.best += self.moved * (outputs.newest - outputs.best);
+        }
+        if self.looks {
+            let (count, intercept) = (outputs.len(), self.visited.intercept);
+            let newest = scores::<K>(row, &self.newest.0, (count, intercept));
+            for (outputs, newest) in outputs.iter_mut().zip(newest) {
+                outputs.newest = newest;
+            }
+        }
+        match &self.classes {
+            Some(classes) => {
+                if let Some(own) = classes.own(row) {
+                    all.rows += 1;
+                    let line = |it: &Outputs| (it.best, it.newest);
+                    self.look_along(all, own, outputs.iter().map(line));
+                    let at = outputs.iter().map(|it| it.along(self.along));
+                    self.cut::<K>(all, row, own, at);
+                }
+            }
+            None => self.visit_side::<K>(all, row, outputs[0]),
+        }
+    }
+
+    /// Adds a row of two sides whose outputs are known.
+    #[inline(always)]
+    fn visit_side<K: Isa>(&self, all: &mut BundleSums, row: &Row<'_>, outputs: Outputs) {
+        let (y, cost) = self.visited.side(row);
+        if y == 0.0 {
+            return;
+        }
+        all.rows += 1;
+        if self.looks {
+            let (at, to) = (y * outputs.best, y * outputs.newest);
+            all.kinks.add(cost, at, to - at);
+        }
+        if self.sorts && y * outputs.along(self.along) < 1.0 {
+            all.add_to_plane::<K>(row, y * self.visited.c * cost);
+        }
+    }
+
     /// Adds a row of one of several classes.
     #[inline(always)]
     fn tell_apart<K: Isa>(&self, classes: &Classes, all: &mut BundleSums, row: &Row<'_>) {
@@ -178,25 +251,50 @@ impl BundlePass {
             return;
         };
         all.rows += 1;
-        let (count, intercept) = (classes.count(), self.visited.intercept);
+        let terms = (classes.count(), self.visited.intercept);
+        let at = scores::<K>(row, &self.best.0, terms);
+        let to = scores::<K>(row, &self.newest.0, terms);
+        self.look_along(all, own, at.zip(to));
+        if let Some(centre) = self.centres.last() {
+            self.cut::<K>(all, row, own, scores::<K>(row, &centre.w.0, terms));
+        }
+    }
+
+    /// Adds the losses of a row of several classes along the line, by its scores at w_b and w_t.
+    #[inline(always)]
+    fn look_along(
+        &self,
+        all: &mut BundleSums,
+        own: OwnClass,
+        scores: impl Iterator<Item = (f64, f64)>,
+    ) {
         if self.looks {
-            let at = scores::<K>(row, &self.best.0, (count, intercept));
-            let to = scores::<K>(row, &self.newest.0, (count, intercept));
-            let both = at.zip(to).map(|(at, to)| Line { at, along: to - at });
+            let lines = scores.map(|(at, to)| Line { at, along: to - at });
             all.lines.clear();
-            all.lines.extend(both);
+            all.lines.extend(lines);
             lose(&mut all.lines, own.class);
             all.kinks.add_largest(own.cost, &all.lines, own.class);
         }
-        if let Some(centre) = self.centres.last().filter(|_| self.sorts) {
-            let at = scores::<K>(row, &centre.w.0, (count, intercept));
-            if let Some(rival) = rival(at, own.class) {
-                let by = self.visited.c * own.cost;
-                all.in_plane += 1;
-                all.b += by;
-                let (of, row) = ((own.class, rival), (row, count, intercept));
-                add_between::<K>(&mut all.f.0, of, by, row);
-            }
+    }
+
+    /// Adds a row of several classes to the plane, by its scores there.
+    #[inline(always)]
+    fn cut<K: Isa>(
+        &self,
+        all: &mut BundleSums,
+        row: &Row<'_>,
+        own: OwnClass,
+        scores: impl Iterator<Item = f64>,
+    ) {
+        if !self.sorts {
+            return;
+        }
+        if let Some(rival) = rival(scores, own.class) {
+            let by = self.visited.c * own.cost;
+            all.in_plane += 1;
+            all.b += by;
+            let row = (row, self.vectors(), self.visited.intercept);
+            add_between::<K>(&mut all.f.0, (own.class, rival), by, row);
         }
     }
 

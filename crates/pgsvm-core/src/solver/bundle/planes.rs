@@ -4,13 +4,43 @@
 //! of those that have some to the one by which the objective rises most, until the gap max g - sum b g is small. Keerthi, Gilbert, Neural
 //! Computation 2002, for the pair; Fan, Chen, Lin, JMLR 6, 2005, for the second choice.
 
+use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
+use crate::simd::{Isa, Level, Work};
+#[cfg(test)]
 use crate::solver::still::product;
 
 /// Exchanges of a solution at most, for each plane.
 const EXCHANGES: usize = 2000;
 /// Planes at most: beyond, one that has had no weight for long goes.
 const MOST_PLANES: usize = 400;
+/// Sums of a product side by side.
+const SIDE_BY_SIDE: usize = 16;
+
+/// <a, b>
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    struct Dot<'a>(&'a [f64], &'a [f64]);
+    impl Work for Dot<'_> {
+        type Output = f64;
+        #[inline(always)]
+        fn run<K: Isa>(self) -> f64 {
+            let mut sums = [0.0; SIDE_BY_SIDE];
+            let (a, b) = (
+                self.0.chunks_exact(SIDE_BY_SIDE),
+                self.1.chunks_exact(SIDE_BY_SIDE),
+            );
+            let rest = a.remainder().iter().zip(b.remainder());
+            let rest: f64 = rest.map(|(a, b)| a * b).sum();
+            for (a, b) in a.zip(b) {
+                for (place, sum) in sums.iter_mut().enumerate() {
+                    *sum += a[place] * b[place];
+                }
+            }
+            sums.iter().sum::<f64>() + rest
+        }
+    }
+    Level::best().run(Dot(a, b))
+}
 
 /// A plane: what some rows put into weights and value when all that are within the margin at some weights are at their bounds.
 pub(super) struct Plane {
@@ -26,6 +56,8 @@ pub(super) struct Plane {
 pub(super) struct Planes {
     pub(super) all: Vec<Plane>,
     gram: Vec<f64>,
+    /// The first so many planes whose products are known.
+    known: usize,
 }
 
 impl Planes {
@@ -48,22 +80,49 @@ impl Planes {
         if let Some(place) = longest.filter(|place| self.all.len() > MOST_PLANES && idle(place) > 0)
         {
             self.all.remove(place);
+            self.forget_products(place);
         }
     }
 
-    /// Takes the products anew, as planes have changed.
+    /// Planes have changed: no product is known.
+    pub(super) fn change(&mut self) {
+        self.known = 0;
+    }
+
+    /// Takes the products that are not known.
     pub(super) fn multiply(&mut self) -> Result<(), OutOfMemory> {
-        let count = self.all.len();
-        self.gram.clear();
-        self.gram.room(count * count)?.resize(count * count, 0.0);
-        for i in 0..count {
+        let (count, known) = (self.all.len(), self.known);
+        let mut gram = Vec::new();
+        gram.room(count * count)?.resize(count * count, 0.0);
+        let before = self.gram.chunks_exact(known.max(1)).take(known);
+        for (row, before) in gram.chunks_exact_mut(count.max(1)).zip(before) {
+            row[..known].copy_from_slice(before);
+        }
+        for i in known..count {
+            interrupts::check();
             for j in 0..=i {
-                let product = product(&self.all[i].f, &self.all[j].f);
-                self.gram[i * count + j] = product;
-                self.gram[j * count + i] = product;
+                let product = dot(&self.all[i].f, &self.all[j].f);
+                gram[i * count + j] = product;
+                gram[j * count + i] = product;
             }
         }
+        (self.gram, self.known) = (gram, count);
         Ok(())
+    }
+
+    /// Gives up the products of a plane that goes.
+    fn forget_products(&mut self, place: usize) {
+        let known = self.known;
+        if place >= known {
+            return;
+        }
+        let mut at = 0;
+        self.gram.retain(|_| {
+            let (row, column) = (at / known, at % known);
+            at += 1;
+            row != place && column != place
+        });
+        self.known -= 1;
     }
 
     /// sum += sum of b F
@@ -82,7 +141,7 @@ impl Planes {
 
     /// What they say that the others lose at least at weights w.
     pub(super) fn risk(&self, w: &[f64]) -> f64 {
-        let risk = |plane: &Plane| plane.b - product(&plane.f, w);
+        let risk = |plane: &Plane| plane.b - dot(&plane.f, w);
         self.all.iter().map(risk).fold(0.0, f64::max)
     }
 
@@ -98,7 +157,7 @@ impl Planes {
         for (place, plane) in self.all.iter().enumerate() {
             let row = &self.gram[place * count..][..count];
             let products = row.iter().zip(&self.all).map(|(it, of)| it * of.weight);
-            g[place] = plane.b - (product(&plane.f, near) + products.sum::<f64>()) / damp;
+            g[place] = plane.b - (dot(&plane.f, near) + products.sum::<f64>()) / damp;
         }
         let mut rest = 1.0 - self.all.iter().map(|plane| plane.weight).sum::<f64>();
         rest = rest.max(0.0);

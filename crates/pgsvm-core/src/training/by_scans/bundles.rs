@@ -90,10 +90,16 @@ impl Bundles {
     pub(super) fn pass(&self, sample: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         let mut passes = Vec::new();
         passes.room(self.heads.len())?;
-        for head in self.heads.iter().filter(|head| head.due() == Due::Pass) {
-            passes.push(HeadScan::Bundle(Box::new(head.pass(sample)?)));
+        let waiting = self.heads.iter().enumerate();
+        for (place, head) in waiting.filter(|(_, head)| head.due() == Due::Pass) {
+            passes.push(HeadScan::Bundle(Box::new(head.pass(sample, place)?)));
         }
         Ok(passes)
+    }
+
+    /// Outputs of a row that a pass may keep for the next one, over all heads.
+    pub(super) fn outputs(&self) -> usize {
+        self.heads.iter().map(BundleHead::outputs).sum()
     }
 
     /// Takes what that pass has summed up.
