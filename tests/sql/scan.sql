@@ -90,7 +90,7 @@ SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table
 SELECT svm_train('seen', 'side', '{metres, tilt}', 'seen', solver => 'scan', tolerance => 1e-6),
        svm_train('parts', 'side', '{metres, tilt}', 'parts', solver => 'scan', tolerance => 1e-6),
        svm_train_query('SELECT s.metres, s.tilt, s.side FROM seen AS s JOIN (SELECT 1 AS one) AS o ON true', 'side', '{metres, tilt}', model => 'joined', solver => 'scan', tolerance => 1e-6);
-SELECT count(DISTINCT round(primal::numeric, 3)) AS objectives, bool_and(gap <= 1e-6) AS certified FROM svm_models WHERE name IN ('seen', 'parts', 'joined');
+SELECT max(primal) <= min(primal) * (1 + 1e-6) AS same_objective, bool_and(gap <= 1e-6) AS certified FROM svm_models WHERE name IN ('seen', 'parts', 'joined');
 EXPLAIN (COSTS off) SELECT svm_internal.svm_scan('\x00', side, metres, tilt) FROM points;
 -- More columns than a call has room for go as rows, to an aggregate whose state travels as bytes; here by workers too.
 SELECT svm_train_query(format('SELECT side, %s FROM points WHERE id <= 2000', string_agg(format('drawn(id, %s) AS x%s', n, n), ', ')), 'side', model => 'many', solver => 'scan', loss => loss, c => 0.01),

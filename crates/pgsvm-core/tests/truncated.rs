@@ -156,6 +156,25 @@ fn more_rows_than_are_drawn_and_several_trainers() {
 }
 
 #[test]
+fn a_wedge_that_no_line_cuts_out_comes_to_an_end() {
+    for (rows, [cut, from, to]) in [(3000, [0.0, 0.0, 9.0]), (2000, [0.5, -1.0, 2.0]), (4000, [-1.0, 0.5, 1.5])] {
+        let row = |i: usize| {
+            let i = i as f64;
+            let (x, y) = (3.0 * (i * 12.9898).sin(), 3.0 * (i * 78.233).cos());
+            let inside = x + 2.0 * y <= cut && x - y > from && x - y < to;
+            OwnedExample::dense(u32::from(inside), vec![x / 2.1, y / 2.1])
+        };
+        let examples = by_first_appearance((1..=rows).map(row).collect());
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for (c, s) in [(1.0, 1.0), (1.0, 0.5), (30.0, 1.0), (0.1, 2.0)] {
+                let settings = settings(PLENTY, Scale::None, Threads::One);
+                check(&problem(loss, c, s), &examples, settings);
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_that_stream_come_to_the_same() {
     let rows = flipped(clouds(8000, 20, 4.0, 36), 0.2, 37);
     for loss in [Loss::Hinge, Loss::SquaredHinge] {

@@ -699,11 +699,14 @@ impl HeadState {
         self.shrinking.come_near(self.bounds.trained_gap().min(gap));
         let most = self.tolerance() * self.best_primal();
         self.truncated.fit_band(self.terms.c, most);
-        if self.stop.is_met_by(gap) || self.is_known() || self.stop.ends_anyway() {
+        let is_there = self.stop.is_met_by(gap) || self.is_known();
+        if is_there || self.stop.ends_anyway() {
             let stays = !drafts && self.truncated.stays(self.terms.c, most);
             if self.stop.ends_anyway() || stays {
                 return self.end_with(proof, shrink);
             }
+        }
+        if is_there || self.truncated.is_loose(self.terms.c, most) {
             self.truncated.look_at_best();
             self.stop.ask_again();
         }

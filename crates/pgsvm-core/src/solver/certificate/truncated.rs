@@ -175,6 +175,12 @@ impl Truncated {
         c * self.sorted.excess <= most && !self.drafted
     }
 
+    /// Whether rows were left where they were though those on the wrong side cost more than a share of `most`. Then the problem that they
+    /// make may be solved without the truncated objective becoming lower: its primal is that objective and what they cost.
+    pub(in crate::solver) fn is_loose(&self, c: f64, most: f64) -> bool {
+        self.kept && c * self.sorted.excess > EXCESS * most
+    }
+
     /// Makes the band as wide as it may be for rows on the wrong side to cost no more than a share of `most`: they cost as its square.
     pub(in crate::solver) fn fit_band(&mut self, c: f64, most: f64) {
         let excess = c * self.sorted.excess;
