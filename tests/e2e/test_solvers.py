@@ -67,9 +67,12 @@ def test_all_solvers_find_the_same_objective(connection, data_set):
         )
         found[name] = model(connection, f"{table}_{name}")
         assert found[name]["stop_reason"] == "tolerance", name
-        # rows came from the spool in every pass
+        # rows came from the spool in every pass, but for those that an index leaves out
         log = connection.execute("SELECT max(rows_read), max(pass) FROM svm_training_log(%s)", [f"{table}_{name}"])
-        assert log.fetchone() == ((1 + found[name]["passes"]) * found[name]["rows_used"], found[name]["passes"])
+        read, passes = log.fetchone()
+        all_rows = (1 + found[name]["passes"]) * found[name]["rows_used"]
+        assert passes == found[name]["passes"]
+        assert read == all_rows or (solver == "indexed" and read < all_rows)
     best = min(trained["primal"] for trained in found.values())
     for name, trained in found.items():
         assert trained["primal"] <= best * (1 + AGREEMENT), name
