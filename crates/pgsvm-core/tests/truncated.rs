@@ -157,7 +157,11 @@ fn more_rows_than_are_drawn_and_several_trainers() {
 
 #[test]
 fn a_wedge_that_no_line_cuts_out_comes_to_an_end() {
-    for (rows, [cut, from, to]) in [(3000, [0.0, 0.0, 9.0]), (2000, [0.5, -1.0, 2.0]), (4000, [-1.0, 0.5, 1.5])] {
+    for (rows, [cut, from, to]) in [
+        (3000, [0.0, 0.0, 9.0]),
+        (2000, [0.5, -1.0, 2.0]),
+        (4000, [-1.0, 0.5, 1.5]),
+    ] {
         let row = |i: usize| {
             let i = i as f64;
             let (x, y) = (3.0 * (i * 12.9898).sin(), 3.0 * (i * 78.233).cos());
