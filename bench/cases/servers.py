@@ -29,7 +29,7 @@ WAYS = [
     ("scan, squared hinge", "solver => 'scan', loss => 'squared_hinge'"),
     ("scan, hinge", "solver => 'scan', loss => 'hinge'"),
     ("scan, squared hinge, rbf", f"solver => 'scan', loss => 'squared_hinge', {KERNEL}"),
-    ("PSVM, rbf", f"""solver => 'interior_point', {KERNEL}, options => '{{"machines": "scans"}}'"""),
+    ("PSVM, rbf", f"""solver => 'interior_point', loss => 'hinge', {KERNEL}, options => '{{"machines": "scans"}}'"""),
 ]
 
 

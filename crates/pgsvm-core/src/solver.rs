@@ -357,74 +357,31 @@ impl<T: Real> Solver<T> {
         running.map(code).min().unwrap_or(0)
     }
 
-    /// The chunks that the full pass that has begun leaves out: those that are not likely to matter to any head, as nothing but a
-    /// verifying pass proves anything then. `filed`: rows are.
-    pub(crate) fn left_out_of_full(&mut self, filed: bool) -> Result<LeftOut, OutOfMemory> {
-        let Heads::Apart(singles) = &mut self.heads else {
-            return Ok(LeftOut::NONE);
+    /// The chunks that the full pass that has begun leaves out: where losses are truncated, and so nothing but a verifying pass proves
+    /// anything, those that are not likely to matter to any head.
+    pub(crate) fn left_out_of_full(&self) -> LeftOut {
+        let Heads::Apart(singles) = &self.heads else {
+            return LeftOut::NONE;
         };
-        let mut left_out = match filed {
-            true => LeftOut::ALL,
-            false => LeftOut::NONE,
-        };
-        for head in singles.running() {
+        let mut left_out = LeftOut::ALL;
+        for head in singles.heads.iter().filter(|head| head.state.runs()) {
             left_out.with(&match &head.resting {
-                Some(resting) if head.state.truncated.sorts() => {
+                Some(resting) if head.state.truncated.is() && !head.state.truncated.begins() => {
                     resting.begin_full(&head.start, &head.alpha)
                 }
-                _ => head.begin_looking()?,
+                _ => LeftOut::NONE,
             });
         }
-        for head in singles.running() {
-            head.leave_out_of_full(&left_out);
-        }
-        Ok(left_out)
+        left_out
     }
 
-    /// The full pass that has begun leaves out nothing after all.
-    pub(crate) fn leave_none_out(&mut self) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            let running = singles.running();
-            running.for_each(|head| head.leave_out_of_full(&LeftOut::NONE));
-        }
-    }
-
-    /// Has full passes look at the rows of the hinge, from the one that has begun on. Those of the squared hinge move the weights too far from
-    /// pass to pass, as far as was measured: passes that leave some out are many more.
-    pub(crate) fn look_in_full(&mut self) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            for head in singles.running() {
-                let loss = head.state.terms.loss;
-                if head.state.truncated.is() || loss.unbounded() {
-                    continue;
-                }
-                if let Some(resting) = &mut head.resting {
-                    resting.looks = true;
-                }
-            }
-        }
-    }
-
-    /// The share of rows that no head is likely to need, as full passes have found them.
-    pub(crate) fn share_at_rest(&self, rows: usize) -> f64 {
-        let Heads::Apart(singles) = &self.heads else {
-            return 0.0;
-        };
-        let running = singles.heads.iter().filter(|head| head.state.runs());
-        let looked = running.filter_map(|head| head.resting.as_deref().map(|it| (head, it)));
-        let codes = looked.map(|(head, it)| (it, it.code_at_rest(&head.start)));
-        let heads: Vec<_> = codes.collect();
-        let rests = |row: &usize| heads.iter().all(|(it, least)| it.code(*row) >= *least);
-        (0..rows).filter(rests).count() as f64 / rows.max(1) as f64
-    }
-
-    /// The chunks that the verifying pass that has begun leaves out: those that no head needs. `filed`: rows are.
-    pub(crate) fn left_out(&mut self, filed: bool) -> Result<LeftOut, OutOfMemory> {
+    /// The chunks that the verifying pass that has begun leaves out: those that no head needs.
+    pub(crate) fn left_out(&mut self) -> Result<LeftOut, OutOfMemory> {
         let Heads::Apart(singles) = &mut self.heads else {
             return Ok(LeftOut::NONE);
         };
         // columns are learned from all rows
-        let mut left_out = match self.scales.looks_again || !filed {
+        let mut left_out = match self.scales.looks_again {
             true => LeftOut::NONE,
             false => LeftOut::ALL,
         };
@@ -432,10 +389,6 @@ impl<T: Real> Solver<T> {
             left_out.with(&head.may_leave_out()?);
         }
         for head in &mut singles.heads {
-            if let (Some(proof), true) = (&mut head.proof, left_out != LeftOut::NONE) {
-                // of rows that are left out nobody knows where a better intercept puts them
-                proof.breakpoints = None;
-            }
             let primal = head.proof.as_ref().is_some_and(|proof| proof.primal);
             if let Some(resting) = &mut head.resting {
                 resting.leave_out(&left_out, primal);
@@ -464,7 +417,7 @@ impl<T: Real> Solver<T> {
     /// Whether rows of a truncated loss are sorted by verifying passes.
     pub(crate) fn sorts(&self) -> bool {
         let mut running = self.running();
-        running.any(|state| state.truncated.sorts())
+        running.any(|state| state.truncated.is() && !state.truncated.begins())
     }
 
     /// Whether visits put rows of a truncated loss on their sides.

@@ -107,8 +107,6 @@ pub(crate) struct HeadState {
     verifies_primal: bool,
     /// Where the loss is truncated.
     pub(in crate::solver) truncated: Truncated,
-    /// Whether the full pass under way leaves rows out, so that its primal is none.
-    leaves_out: bool,
     /// Whether the verifying pass in progress is one that was asked for, and so no draft; and whether what is known of the gap is
     /// from a draft.
     proves: bool,
@@ -174,7 +172,6 @@ impl HeadState {
                 && problem.truncation().is_none(),
             verifies_primal: false,
             truncated,
-            leaves_out: false,
             proves: false,
             drafted: false,
             updates: None,
@@ -285,18 +282,12 @@ impl HeadState {
             self.stop.aim_at(1.0);
         }
         self.truncated.begin_full();
-        self.leaves_out = false;
         self.stop.begin_full();
         self.start_dual =
             self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
-    }
-
-    /// Whether the full pass that has begun leaves rows out.
-    pub(in crate::solver) fn leave_out(&mut self, leaves_out: bool) {
-        self.leaves_out = leaves_out;
     }
 
     /// Takes into account the projected gradients of visits that are forgotten otherwise.
@@ -327,8 +318,7 @@ impl HeadState {
         self.shrinking
             .judge(share, self.bounds.trained_gap(), patient);
         self.note_limits();
-        self.stop
-            .end_scan(self.rule.kappa() == 0.0 && !self.leaves_out);
+        self.stop.end_scan(self.rule.kappa() == 0.0);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, shrink) = self.dual_of(alpha, norms.v, diag);
         self.support = full.support;
@@ -337,10 +327,6 @@ impl HeadState {
         let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
         let estimate = estimate.min(self.best_primal());
         self.stop.end_full(relative_gap(estimate, dual));
-        if self.leaves_out {
-            let gap = relative_gap(primal, self.best_dual());
-            self.stop.end_active(self.stop.comes_to(gap));
-        }
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
@@ -368,12 +354,11 @@ impl HeadState {
     }
 
     /// The same in a full pass. Once rows of a truncated loss have been sorted the best are the weights that put them where they are: of
-    /// no others it is known how many cost more on their side than on the other. Nor is it one where rows were left out.
+    /// no others it is known how many cost more on their side than on the other.
     fn take_primal_in_full(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
         let was = self.bounds.primal;
         let (primal, is_best) = self.take_primal(norm, shifted);
-        let is_open = !self.truncated.is() || self.truncated.begins();
-        if is_open && !self.leaves_out {
+        if !self.truncated.is() || self.truncated.begins() {
             return (primal, is_best);
         }
         self.bounds.primal = was;
@@ -582,11 +567,6 @@ impl HeadState {
         self.truncated.may_draft() && !self.proves && !self.stop.ends_anyway()
     }
 
-    /// Whether the weights to verify are those at the start of the full pass: but for the rows that it left out their gap is there.
-    pub(in crate::solver) fn proves_start(&self) -> bool {
-        self.leaves_out && self.stop.seems_there()
-    }
-
     /// Begins to verify. `present`: the dual at the present dual variables.
     pub(in crate::solver) fn begin_verify(&mut self, present: f64) -> Verifying {
         let (again, known) = (self.stop.take_again(), self.is_known());
@@ -719,9 +699,6 @@ impl HeadState {
             // it was not there after all
             self.exactness = Exactness::Narrow;
         } else if self.verifies_primal {
-            if self.leaves_out {
-                self.stop.doubt();
-            }
             self.stop.learn(gap);
         }
         self.sums.alpha = alpha;

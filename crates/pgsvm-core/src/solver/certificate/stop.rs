@@ -164,11 +164,6 @@ impl Stopping {
         self.seems_there = seems_there;
     }
 
-    /// Whether the last active pass, or one that left rows out, seems to have closed the gap.
-    pub(in crate::solver) fn seems_there(&self) -> bool {
-        self.seems_there
-    }
-
     /// Whether what it ends at seems to be there.
     pub(in crate::solver) fn expects(&self) -> bool {
         match self.rule {

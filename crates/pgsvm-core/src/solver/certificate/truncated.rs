@@ -81,11 +81,6 @@ impl Truncated {
         self.is() && self.rounds == 0
     }
 
-    /// Whether verifying passes sort the rows.
-    pub(in crate::solver) fn sorts(&self) -> bool {
-        self.is() && !self.begins()
-    }
-
     /// Whether visits put rows on their sides, as long as weights are far from what they will be.
     pub(in crate::solver) fn opens(&self) -> bool {
         self.begins()
@@ -167,7 +162,7 @@ impl Truncated {
 
     /// Whether drafts lead anywhere.
     pub(in crate::solver) fn may_draft(&self) -> bool {
-        self.sorts() && self.misled < MISLED
+        self.is() && !self.begins() && self.misled < MISLED
     }
 
     /// Whether rows on the wrong side cost no more than `most`, and that is known.

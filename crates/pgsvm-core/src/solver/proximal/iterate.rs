@@ -136,11 +136,6 @@ impl<T: Real> Iterate<T> {
         }
     }
 
-    /// Whether M is the identity.
-    pub(in crate::solver) fn is_plain(&self) -> bool {
-        self.columns.is_none() && self.whole.is_none()
-    }
-
     /// Whether M is not diagonal.
     pub(in crate::solver) fn is_whole(&self) -> bool {
         self.whole.is_some()

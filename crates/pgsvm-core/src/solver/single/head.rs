@@ -10,7 +10,6 @@ use crate::base::prefetch::prefetch;
 use crate::base::zeros::{zeros, Lined};
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
-use crate::rows::filing::LeftOut;
 use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Deferred, Isa, Next, Real};
@@ -183,34 +182,7 @@ impl<T: Real> Head<T> {
     #[inline(always)]
     pub(crate) fn visit_full<K: Isa>(&mut self, row: &Row<'_>) -> Outcome {
         self.learn_row(row);
-        let outcome = self.visit_one::<K, true>(row);
-        if let Some(resting) = self.resting.as_mut().filter(|it| it.looks) {
-            resting.take_visit(row, &outcome);
-        }
-        outcome
-    }
-
-    /// The full pass that has begun looks at rows, where it does: which chunks it may leave out.
-    pub(in crate::solver) fn begin_looking(&mut self) -> Result<LeftOut, OutOfMemory> {
-        match &mut self.resting {
-            Some(resting) if resting.looks => {
-                let at = (&self.start[..], self.iterate.intercept());
-                resting.begin_looking(at, &self.alpha)
-            }
-            _ => Ok(LeftOut::NONE),
-        }
-    }
-
-    /// The full pass leaves these chunks out: what it sums is not of all rows.
-    pub(in crate::solver) fn leave_out_of_full(&mut self, left_out: &LeftOut) {
-        if let Some(resting) = self.resting.as_mut().filter(|it| it.looks) {
-            resting.leave_out_of_full(left_out);
-            let leaves_out = resting.leaves_out();
-            self.state.leave_out(leaves_out);
-            if leaves_out {
-                self.breakpoints = None;
-            }
-        }
+        self.visit_one::<K, true>(row)
     }
 
     /// A visit between full passes.
@@ -268,10 +240,6 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn end_full(&mut self) {
         let start = self.start_norm();
-        if let Some(resting) = self.resting.as_ref().filter(|it| it.looks) {
-            let plain = self.iterate.is_plain();
-            resting.add_unseen(self.state.terms.c, plain, &mut self.state.sums.full);
-        }
         let norms = match self.descent {
             Some(_) => self.settle_descent(),
             None => self.iterate.norms(),

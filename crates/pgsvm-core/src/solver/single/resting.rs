@@ -19,9 +19,7 @@ use crate::rows::filing::{FiledRows, LeftOut, FILES};
 use crate::rows::row::Row;
 use crate::simd::Real;
 use crate::solver::certificate::proof::Proof;
-use crate::solver::sums::tally::Tally;
 use crate::solver::visit::outliers::Sorted;
-use crate::solver::visit::visitor::Outcome;
 
 /// Copies of weights that are kept: so many at most, of so many bytes together, and at least.
 const MOST_COPIES: usize = 12;
@@ -35,9 +33,6 @@ const MARGIN_ROUNDING: f64 = 1e-5;
 const PRODUCT_ROUNDING: f64 = 1e-6;
 const SLACK_ROUNDING: f64 = 1e-4;
 
-/// A bit beside a row's code, where a full pass found its dual variable above 0.
-const AT_BOUND: u8 = 0x80;
-
 /// Slack in grades of half an octave, of which so many are below the length of the weights.
 const CODES_BELOW_LENGTH: f64 = 28.0;
 
@@ -47,15 +42,6 @@ fn code_of(slack: f64, length: f64) -> u8 {
     match slack > 0.0 {
         true => code.clamp(1.0, (FILES - 1) as f64) as u8,
         false => 0,
-    }
-}
-
-/// The least slack of rows with this code.
-fn slack_of(code: u8, length: f64) -> f64 {
-    let halves = f64::from(code) - CODES_BELOW_LENGTH;
-    match code {
-        0 => 0.0,
-        _ => length * (0.5 * halves).exp2(),
     }
 }
 
@@ -81,10 +67,6 @@ struct Known {
     outliers: u32,
     /// What those cost together.
     cost: f64,
-    /// Whether margins were taken at weights that stood still, and so prove something.
-    proves: bool,
-    /// What rows at their upper bound add to a full pass.
-    held: Held,
 }
 
 const UNKNOWN: Known = Known {
@@ -93,25 +75,7 @@ const UNKNOWN: Known = Known {
     rows: 0,
     outliers: 0,
     cost: 0.0,
-    proves: true,
-    held: Held::NOTHING,
 };
-
-/// Rows at their upper bound: their losses times C, how many they are, and their a Q.
-#[derive(Clone, Copy)]
-struct Held {
-    loss: f64,
-    rows: u32,
-    aq: f64,
-}
-
-impl Held {
-    const NOTHING: Held = Held {
-        loss: 0.0,
-        rows: 0,
-        aq: 0.0,
-    };
-}
 
 struct Copied<T> {
     number: u32,
@@ -137,8 +101,6 @@ pub(in crate::solver) struct Resting<T> {
     pub(in crate::solver) drafts: bool,
     /// How many times as far as their slack weights may move in a draft.
     reach: f64,
-    /// Whether full passes look at rows.
-    pub(in crate::solver) looks: bool,
 }
 
 impl<T: Real> Resting<T> {
@@ -157,7 +119,6 @@ impl<T: Real> Resting<T> {
             left_out: LeftOut::NONE,
             drafts: false,
             reach: ((weights as f64).sqrt() / DEVIATIONS).max(1.0),
-            looks: false,
         })
     }
 
@@ -168,15 +129,12 @@ impl<T: Real> Resting<T> {
         self.known.room(units)?.resize(units, UNKNOWN);
         self.filed = Some(filed.clone());
         self.left_out = LeftOut::NONE;
-        if self.looks {
-            self.know_by_codes(&filed.of_row);
-        }
         Ok(())
     }
 
     /// How much slack a row had when it was last looked at.
     pub(in crate::solver) fn code(&self, ordinal: usize) -> u8 {
-        self.codes[ordinal] & !AT_BOUND
+        self.codes[ordinal]
     }
 
     /// A proof begins at these weights, or of these dual variables alone: which chunks it may leave out.
@@ -190,7 +148,7 @@ impl<T: Real> Resting<T> {
         self.intercept = intercept;
         if let Some(weights) = weights {
             let reach = if self.drafts { self.reach } else { 1.0 };
-            self.read_moved(weights, (reach, false), &mut may);
+            self.read_moved(weights, reach, &mut may);
             self.copy(weights)?;
         }
         self.read_held(duals, &mut may);
@@ -200,7 +158,7 @@ impl<T: Real> Resting<T> {
     /// A full pass begins at these weights: which chunks are not likely to matter in it.
     pub(in crate::solver) fn begin_full(&self, weights: &[T], duals: &[f32]) -> LeftOut {
         let mut may = LeftOut::ALL;
-        self.read_moved(weights, (self.reach, false), &mut may);
+        self.read_moved(weights, self.reach, &mut may);
         self.read_held(duals, &mut may);
         may
     }
@@ -215,8 +173,8 @@ impl<T: Real> Resting<T> {
         }
     }
 
-    /// Has chunks read whose rows may have changed at these weights; `unproved`: what full passes found of rows does.
-    fn read_moved(&self, weights: &[T], (reach, unproved): (f64, bool), may: &mut LeftOut) {
+    /// Has chunks read whose rows may have changed at these weights.
+    fn read_moved(&self, weights: &[T], reach: f64, may: &mut LeftOut) {
         let moved = |copy: &Copied<T>| {
             let both = copy.weights.iter().zip(weights);
             let squares = both.map(|(old, new)| (old.to() - new.to()).powi(2));
@@ -225,8 +183,7 @@ impl<T: Real> Resting<T> {
         let moved: Vec<_> = self.copies.iter().map(moved).collect();
         for (unit, known) in self.known.iter().enumerate() {
             let moved = moved.iter().find(|(number, _)| *number == known.from);
-            let rests = moved.is_some_and(|(_, moved)| *moved < reach * known.slack);
-            if !rests || (!known.proves && !unproved) {
+            if !moved.is_some_and(|(_, moved)| *moved < reach * known.slack) {
                 may.read(unit);
             }
         }
@@ -291,9 +248,10 @@ impl<T: Real> Resting<T> {
         let slack = (far - rounding) / length.max(f64::MIN_POSITIVE);
         let slack = (1.0 - SLACK_ROUNDING) * slack;
         self.codes[row.ordinal()] = code_of(slack, self.length);
-        let Some(known) = self.known_of(row.ordinal()) else {
+        let Some(filed) = &self.filed else {
             return;
         };
+        let known = &mut self.known[usize::from(filed.of_row[row.ordinal()])];
         known.slack = match look.turns {
             true => 0.0,
             false => known.slack.min(slack),
@@ -303,11 +261,6 @@ impl<T: Real> Resting<T> {
             known.outliers += 1;
             known.cost += look.cost;
         }
-    }
-
-    fn known_of(&mut self, ordinal: usize) -> Option<&mut Known> {
-        let filed = self.filed.as_ref()?;
-        Some(&mut self.known[usize::from(filed.of_row[ordinal])])
     }
 
     /// Adds to a proof what the chunks have that were left out.
@@ -323,115 +276,5 @@ impl<T: Real> Resting<T> {
                 proof.add_unseen((known.rows.into(), correct), sorted);
             }
         }
-    }
-}
-
-/// Losses that are not truncated have one proof, in the end: there full passes look at the rows that they visit, and later ones leave out
-/// chunks whose rows are not likely to leave their bound, be it 0 or the upper one. That proves nothing, as margins are those of the
-/// weights at each visit: the primal of such a pass is not taken for one, while the dual is that of all dual variables.
-impl<T: Real> Resting<T> {
-    /// A full pass begins at these weights in which rows are looked at: which chunks are not likely to matter in it.
-    pub(in crate::solver) fn begin_looking(
-        &mut self,
-        (weights, intercept): (&[T], f64),
-        duals: &[f32],
-    ) -> Result<LeftOut, OutOfMemory> {
-        let mut may = LeftOut::ALL;
-        self.intercept = intercept;
-        self.read_moved(weights, (self.reach, true), &mut may);
-        let of_row = self.filed.iter().flat_map(|filed| &filed.of_row);
-        for ((unit, dual), code) in of_row.zip(duals).zip(&self.codes) {
-            // what the cache has made of it since
-            if (*dual > 0.0) != (code & AT_BOUND > 0) {
-                may.read((*unit).into());
-            }
-        }
-        self.copy(weights)?;
-        Ok(may)
-    }
-
-    /// The full pass leaves these out; what was known of the others is found anew.
-    pub(in crate::solver) fn leave_out_of_full(&mut self, left_out: &LeftOut) {
-        self.leave_out(left_out, true);
-        for (unit, known) in self.known.iter_mut().enumerate() {
-            known.proves &= left_out.has(unit);
-        }
-    }
-
-    /// Rows have been filed by the pass that visited them: of chunks without rows at the upper bound their codes say enough.
-    fn know_by_codes(&mut self, of_row: &[u16]) {
-        let unseen = Known {
-            slack: f64::INFINITY,
-            from: self.now,
-            proves: false,
-            ..UNKNOWN
-        };
-        self.known.fill(unseen);
-        for (unit, code) in of_row.iter().zip(&self.codes) {
-            let slack = match code & AT_BOUND {
-                0 => slack_of(*code, self.length),
-                _ => 0.0,
-            };
-            let known = &mut self.known[usize::from(*unit)];
-            known.slack = known.slack.min(slack);
-            known.rows += 1;
-        }
-    }
-
-    /// Whether the pass under way leaves rows out.
-    pub(in crate::solver) fn leaves_out(&self) -> bool {
-        let mut units = self.known.iter().enumerate();
-        units.any(|(unit, known)| known.rows > 0 && self.left_out.has(unit))
-    }
-
-    /// A row has been visited in a full pass.
-    #[inline(always)]
-    pub(in crate::solver) fn take_visit(&mut self, row: &Row<'_>, outcome: &Outcome) {
-        let Some(bound) = outcome.at_bound() else {
-            return;
-        };
-        let q = f64::from(row.q()) + self.intercept;
-        let slack = bound.far / q.sqrt().max(f64::MIN_POSITIVE);
-        let at_bound = if bound.dual > 0.0 { AT_BOUND } else { 0 };
-        self.codes[row.ordinal()] = code_of(slack, self.length) | at_bound;
-        if let Some(known) = self.known_of(row.ordinal()) {
-            known.slack = known.slack.min(slack);
-            known.rows += 1;
-            known.held.loss += bound.loss;
-            known.held.rows += u32::from(bound.dual > 0.0);
-            known.held.aq += bound.dual * q;
-        }
-    }
-
-    /// Adds to what a full pass has summed what rows that it left out had when they were visited last. `plain`: Q is |x|^2.
-    pub(in crate::solver) fn add_unseen(&self, c: f64, plain: bool, full: &mut Tally) {
-        for (unit, known) in self.known.iter().enumerate() {
-            if self.left_out.has(unit) {
-                let Held { loss, rows, aq } = known.held;
-                full.start_loss += loss / c;
-                full.visit_loss += loss / c;
-                full.support += u64::from(rows);
-                if plain {
-                    full.aq += aq;
-                    full.aq_rows += u64::from(rows);
-                }
-            }
-        }
-    }
-
-    /// The least code of a row at rest, where weights go on moving as far as they have since the last copy.
-    pub(in crate::solver) fn code_at_rest(&self, weights: &[T]) -> u8 {
-        let Some(last) = self.copies.last() else {
-            return u8::MAX;
-        };
-        let both = last.weights.iter().zip(weights);
-        let squares = both.map(|(old, new)| (old.to() - new.to()).powi(2));
-        let moved = squares.sum::<f64>().sqrt();
-        code_of(moved / self.reach, self.length).saturating_add(1)
-    }
-
-    /// A proof has found what drafts had not.
-    pub(in crate::solver) fn doubt(&mut self) {
-        self.reach = (0.5 * self.reach).max(1.0);
     }
 }

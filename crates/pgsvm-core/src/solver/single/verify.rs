@@ -90,9 +90,7 @@ impl<T> HeadView<'_, T> {
 impl<T: Real> Head<T> {
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
-        if !self.state.proves_start() {
-            self.iterate.write_weights(&mut self.start);
-        }
+        self.iterate.write_weights(&mut self.start);
         self.start_is_zero = false;
         let present = self.dual().unwrap_or(self.state.last_dual());
         if !self.state.asks_again() {
@@ -110,7 +108,8 @@ impl<T: Real> Head<T> {
             self.exchange_duals(1.0);
         }
         let sorts = self.state.sorts_rows();
-        let shifts = self.shifts();
+        // of rows that are left out nobody knows where a better intercept puts them
+        let shifts = self.shifts() && self.resting.is_none();
         let kind = (sorts, self.outliers.is_some());
         let proof = Proof::new(self.iterate.len(), verifying, shifts, kind)?;
         self.proof = Some(Box::new(proof));
@@ -204,9 +203,6 @@ impl<T: Real> Head<T> {
             Verified::Again { shrink } => self.exchange_duals(shrink),
             Verified::Exactly => {}
             Verified::GoesOn { .. } => {
-                if let Some(resting) = self.resting.as_mut().filter(|it| it.looks) {
-                    resting.doubt();
-                }
                 if self.state.truncated.has_sorted() {
                     // v has lost rows that the weights are still good for
                     self.iterate.move_centre(self.state.kappa())?;

@@ -43,28 +43,7 @@ pub(crate) struct Outcome {
     pub(in crate::solver) shrinks: bool,
 }
 
-/// How a row was held at its bound.
-pub(in crate::solver) struct AtBound {
-    /// How far its margin was from where it is held no more.
-    pub(in crate::solver) far: f64,
-    pub(in crate::solver) dual: f64,
-    /// C c L at the upper bound, where the loss is a line.
-    pub(in crate::solver) loss: f64,
-}
-
 impl Outcome {
-    /// How the row was held at its bound, if it is one of the head.
-    #[inline(always)]
-    pub(in crate::solver) fn at_bound(&self) -> Option<AtBound> {
-        let (dual, upper) = (f64::from(self.alpha), f64::from(self.upper));
-        let (far, loss) = match (self.alpha <= 0.0, self.alpha >= self.upper) {
-            (true, _) => (self.gradient, 0.0),
-            (false, true) => (-self.gradient, -self.gradient * upper),
-            (false, false) => (0.0, 0.0),
-        };
-        far.is_finite().then_some(AtBound { far, dual, loss })
-    }
-
     /// Not a row of this head.
     pub(in crate::solver) const NONE: Outcome = Outcome {
         gradient: f64::INFINITY,

@@ -1,11 +1,10 @@
 //! Rows filed in chunks by how far a verifying pass found them from mattering, so that later passes leave out chunks that cannot matter.
 //!
 //! A full pass behind a verifying one that has sorted the rows of a truncated loss files them, and a later one does so again where most
-//! chunks have to be read all the same. Of the hinge, for which there is one proof, in the end, the full passes themselves
-//! look at rows, and file them where a training turns out to take many passes and many rows are at rest.
+//! chunks have to be read all the same. Where the loss is not truncated nothing is filed: the one proof comes at the end.
 //! | pass | leaves out |
 //! |---|---|
-//! | full | chunks none of whose rows are likely to matter |
+//! | full | nothing; where the loss is truncated, chunks none of whose rows are likely to matter |
 //! | verifying | chunks none of whose rows can have changed, see `solver::single::resting` |
 //! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
 
@@ -26,13 +25,6 @@ use crate::training::schedule::pass::{Passes, StreamedPass};
 const MUCH: f64 = 0.4;
 const FILING_PASSES: u32 = 6;
 const MOST_FILINGS: u32 = 3;
-/// Where losses are not truncated: full passes before the first that looks at rows, and before the first that may file them; the passes that
-/// are still to come, as the gap has fallen; the gap as a multiple of the tolerance; and the share of rows at rest.
-const LOOKING_PASSES: u32 = 4;
-const FREE_PASSES: u32 = 6;
-const WORTH_PASSES: f64 = 5.0;
-const WORTH_GAP: f64 = 10.0;
-const WORTH_ROWS: f64 = 0.4;
 
 pub(in crate::training) struct Indexed {
     chunk_words: usize,
@@ -47,8 +39,6 @@ pub(in crate::training) struct Indexed {
     /// Times that rows have been filed, and full passes since.
     filings: u32,
     passes: u32,
-    /// The smallest gap when the last full pass began.
-    gap: f64,
     /// Whether a pass has been announced whose end has not come.
     announced: bool,
     /// For each row that comes in the pass under way, how many rows there are.
@@ -73,7 +63,6 @@ impl Indexed {
             is_known: false,
             filings: 0,
             passes: 0,
-            gap: 1.0,
             announced: false,
             rows_for_each: 1.0,
         };
@@ -158,25 +147,10 @@ impl Indexed {
         Ok(())
     }
 
-    /// Whether rows are to be filed in the full pass that has begun, as far as it is known before what it leaves out.
-    fn is_worth_filing<T: Real>(&self, solver: &Solver<T>) -> bool {
-        if solver.sorts() {
-            return self.is_known;
-        }
-        let gap = solver.gap().unwrap_or(1.0);
-        // as many as at the pace of the last one; without end where that closed nothing
-        let left = (gap / solver.tolerance()).ln() / (self.gap / gap).ln().max(0.0);
-        self.passes >= FREE_PASSES
-            && gap >= WORTH_GAP * solver.tolerance()
-            && self.filings < MOST_FILINGS
-            && left >= WORTH_PASSES
-            && solver.share_at_rest(self.rows) >= WORTH_ROWS
-    }
-
-    /// Whether they are to be filed anew where it would have to read this share of them.
+    /// Whether rows are to be filed in a full pass that would have to read this share of them.
     fn wants_filing(&self, share: f64) -> bool {
         let again = share >= MUCH && self.passes >= FILING_PASSES && self.filings < MOST_FILINGS;
-        self.filings == 0 || again
+        self.is_known && (self.filings == 0 || again)
     }
 
     /// Announces the pass that has begun, if one has.
@@ -188,15 +162,10 @@ impl Indexed {
         if passes.solver.done() {
             return Ok(());
         }
-        let is_full = passes.current == StreamedPass::Full;
-        if is_full && (self.passes >= LOOKING_PASSES || self.filings > 0) {
-            passes.solver.look_in_full();
-        }
-        let is_worth = is_full && self.is_worth_filing(&passes.solver);
-        let is_filed = self.filed.is_some();
-        let mut left_out = match passes.current {
-            StreamedPass::Full => passes.solver.left_out_of_full(is_filed)?,
-            StreamedPass::Verify => passes.solver.left_out(is_filed)?,
+        let mut left_out = match (passes.current, &self.filed) {
+            (StreamedPass::Full, Some(_)) => passes.solver.left_out_of_full(),
+            (StreamedPass::Verify, Some(_)) => passes.solver.left_out()?,
+            _ => LeftOut::NONE,
         };
         let mut share = 1.0;
         if let Some(filed) = &self.filed {
@@ -207,14 +176,11 @@ impl Indexed {
                 .sum();
             share = f64::from(read.max(1)) / filed.of_row.len() as f64;
         }
-        if is_worth && self.wants_filing(share) {
-            passes.solver.leave_none_out();
+        if passes.current == StreamedPass::Full && self.wants_filing(share) && passes.solver.sorts()
+        {
             (left_out, share) = (LeftOut::NONE, 1.0);
             self.filing = Some(Filing::new(self.chunk_words));
             self.of_row.room(self.rows)?.resize(self.rows, 0);
-        }
-        if is_full {
-            self.gap = passes.solver.gap().unwrap_or(1.0);
         }
         self.rows_for_each = 1.0 / share;
         self.announce(consumer, &left_out);
