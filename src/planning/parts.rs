@@ -20,7 +20,7 @@ pub fn selects(source: &Source, list: &[String]) -> Result<Vec<String>, Failure>
     };
     let leaves = leaves(*table)?;
     let is_foreign = |leaf: &pg_sys::Oid| kind(*leaf) == pg_sys::RELKIND_FOREIGN_TABLE;
-    if leaves.len() < 2 || !leaves.iter().any(is_foreign) || is_guarded(*table) {
+    if !leaves.iter().any(is_foreign) || is_guarded(*table) {
         return Ok(Vec::new());
     }
     if !leaves
