@@ -159,15 +159,17 @@ def test_what_is_summed_up_is_shipped(spread, connect):
 
 def test_a_table_with_one_partition_elsewhere_is_trained_on_there(spread, connect):
     connection = connect()
-    connection.execute("CREATE TABLE only (id int, a float8, b float8, y bool, elsewhere bool) PARTITION BY RANGE (id)")
     connection.execute(
-        f"CREATE FOREIGN TABLE only_there PARTITION OF only FOR VALUES FROM ({ROWS_A_SERVER + 1}) TO ({2 * ROWS_A_SERVER + 1})"
+        "CREATE TABLE single (id int, a float8, b float8, y bool, elsewhere bool) PARTITION BY RANGE (id)"
+    )
+    connection.execute(
+        f"CREATE FOREIGN TABLE single_there PARTITION OF single FOR VALUES FROM ({ROWS_A_SERVER + 1}) TO ({2 * ROWS_A_SERVER + 1})"
         " SERVER part1 OPTIONS (table_name 'part')"
     )
     said = []
     connection.add_notice_handler(lambda notice: said.append(notice.message_detail or ""))
-    connection.execute("SELECT svm_train('only', 'y', '{a, b}', 'only', solver => 'scan')")
-    assert model(connection, "only")["rows_used"] == ROWS_A_SERVER
+    connection.execute("SELECT svm_train('single', 'y', '{a, b}', 'single', solver => 'scan')")
+    assert model(connection, "single")["rows_used"] == ROWS_A_SERVER
     assert "none kept" in "".join(said)
 
 
