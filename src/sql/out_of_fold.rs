@@ -8,7 +8,6 @@ use crate::base::errors::Failure;
 use crate::base::text::{joined, terminated, written};
 use crate::keys::chunks::{read_keys, KeyKind};
 use crate::model::Model;
-use crate::pg::query;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::planning::prepare::prepare;
 use crate::request::source::{free_name, quote, Source};
@@ -30,16 +29,6 @@ pub(super) struct Asked<'a> {
     /// The margin below which labels are doubted.
     pub(super) below: f64,
     pub(super) limit: Option<i32>,
-}
-
-/// The rows of a relation as a table expression. Those of a distributed table of Citus come here first: what its planner writes for a
-/// node loses the names of a row's columns, and models need not be there.
-pub(super) fn rows_here(relation: &str) -> String {
-    let rows = format!("SELECT * FROM {relation}");
-    match query::spread_of(&rows).is_citus {
-        true => format!("({rows} OFFSET 0)"),
-        false => format!("({rows})"),
-    }
 }
 
 /// The rows that have a label, numbered.
@@ -93,8 +82,8 @@ impl Numbered {
         let label = format!("{row}.{}", quote(&asked.model.label_column));
         Ok(Self {
             from: written(format_args!(
-                "{} AS {row} WHERE {label} IS NOT NULL",
-                rows_here(&asked.source.table_expression()?)
+                "(SELECT * FROM {}) AS {row} WHERE {label} IS NOT NULL",
+                asked.source.table_expression()?
             ))?,
             number: format!(
                 "pg_catalog.row_number() OVER (ORDER BY pg_catalog.md5({row}::pg_catalog.text))"

@@ -120,7 +120,6 @@ fn query(
         quote(&model.label_column)
     );
     let name = format!("{}::pg_catalog.text", quote_literal(asked.name));
-    let rows = out_of_fold::rows_here(&relation);
     let limit = asked
         .limit
         .map_or("ALL".to_owned(), |limit| limit.to_string());
@@ -129,7 +128,7 @@ fn query(
              {schema}.svm_row_class({name}, suspect.example), suspect.margin
          FROM (SELECT {alias} AS example, {label} AS label,
                    {schema}.svm_row_margin({name}, {alias}, {label}) AS margin
-               FROM {rows} AS {alias} WHERE {label} IS NOT NULL
+               FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
                ORDER BY 3 LIMIT {limit}) AS suspect
          WHERE suspect.margin OPERATOR(pg_catalog.<) ({})",
         sql_float(asked.below)

@@ -92,22 +92,6 @@ def test_a_kernel_machine_is_that_of_one_machine(connection, loss):
     assert abs(apart["primal"] - together["primal"]) <= 1e-2 * together["primal"]
 
 
-@pytest.mark.parametrize("folds", ["", ", folds => 3"])
-def test_rows_whose_labels_are_doubted(connection, folds):
-    """Rows come to the session, wherever the model is."""
-    train(connection, "spread", "doubting")
-    for copies in [False, True]:
-        if copies:
-            connection.execute("SELECT svm_distribute_models()")
-        spread, here = (
-            connection.execute(
-                f"SELECT example -> 'id', label, predicted, round(margin::numeric, 6) FROM svm_suspects('doubting', '{table}', 5{folds})"
-            ).fetchall()
-            for table in ["spread", "here"]
-        )
-        assert len(spread) == 5 and spread == here
-
-
 def test_psvm_has_shards_for_machines(connection):
     more = {"solver": "'interior_point'", "kernel": "'rbf'", "gamma": "0.5", "rank": "20"}
     apart = train(connection, "spread", "apart", **more)
