@@ -1,36 +1,20 @@
 //! PSVM by scans: what machines that keep their rows find, and what the certificate says is true of the rows.
 
 mod common;
+#[path = "common/parts.rs"]
+mod parts;
 
 use common::{clouds, rings, settings};
+use parts::{example, Parts};
 use pgsvm_core::engine::{
     train_by_interior_point, MemorySpool, OwnedExample, SliceSource, Threads,
 };
 use pgsvm_core::kernels::{KernelKind, KernelSpec};
-use pgsvm_core::source::Example;
 use pgsvm_core::{
     HeadSpec, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob, Scale,
-    ScanPass, ScanSums, ScanTrainer, Step, StopReason, Survey, TrainerReport,
+    ScanTrainer, Step, StopReason, Survey, TrainerReport,
 };
-use serde::{de::DeserializeOwned, Serialize};
 use std::time::Instant;
-
-fn example(owned: &OwnedExample) -> Example<'_> {
-    Example {
-        group: owned.group,
-        cost: owned.cost,
-        dense: &owned.dense,
-        sparse_index: &owned.sparse_index,
-        sparse_value: &owned.sparse_value,
-    }
-}
-
-fn sent<T: Serialize + DeserializeOwned>(value: &T) -> T {
-    let config = bincode::config::standard();
-    let bytes = bincode::serde::encode_to_vec(value, config).expect("it can be sent");
-    let read = bincode::serde::decode_from_slice(&bytes, config);
-    read.expect("what was sent can be read").0
-}
 
 struct Found {
     report: TrainerReport,
@@ -45,6 +29,7 @@ fn by_scans(problem: &Problem, examples: &[OwnedExample], parts: usize) -> Found
     }
     let surveyed = survey.finish(&[], 1).unwrap();
     let form = surveyed.form.copied().unwrap();
+    let dealt = Parts::by_turns(examples, parts);
     let plan = Plan::train(problem.c());
     let mut trainer =
         ScanTrainer::interior_point(problem, &plan, surveyed, Instant::now()).unwrap();
@@ -52,23 +37,9 @@ fn by_scans(problem: &Problem, examples: &[OwnedExample], parts: usize) -> Found
         match trainer.step(1000).unwrap() {
             Step::Progress => {}
             Step::Blocked => {
-                let pass: ScanPass = sent(&trainer.pass().unwrap());
-                assert!(pass.fits(&form));
-                let mut all: Option<ScanSums> = None;
-                for part in 0..parts {
-                    let mut maker = form.maker().unwrap();
-                    let mut sums = pass.begin().unwrap();
-                    for row in examples.iter().skip(part).step_by(parts) {
-                        pass.add(&mut sums, &maker.make(&example(row)).unwrap());
-                    }
-                    sums.finish();
-                    let sums = sent(&sums);
-                    match &mut all {
-                        None => all = Some(sums),
-                        Some(all) => assert!(all.join(&sums)),
-                    }
-                }
-                trainer.take(pass, all.unwrap()).unwrap();
+                let pass = trainer.pass().unwrap();
+                let sums = dealt.scan(&pass, &form);
+                trainer.take(pass, sums).unwrap();
             }
             Step::Done => break,
         }

@@ -2,11 +2,13 @@
 //! the mapped rows.
 
 mod common;
+#[path = "common/parts.rs"]
+mod parts;
 
 use common::*;
+use parts::example;
 use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
-use pgsvm_core::source::Example;
 use pgsvm_core::{
     Holding, LandmarkChoice, Leader, Loss, LowRankJob, MapSearch, MapView, PackedRow, Plan,
     Problem, ReaderJob, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows, Step, StopReason,
@@ -17,16 +19,6 @@ use serde::Serialize;
 use std::time::Instant;
 
 const SAMPLE: usize = 64 << 10;
-
-fn example(owned: &OwnedExample) -> Example<'_> {
-    Example {
-        group: owned.group,
-        cost: owned.cost,
-        dense: &owned.dense,
-        sparse_index: &owned.sparse_index,
-        sparse_value: &owned.sparse_value,
-    }
-}
 
 fn sent<T: DeserializeOwned>(value: &impl Serialize) -> T {
     let config = bincode::config::standard();
