@@ -106,10 +106,14 @@ impl Producer {
     }
 
     /// Room for a payload of `words` (whole quads, at most [`Self::max_batch_words`]), or None while the ring is full.
-    /// Follow with [`Self::commit`].
+    /// Follow with [`Self::commit`]. Batches whose answers have not been looked at stay, though the trainer has given them back.
     pub(crate) fn reserve(&mut self, words: usize) -> Option<&mut [u32]> {
         let need = words + QUAD;
-        let tail = self.ring.tail().load(Ordering::Acquire);
+        let given_back = self.ring.tail().load(Ordering::Acquire);
+        let tail = self
+            .asked
+            .front()
+            .map_or(given_back, |asked| given_back.min(asked.at));
         let free = self.ring.length - (self.head - tail) as usize;
         let place = self.ring.place(self.head);
         let to_end = self.ring.length - place;
@@ -169,8 +173,8 @@ impl Producer {
         Ok(())
     }
 
-    /// The rows of the oldest batch with answers that the trainer has given back, and the answers. Ask until there is none
-    /// before more is reserved.
+    /// The rows of the oldest batch with answers that the trainer has given back, and the answers. Ask until there is none:
+    /// only then there is room for more.
     pub(crate) fn answered(&mut self) -> Option<(&[u32], &[u32])> {
         let tail = self.ring.tail().load(Ordering::Acquire);
         let Asked { at, words, answers } = *self.asked.front()?;

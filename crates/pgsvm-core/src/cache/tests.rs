@@ -103,6 +103,31 @@ fn a_full_ring_refuses_until_a_batch_is_released() {
 }
 
 #[test]
+fn batches_that_wait_to_be_looked_at_are_not_written_over() {
+    let (mut producer, mut consumer) = ends(20_000);
+    let mut sent = 0u32;
+    while let Some(words) = producer.reserve(64) {
+        words[..60].fill(sent);
+        words[60..].fill(0);
+        producer.commit_asking((60, QUAD), Ends::Nothing).unwrap();
+        sent += 1;
+    }
+    // all are given back between the producer's looking for answers and its asking for room
+    for number in 0..sent {
+        consumer.answer(std::iter::repeat_n(number as u8, QUAD));
+        consumer.release();
+    }
+    assert!(producer.reserve(64).is_none());
+    for number in 0..sent {
+        let (rows, answers) = producer.answered().unwrap();
+        assert!(rows.iter().all(|word| *word == number));
+        assert!(answers.iter().all(|word| *word == u32::from(number as u8)));
+    }
+    assert!(producer.answered().is_none() && producer.has_all_answers());
+    assert!(producer.reserve(64).is_some());
+}
+
+#[test]
 fn the_trainer_reaches_nothing_before_a_phase_is_published() {
     let cache = Cache::in_memory(20_000).unwrap();
     let mut loading = cache.claim_reader().unwrap();
