@@ -270,6 +270,13 @@ pub mod sent {
 
 /// The bytes of a message.
 pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, OutOfMemory> {
+    let mut bytes = Vec::new();
+    encode_into(message, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends the bytes of a message to others.
+pub fn encode_into<T: Serialize>(message: &T, bytes: &mut Vec<u8>) -> Result<(), OutOfMemory> {
     struct Bytes<'a>(&'a mut Vec<u8>);
     impl Writer for Bytes<'_> {
         fn write(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
@@ -280,10 +287,9 @@ pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, OutOfMemory> {
             Ok(())
         }
     }
-    let mut bytes = Vec::new();
     let config = bincode::config::standard();
-    match bincode::serde::encode_into_writer(message, Bytes(&mut bytes), config) {
-        Ok(()) => Ok(bytes),
+    match bincode::serde::encode_into_writer(message, Bytes(bytes), config) {
+        Ok(()) => Ok(()),
         // nothing else can go wrong with plain values
         Err(_) => Err(OutOfMemory {
             bytes: bytes.len() as u64,

@@ -5,10 +5,10 @@ use crate::pg::aggregate::State;
 use crate::pg::flat_state::{self, FlatState};
 use crate::pg::record::{RowShape, RowValue};
 use crate::pg::varlena::Varlena;
-use crate::planning::job::{decode, encode};
+use crate::planning::job::{decode, encode_into};
 use crate::scanning::state::{damaged, Found, ScanState, Taking};
 use pgrx::pg_sys;
-use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::memory::OutOfMemory;
 use serde::{Deserialize, Serialize};
 
 /// A scan of rows.
@@ -70,12 +70,11 @@ impl State for RowsState {
     }
 
     fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let bytes = encode(&Gathered {
+        let gathered = Gathered {
             found: self.scan.end()?,
             arrived: self.arrived,
-        })?;
-        out.room(bytes.len())?.extend_from_slice(&bytes);
-        Ok(())
+        };
+        Ok(encode_into(&gathered, out)?)
     }
 
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {

@@ -4,12 +4,12 @@ use crate::base::errors::{Code, Failure};
 use crate::pg::aggregate::State;
 use crate::pg::deform::Row;
 use crate::pg::query::Column;
-use crate::planning::job::{decode, encode, Job};
+use crate::planning::job::{decode, encode_into, Job};
 use crate::reading::learned::Learned;
 use crate::reading::row_decoder::RowDecoder;
 use crate::scanning::order::{Told, ToldRows, ToldTask};
 use pgrx::pg_sys;
-use pgsvm_core::memory::{filled, OutOfMemory, Room};
+use pgsvm_core::memory::{filled, OutOfMemory};
 use pgsvm_core::{PartRows, PartsFound, ScanPass, ScanSums, ScannedRows, Survey};
 use serde::{Deserialize, Serialize};
 use std::mem::take;
@@ -256,9 +256,7 @@ impl State for ScanState {
     }
 
     fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        let bytes = encode(&self.end()?)?;
-        out.room(bytes.len())?.extend_from_slice(&bytes);
-        Ok(())
+        Ok(encode_into(&self.end()?, out)?)
     }
 
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {

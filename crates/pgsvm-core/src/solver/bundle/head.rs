@@ -19,6 +19,10 @@ const GROWTH: f64 = 1.4;
 /// Of the room that is left what a pass may use, and of all room where rows can be let go.
 const USED: f64 = 0.4;
 const USED_AND_LET_GO: f64 = 0.5;
+/// Of what a pass may use so much is to be filled, as far as the sample tells, by as many rows of it at least: what each of several
+/// processes holds beyond that is let go when they are joined.
+const FILLED: f64 = 0.9;
+const LEAST_OF_SAMPLE: f64 = 30.0;
 /// The known problem is solved to this part of what is left of the tolerance, and the sample's to this gap.
 const PART: f64 = 0.2;
 const SAMPLE_GAP: f64 = 1e-2;
@@ -408,6 +412,11 @@ impl BundleHead {
         }
     }
 
+    /// The part of the rows that fits what the next pass may use.
+    fn fitting(&self) -> f64 {
+        FILLED * self.room_to_use() as f64 / (self.rows * self.mean_words).max(1.0)
+    }
+
     /// Makes room for what comes next, where there was too little: rows go that came longest ago, and are far from the margin now.
     fn make_room(&mut self) {
         let wanted = (USED_AND_LET_GO * self.room as f64) as usize;
@@ -436,7 +445,8 @@ impl BundleHead {
             w,
             away: &mut away,
         })?;
-        let place = (self.share * away.len() as f64) as usize;
+        let fits = (self.fitting() * away.len() as f64).max(LEAST_OF_SAMPLE);
+        let place = (self.share * away.len() as f64).min(fits) as usize;
         if place == 0 {
             return Ok(-1.0);
         }
@@ -449,6 +459,7 @@ impl BundleHead {
     pub(crate) fn take(&mut self, pass: BundlePass, sums: BundleSums) -> Result<(), OutOfMemory> {
         self.passes += 1;
         self.moved = 0.0;
+        let fits = self.share <= self.fitting();
         let stage = std::mem::replace(&mut self.stage, Stage::Ended);
         let Stage::Waiting(mut master) = stage else {
             self.stage = stage;
@@ -463,7 +474,7 @@ impl BundleHead {
         master.take(sums.coming.packed(), sums.coming.beside())?;
         master.planes().push(sums.f.0, sums.b)?;
         self.in_plane = sums.in_plane;
-        self.leaves = pass.centres.last().is_some_and(|it| sums.theta < it.theta);
+        self.leaves = !fits || pass.centres.last().is_some_and(|it| sums.theta < it.theta);
         match pass.centres.into_iter().next_back() {
             Some(centre) if self.cuts == Cuts::BesideHeld => self.centres.room(1)?.push(Centre {
                 theta: sums.theta,

@@ -1,7 +1,7 @@
 //! The primal along a line, exactly at the edges of bins: P(w_b + t s), 0 < t <= [`FARTHEST`], in one pass.
 //!
-//! Along the line the loss of a row is straight on one side of its kink and 0 on the other. Kinks are sorted into bins whose edges
-//! grow by the same factor each. Rows whose loss ends at their kink and those where it begins there are summed up from either end.
+//! Along the line the loss of a row is straight on one side of its kink and 0 on the other. Kinks are sorted into bins, of which each
+//! doubling of t has as many, of equal width: the bin of a place is in the first bits of its number. Rows whose loss ends at their kink and those where it begins there are summed up from either end.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,13 @@ use crate::base::memory::{filled, list, OutOfMemory};
 /// The longest step, in lengths of s.
 const FARTHEST: f64 = 4.0;
 /// Bins for each halving of t, and halvings.
-const BINS: usize = 64;
+const BINS: usize = 1 << BIN_BITS;
+const BIN_BITS: u32 = 6;
 const HALVINGS: usize = 16;
 const LAST: usize = BINS * HALVINGS;
+/// Bits of a place behind those of its bin, and the others of the edge of bin 0.
+const REST_BITS: u32 = f64::MANTISSA_DIGITS - 1 - BIN_BITS;
+const FIRST: u64 = (FARTHEST.to_bits() >> REST_BITS) - LAST as u64;
 /// The bin that ends at t = 1.
 const NEWEST: usize = LAST - 2 * BINS;
 
@@ -83,13 +87,14 @@ pub(super) struct Lowest {
 
 /// Where bin number `bin` ends; bin 0 begins at 0.
 fn edge(bin: usize) -> f64 {
-    FARTHEST * ((bin as f64 - LAST as f64) / BINS as f64).exp2()
+    f64::from_bits((FIRST + bin as u64) << REST_BITS)
 }
 
 /// The bin of a place between 0 and [`FARTHEST`].
 fn bin_of(place: f64) -> usize {
-    let place = LAST as f64 + BINS as f64 * (place / FARTHEST).log2();
-    (place.ceil().max(0.0) as usize).min(LAST)
+    // the first edge that is not before it; without the sign, which 0 may have
+    let up = place.abs().to_bits().div_ceil(1 << REST_BITS);
+    (up.saturating_sub(FIRST) as usize).min(LAST)
 }
 
 /// Where the largest of some lines is another one next, beyond where `top` is, and which: of equals the steepest.
@@ -259,6 +264,19 @@ impl Kinks {
 mod tests {
     use super::*;
     use crate::base::random::{Random, Stream};
+
+    #[test]
+    fn a_place_is_in_the_bin_that_ends_at_or_behind_it() {
+        assert_eq!((edge(LAST), edge(NEWEST)), (FARTHEST, 1.0));
+        assert_eq!((bin_of(0.0), bin_of(-0.0), bin_of(FARTHEST)), (0, 0, LAST));
+        let mut random = Random::new(8, Stream::Sample);
+        for _ in 0..1000 {
+            let place = FARTHEST * random.unit().powi(12);
+            let bin = bin_of(place);
+            assert!(place <= edge(bin) && (bin == 0 || place > edge(bin - 1)));
+            assert_eq!(bin_of(edge(bin)), bin);
+        }
+    }
 
     #[test]
     fn losses_at_the_lowest_edge_are_those_of_the_rows_there() {
