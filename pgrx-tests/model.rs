@@ -231,6 +231,7 @@ fn a_model_of_many_classes_decides_as_its_heads_do() {
         sparse_value: vec![1.0, 2.0, 4.0, 8.0],
         null_parts: Vec::new(),
         missing: Vec::new(),
+        words: [0; 2],
     };
     let mut decisions = Vec::new();
     model.decisions(&row, &mut decisions);

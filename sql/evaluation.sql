@@ -165,7 +165,9 @@ RETURNS TABLE (
     f1 float8,
     auc float8,
     log_loss float8,
-    rows_left_out bigint
+    rows_left_out bigint,
+    -- of all words of texts, the share that the model's vocabularies do not have
+    unseen_words float8
 )
     LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate IS 'how well a model predicts the labels of a relation, in one scan';

@@ -5,6 +5,18 @@ CREATE OR REPLACE FUNCTION svm_export(model text, format text DEFAULT 'libsvm') 
 COMMENT ON FUNCTION svm_export IS
     'a model as text: all of it, for svm_import in another database, or in the format of LIBLINEAR or LIBSVM, which their programs read';
 
+CREATE OR REPLACE FUNCTION svm_export_rows(
+    model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL, scaled boolean DEFAULT true
+)
+RETURNS TABLE (
+    row_number bigint,
+    -- the label, and index:value of each feature that is not 0, from 1 and ascending
+    line text
+)
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'svm_export_rows_wrapper';
+COMMENT ON FUNCTION svm_export_rows IS
+    'the rows of a relation as the model was trained on such: lines of a LIBSVM file';
+
 CREATE OR REPLACE FUNCTION svm_import(
     name text,
     content text,

@@ -13,7 +13,11 @@ CREATE OR REPLACE FUNCTION svm_features(model text) RETURNS TABLE (
     -- NULLs met in training
     nulls bigint,
     -- what stands for NULL
-    mean float8
+    mean float8,
+    -- words, or values, with features of their own
+    vocabulary bigint,
+    -- of the distinct values that training met and hashed, the share whose feature is that of another one
+    collisions float8
 )
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_features_wrapper';
 COMMENT ON FUNCTION svm_features IS 'what was decided for each column that a model reads';

@@ -17,7 +17,6 @@ mod dense;
 mod entry;
 mod error;
 mod error_words;
-mod hash;
 mod kernel_form;
 mod leaving_out;
 mod libsvm;

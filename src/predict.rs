@@ -95,6 +95,7 @@ c_function!(
     pg_finfo_svm_answers_wrapper,
     svm_answers
 );
+c_function!(svm_words_wrapper, pg_finfo_svm_words_wrapper, svm_words);
 c_function!(svm_margin_wrapper, pg_finfo_svm_margin_wrapper, svm_margin);
 c_function!(
     svm_probability_wrapper,
@@ -173,6 +174,25 @@ unsafe fn svm_answers(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         room.extend_from_slice(decisions);
         model.put_probabilities(decisions, room);
         array::made(&answers, pg_sys::FLOAT8OID)
+    }
+}
+
+/// `svm_words(model, features) -> int8[]`: how many words the texts of a row have, and how many of them the model's vocabularies do
+/// not have.
+///
+/// # Safety
+/// As for `svm_decision`.
+unsafe fn svm_words(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        let row = used.argument.row(&model, features).or_raise();
+        let words = row.map(|row| row.words.map(|count| count as i64));
+        or_null(
+            fcinfo,
+            words.map(|words| array::made(&words, pg_sys::INT8OID)),
+        )
     }
 }
 

@@ -61,6 +61,7 @@ ALTER EXTENSION pgsvm DROP TABLE svm_key_scaling;
 ALTER EXTENSION pgsvm DROP TABLE svm_key_metric;
 DROP TABLE svm_key_leeway, svm_key_scaling, svm_key_metric;
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_create_function(text, text)');
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_features(text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_evaluate(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_confusion(text, regclass, text)');
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_roc(text, regclass, text)');

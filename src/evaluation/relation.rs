@@ -35,6 +35,7 @@ fn svm_evaluate(
         name!(auc, Option<f64>),
         name!(log_loss, Option<f64>),
         name!(rows_left_out, Option<i64>),
+        name!(unseen_words, Option<f64>),
     ),
 > {
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
@@ -49,6 +50,7 @@ fn svm_evaluate(
             row.get(7)?,
             row.get(8)?,
             row.get(9)?,
+            row.get(10)?,
         ))
     });
     TableIterator::new(rows.or_raise())
@@ -143,13 +145,16 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
         [_, positive] => of_two(subject, &predicted, positive)?,
         labels => of_many(subject, &predicted, labels)?,
     };
+    let (rows, unseen) = match subject.has_words() {
+        true => (subject.rows_and_words(says)?, UNSEEN),
+        false => (subject.rows(says)?, NOTHING),
+    };
     Ok(written(format_args!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
              (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
-             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows
-         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows
-               FROM {} AS row) AS found",
-        subject.rows(says)?
+             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.unseen
+         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows, {unseen} AS unseen
+               FROM {rows} AS row) AS found"
     ))?)
 }
 
@@ -159,6 +164,12 @@ struct Measures {
     area: String,
     loss: String,
 }
+
+/// Of the words in rows with a label the share that the model does not have; NULL where there are none.
+const UNSEEN: &str = "(pg_catalog.sum(row.words[2]) FILTER (WHERE row.actual IS NOT NULL))::pg_catalog.float8
+    OPERATOR(pg_catalog./) CASE WHEN (pg_catalog.sum(row.words[1]) FILTER (WHERE row.actual IS NOT NULL))
+        OPERATOR(pg_catalog.>) 0::pg_catalog.numeric
+    THEN (pg_catalog.sum(row.words[1]) FILTER (WHERE row.actual IS NOT NULL))::pg_catalog.float8 END";
 
 const NOTHING: &str = "NULL::pg_catalog.float8";
 

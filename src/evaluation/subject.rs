@@ -5,6 +5,7 @@
 use super::rows;
 use crate::base::errors::Failure;
 use crate::base::text::{joined, written};
+use crate::features::FeaturePart;
 use crate::model::{self, Model, Sigmoid};
 use crate::pg::call::Call;
 use crate::request::required;
@@ -12,6 +13,7 @@ use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{owned, OutOfMemory};
+use pgsvm_expand::Vocabulary;
 use std::rc::Rc;
 
 /// A model's version and the relation to evaluate it on.
@@ -29,7 +31,7 @@ pub struct Subject {
     /// What the queries call a row of it, as SQL writes it.
     row: String,
     /// The same as a row value.
-    row_value: String,
+    pub row_value: String,
 }
 
 /// What the model is asked about a row. A row, one of a subquery, is a `record`, as the argument of the functions is then: it
@@ -75,25 +77,50 @@ impl Subject {
         })
     }
 
-    /// A FROM item of the relation's rows: `actual`, and what the model says, all of it at once. OFFSET keeps
-    /// PostgreSQL from computing a column once for each place that it is used at; a plain 0 would be cast, and keep it
-    /// from planning for parallel workers.
+    /// A FROM item of the relation's rows: `actual`, and what the model says.
     pub fn rows(&self, says: Says) -> Result<String, OutOfMemory> {
+        self.rows_asked(&self.asked(says))
+    }
+
+    /// The same, with the `words` of a row's texts and how many of them the model does not have.
+    pub fn rows_and_words(&self, says: Says) -> Result<String, OutOfMemory> {
+        let (schema, model) = (&self.schema, literal(&self.model.name));
+        let words = format!(
+            "{schema}.svm_row_words({model}, {}) AS words",
+            self.row_value
+        );
+        self.rows_asked(&format!("{}, {words}", self.asked(says)))
+    }
+
+    /// SQL for what the model says of a row.
+    fn asked(&self, says: Says) -> String {
         let (function, column) = match says {
             Says::Decision => ("decision", "decision"),
             Says::Class => ("class", "predicted"),
             Says::Everything => ("answers", "answers"),
         };
-        let row = &self.row;
+        let (schema, model) = (&self.schema, literal(&self.model.name));
+        let row = &self.row_value;
+        format!("{schema}.svm_row_{function}({model}, {row}) AS {column}")
+    }
+
+    /// The same with what is `asked` of a row, in SQL; all of it at once. OFFSET keeps
+    /// PostgreSQL from computing a column once for each place that it is used at; a plain 0 would be cast, and keep it
+    /// from planning for parallel workers.
+    pub fn rows_asked(&self, asked: &str) -> Result<String, OutOfMemory> {
         written(format_args!(
-            "(SELECT {} AS actual, {}.svm_row_{function}({}, {}) AS {column}
-              FROM {} AS {row} OFFSET '0'::pg_catalog.int8)",
+            "(SELECT {} AS actual, {asked} FROM {} AS {} OFFSET '0'::pg_catalog.int8)",
             self.actual()?,
-            self.schema,
-            literal(&self.model.name),
-            self.row_value,
-            self.from
+            self.from,
+            self.row
         ))
+    }
+
+    /// Whether the model knows words.
+    pub fn has_words(&self) -> bool {
+        let parts = self.model.features.parts.iter();
+        let mut known = parts.filter_map(FeaturePart::vocabulary);
+        known.any(Vocabulary::is_learned)
     }
 
     /// What of its answers is the least that says the class.

@@ -28,6 +28,8 @@ pub struct FeatureBuffer {
     pub null_parts: Vec<usize>,
     /// Dense features that were NULL.
     pub missing: Vec<usize>,
+    /// How many words its texts have, and how many of them the vocabularies do not have.
+    pub words: [u64; 2],
 }
 
 impl FeatureBuffer {
@@ -46,6 +48,7 @@ impl FeatureBuffer {
         self.sparse_value.clear();
         self.null_parts.clear();
         self.missing.clear();
+        self.words = [0; 2];
     }
 }
 

@@ -8,9 +8,9 @@
 //! it first needs it; two values that meet there count as one. A value that training did not see has no
 //! code, or the hashed one where the column has such a block.
 
-use super::hash::{self, DistinctCount};
 use crate::base::keyed_hash::TextHash;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
+use pgsvm_expand::{hash, Collisions};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -71,10 +71,13 @@ pub struct Dictionary {
 }
 
 /// The hashed codes of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Hashed {
     first_code: u32,
     bits: u32,
+    /// Of the distinct values that training met, the share whose code is that of another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    collisions: Option<f64>,
 }
 
 /// The form in which models store a dictionary.
@@ -128,7 +131,7 @@ pub struct Tally {
     /// Whether one was a UUID and therefore left out.
     uuids: bool,
     /// Of the values without a code of their own.
-    others: Option<DistinctCount>,
+    others: Option<Collisions>,
 }
 
 /// Rows with a value, and the distinct values in them.
@@ -248,13 +251,15 @@ impl Dictionary {
             None => *self.hashed.insert(Hashed {
                 first_code: codes.take(1 << limits.hash_bits)?,
                 bits: limits.hash_bits,
+                collisions: None,
             }),
         };
         let hash = hash::of_text(value);
-        tally
-            .others
-            .get_or_insert_with(DistinctCount::new)
-            .add(hash);
+        let others = match &mut tally.others {
+            Some(others) => others,
+            None => tally.others.insert(Collisions::new(hashed.bits)?),
+        };
+        others.add(hash)?;
         Ok(hashed.code(hash))
     }
 
@@ -296,6 +301,18 @@ impl Dictionary {
         self.hashed.is_some()
     }
 
+    /// Of the distinct values that training met and hashed, the share whose code is that of another one, where that is known.
+    pub fn collisions(&self) -> Option<f64> {
+        self.hashed.and_then(|hashed| hashed.collisions)
+    }
+
+    /// Notes that share.
+    pub fn note_collisions(&mut self, share: f64) {
+        if let Some(hashed) = &mut self.hashed {
+            hashed.collisions = Some(share);
+        }
+    }
+
     /// How many codes it has.
     pub fn len(&self) -> u64 {
         let hashed = self.hashed.map_or(0, |hashed| u64::from(hashed.count()));
@@ -329,15 +346,20 @@ impl Tally {
         self.uuids && dictionary.len() == 0
     }
 
+    /// Of the distinct values without a code of their own, the share whose code is that of another one.
+    pub fn collisions(&self) -> Option<f64> {
+        self.others.as_ref().and_then(Collisions::share)
+    }
+
     /// How many distinct values there were, where the column looks like a key: more than half as many
     /// as rows with a value.
     pub fn key(&self, dictionary: &Dictionary) -> Option<KeyCount> {
-        let others = self.others.as_ref().map_or(0, DistinctCount::estimate);
+        let others = self.others.as_ref().map_or(0, Collisions::distinct);
         let values = (dictionary.values.len() as u64 + others).min(self.rows);
         (values > FEW_VALUES && values > self.rows / 2).then_some(KeyCount {
             rows: self.rows,
             values,
-            estimated: self.others.is_some(),
+            estimated: self.others.as_ref().is_some_and(|it| !it.is_exact()),
         })
     }
 }

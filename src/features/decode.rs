@@ -26,7 +26,7 @@ use crate::pg::types::{CategoryKind, NumberKind};
 use crate::pg::varlena::Varlena;
 use crate::pg::{grow, Patience};
 use pgrx::pg_sys;
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::KeptWords;
 
 /// The sign of an f64, and the lowest bit of its exponent, all of whose bits are set in infinite values and NaN.
@@ -99,6 +99,7 @@ impl Decoder {
         let mut decoder = Self::new(features, columns, nulls)?;
         let end = decoder.sparse.codes();
         decoder.one_hot.learn(features, limits, end);
+        decoder.sparse.learn(features)?;
         decoder.sparse.precision = (decoder.sparse.count() > 0).then(Precision::default);
         Ok(decoder)
     }
@@ -125,6 +126,24 @@ impl Decoder {
     /// The features, with the array lengths and the categories that the rows so far have told.
     pub fn learned(&self) -> &FeatureSet {
         &self.features
+    }
+
+    /// Notes in a copy of the features how many of what was hashed meet.
+    pub fn note_collisions(&self, features: &mut FeatureSet) -> Result<(), OutOfMemory> {
+        let mut sparse = self.sparse.collisions();
+        for (number, part) in features.parts.iter_mut().enumerate() {
+            match part {
+                FeaturePart::Category { .. } => self.one_hot.note_collisions(part, number)?,
+                part if part.is_dense() => {}
+                part => {
+                    let share = sparse.next().flatten();
+                    if let FeaturePart::Sparse { collisions, .. } = part {
+                        *collisions = share;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Takes the lengths of arrays over that others have found.

@@ -110,6 +110,19 @@ impl OneHot {
         }
     }
 
+    /// Notes in category part `number` how many of its values that were hashed meet.
+    pub fn note_collisions(
+        &self,
+        part: &mut FeaturePart,
+        number: usize,
+    ) -> Result<(), OutOfMemory> {
+        let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
+        if let Some(share) = tally.and_then(Tally::collisions) {
+            own(category_part(part).1)?.note_collisions(share);
+        }
+        Ok(())
+    }
+
     /// Whether part `number` is a category column all of whose values were UUIDs, which are no categories.
     pub fn only_uuids(&self, part: &FeaturePart, number: usize) -> bool {
         let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
@@ -251,7 +264,7 @@ impl OneHot {
 }
 
 /// The dictionary, as one that nobody else has.
-fn own(dictionary: &mut Rc<Dictionary>) -> Result<&mut Dictionary, FeatureError> {
+fn own(dictionary: &mut Rc<Dictionary>) -> Result<&mut Dictionary, OutOfMemory> {
     if Rc::get_mut(dictionary).is_none() {
         *dictionary = Rc::new(dictionary.copied()?);
     }

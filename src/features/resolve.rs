@@ -437,6 +437,7 @@ fn sparse_part(
         value: value.name.clone(),
         value_type: type_of(value),
         hash_bits: None,
+        collisions: None,
     })
 }
 

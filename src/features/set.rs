@@ -57,6 +57,9 @@ pub enum FeaturePart {
         /// Where indices are hashed, into two to the power of this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hash_bits: Option<u32>,
+        /// Of the distinct indices that training met and hashed, the share whose feature is that of another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        collisions: Option<f64>,
     },
     /// Text in LIBSVM notation.
     Libsvm {
@@ -228,10 +231,8 @@ impl FeaturePart {
             }
             Self::Category { dictionary, .. } => *dictionary = Rc::default(),
             Self::Text { vocabulary, .. } => *vocabulary = Rc::default(),
-            Self::Column { .. }
-            | Self::Sparse { .. }
-            | Self::Sparsevec { .. }
-            | Self::Libsvm { .. } => {}
+            Self::Sparse { collisions, .. } => *collisions = None,
+            Self::Column { .. } | Self::Sparsevec { .. } | Self::Libsvm { .. } => {}
         }
         part
     }
@@ -270,6 +271,17 @@ impl FeaturePart {
     pub fn vocabulary(&self) -> Option<&Vocabulary> {
         match self {
             Self::Text { vocabulary, .. } => Some(vocabulary),
+            _ => None,
+        }
+    }
+
+    /// Of the distinct values that training met and hashed, the share whose feature is that of another one; None where none is, or
+    /// nobody counted.
+    pub fn collisions(&self) -> Option<f64> {
+        match self {
+            Self::Text { vocabulary, .. } => vocabulary.collisions(),
+            Self::Category { dictionary, .. } => dictionary.collisions(),
+            Self::Sparse { collisions, .. } => *collisions,
             _ => None,
         }
     }

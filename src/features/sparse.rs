@@ -3,7 +3,6 @@
 
 use super::buffer::FeatureBuffer;
 use super::error::FeatureError;
-use super::hash::of_number;
 use super::name::Feature;
 use super::precision::Precision;
 use super::row::{Decoded, Null, RowValues};
@@ -13,7 +12,9 @@ use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
 use crate::pg::{check_for_interrupts, Patience};
 use pgrx::pg_sys;
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::hash::of_number;
+use pgsvm_expand::Collisions;
 
 /// Room for the sparse parts of a row, kept from row to row.
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub(super) struct SparseScratch {
     hashed: Vec<(u64, f64)>,
     /// In a training.
     pub(super) precision: Option<Precision>,
+    /// In a training, by sparse part, the indices that are hashed.
+    met: Vec<Option<Collisions>>,
 }
 
 impl SparseScratch {
@@ -38,6 +41,28 @@ impl SparseScratch {
             most: usize::MAX,
             ..Self::default()
         }
+    }
+
+    /// From now on indices that are hashed are counted.
+    pub fn learn(&mut self, features: &FeatureSet) -> Result<(), OutOfMemory> {
+        for part in &features.parts {
+            let met = match part {
+                FeaturePart::Sparse {
+                    hash_bits: Some(bits),
+                    ..
+                } => Some(Collisions::new(*bits)?),
+                part if part.is_dense() || part.dictionary().is_some() => continue,
+                _ => None,
+            };
+            self.met.room(1)?.push(met);
+        }
+        Ok(())
+    }
+
+    /// Of the distinct indices met in each sparse part, the share whose feature is that of another one.
+    pub fn collisions(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+        let met = self.met.iter();
+        met.map(|met| met.as_ref().and_then(Collisions::share))
     }
 
     /// Number of sparse parts.
@@ -141,6 +166,7 @@ impl SparseScratch {
     ) -> Result<(), FeatureError> {
         self.hashed.clear();
         self.hashed.room(self.index.len())?;
+        let mut met = self.met.get_mut(number as usize).and_then(Option::as_mut);
         for (index, value) in self.index.iter().zip(&self.value) {
             if index.is_nan() {
                 continue;
@@ -153,6 +179,9 @@ impl SparseScratch {
                 return Err(not_finite(part, *index, *value));
             }
             let hash = of_number(whole as u64);
+            if let Some(met) = &mut met {
+                met.add(hash)?;
+            }
             let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
             self.hashed.push((hash & ((1 << bits) - 1), sign * value));
         }

@@ -55,6 +55,7 @@ pub struct StoredPart {
     texts: Vec<u32>,
     #[serde(default)]
     all_texts: u64,
+    collisions: Option<f64>,
 }
 
 impl TryFrom<StoredPart> for FeaturePart {
@@ -84,6 +85,7 @@ impl TryFrom<StoredPart> for FeaturePart {
                 value: given(part.value)?,
                 value_type: given(part.value_type)?,
                 hash_bits: part.hash_bits.filter(|bits| (1..=24).contains(bits)),
+                collisions: part.collisions,
             },
             "libsvm" => Self::Libsvm {
                 name: given(name)?,
@@ -123,7 +125,10 @@ impl TryFrom<StoredPart> for FeaturePart {
                     sublinear: part.sublinear,
                     asked: part.asked,
                 },
-                vocabulary: Rc::new(Vocabulary::stored(part.words, part.texts, part.all_texts)?),
+                vocabulary: Rc::new(
+                    Vocabulary::stored(part.words, part.texts, part.all_texts)?
+                        .with_collisions(part.collisions),
+                ),
             },
             _ => return Err("a part of a feature set is of no kind".to_owned()),
         })

@@ -194,6 +194,9 @@ impl TextReader {
         for (number, weight) in weights {
             sparse.push(part, (f64::from(*number), *weight), sparse_part, out)?;
         }
+        for (all, own) in out.words.iter_mut().zip(weigher.words()) {
+            *all += own;
+        }
         self.weigher = weigher;
         Ok(None)
     }

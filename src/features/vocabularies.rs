@@ -3,7 +3,6 @@
 
 use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
-use super::hash::of_text;
 use super::made::MadeReader;
 use super::part::{Part, TextKind};
 use super::resolve::ByName;
@@ -16,6 +15,7 @@ use crate::pg::types::{words_kind, WordsKind};
 use crate::pg::varlena::{stored_bytes, Varlena};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::hash::of_text;
 use pgsvm_expand::numbers::{How, Quantiles};
 use pgsvm_expand::{Kept, KeptWords, Learner, Limits, Word};
 use std::collections::HashSet;

@@ -189,6 +189,7 @@ impl<'a> NumberArray<'a> {
 /// A type whose values PostgreSQL's arrays hold as they are.
 pub trait Element: Copy {}
 impl Element for i32 {}
+impl Element for i64 {}
 impl Element for f32 {}
 impl Element for f64 {}
 

@@ -1,13 +1,22 @@
 //! `svm_expand`: the features that a model makes of a row, with their numbers, so that other programs see the same.
 
-use super::{any_null, null, site};
+use super::{any_null, null, or_null, site};
 use crate::base::errors::OrRaise;
+use crate::features::FeatureBuffer;
+use crate::model::Model;
 use crate::pg::c_function;
 use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
 use pgrx::pg_sys;
+use pgsvm_core::memory::{OutOfMemory, Room};
+use std::fmt::Write;
 
 c_function!(svm_expand_wrapper, pg_finfo_svm_expand_wrapper, svm_expand);
+c_function!(
+    svm_row_libsvm_wrapper,
+    pg_finfo_svm_row_libsvm_wrapper,
+    svm_row_libsvm
+);
 
 /// `svm_expand(model, features) -> TABLE("position", feature, value)`: all that are not zero, in the order of their positions, which
 /// count from 1. No rows for a row with a NULL under nulls => 'skip'.
@@ -40,5 +49,62 @@ unsafe fn svm_expand(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             });
         }
         null(fcinfo)
+    }
+}
+
+/// `svm_row_libsvm(model, features, scaled) -> text`: what `svm_expand` tells, as a line of a LIBSVM file behind its label; `scaled`: dense
+/// features to mean 0 and deviation 1 as the training had them. NULL for a row with a NULL under nulls => 'skip'.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with three arguments that are not NULL.
+unsafe fn svm_row_libsvm(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises; the values are of the declared types.
+    unsafe {
+        let scaled = (*fcinfo).args.as_slice(3)[2].value.value() & 0xff != 0;
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        let row = used.argument.row(&model, features).or_raise();
+        let line = row.map(|row| line(&model, row, scaled).or_raise());
+        or_null(fcinfo, line.map(|line| text_datum(&line)))
+    }
+}
+
+/// Bytes of an index and a value at most.
+const PAIR_BYTES: usize = 40;
+
+fn line(model: &Model, row: &FeatureBuffer, scaled: bool) -> Result<String, OutOfMemory> {
+    let mut line = String::new();
+    let behind = row.dense.len() as u64 + 1;
+    for (feature, raw) in row.dense.iter().enumerate() {
+        let value = match scaled {
+            true => standardized(model, feature as u64, *raw),
+            false => *raw,
+        };
+        if value != 0.0 {
+            // writing into a String fails for lack of room alone
+            let _ = write!(line.room(PAIR_BYTES)?, " {}:{value:?}", feature + 1);
+        }
+    }
+    for (at, value) in row.sparse_index.iter().zip(&row.sparse_value) {
+        if *value != 0.0 {
+            let _ = write!(
+                line.room(PAIR_BYTES)?,
+                " {}:{value:?}",
+                behind + u64::from(*at)
+            );
+        }
+    }
+    Ok(line)
+}
+
+/// A dense value as `scale => 'standard'` has it: 0 where all rows have the same.
+fn standardized(model: &Model, feature: u64, raw: f64) -> f64 {
+    let (mean, deviation) = (
+        model.features.mean(feature),
+        model.features.deviation(feature),
+    );
+    match (mean, deviation) {
+        (Some(mean), Some(deviation)) if deviation > 0.0 => (raw - mean) / deviation,
+        _ => 0.0,
     }
 }

@@ -91,6 +91,7 @@ impl RowSource {
     /// The features as rows were decoded, with these means in the place of NULLs, where that is the rule.
     pub fn decoded_features(&self, means: &[f64]) -> Result<FeatureSet, OutOfMemory> {
         let mut features = self.decode.decoder.learned().copied()?;
+        self.decode.decoder.note_collisions(&mut features)?;
         features.means = Rc::new(copied(means)?);
         Ok(features)
     }
@@ -120,6 +121,7 @@ impl RowSource {
         features.means = Rc::new(copied(&report.means)?);
         let screening = self.following().and_then(|it| it.screening.as_ref());
         if screening.is_none_or(|screening| screening.rows.is_empty()) {
+            decode.decoder.note_collisions(&mut features)?;
             features.spread = Rc::new(report.spread.copied()?);
         }
         if decode.unit_rows {

@@ -15,6 +15,8 @@ struct Listed {
     /// None where the data tell as they come.
     features: Option<u64>,
     categories: Option<Vec<String>>,
+    /// Words or values with features of their own.
+    vocabulary: Option<u64>,
 }
 
 /// `svm_features(model)`: see sql/ for the columns.
@@ -34,6 +36,8 @@ fn svm_features(
         name!(categories, Option<Vec<String>>),
         name!(nulls, Option<i64>),
         name!(mean, Option<f64>),
+        name!(vocabulary, Option<i64>),
+        name!(collisions, Option<f64>),
     ),
 > {
     let model = model::of_call(fcinfo, model).or_raise();
@@ -50,6 +54,8 @@ fn svm_features(
             listed.categories,
             set.nulls.get(at).map(|count| *count as i64),
             mean,
+            listed.vocabulary.map(|count| count as i64),
+            part.collisions(),
         ))
     });
     TableIterator::new(all_of(rows).or_raise())
@@ -102,6 +108,11 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
             _ => dictionary.map(Dictionary::len),
         },
         categories: categories.transpose()?,
+        vocabulary: match part {
+            FeaturePart::Text { form, .. } if form.degree().is_some() => None,
+            FeaturePart::Text { vocabulary, .. } => Some(vocabulary.words().len() as u64),
+            _ => dictionary.map(|known| known.values().count() as u64),
+        },
     })
 }
 

@@ -4,6 +4,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`collisions`] | which share of hashed features meet another |
 //! | [`degree`] | the weighted degree features of strings |
 //! | [`kept`] | the words of texts from one pass over them to the next |
 //! | [`letters`] | which characters words are made of |
@@ -15,6 +16,7 @@
 //! | [`vocabulary`] | learned from all texts: which word has which number, and in how many texts it is |
 //! | [`weights`] | a text's words as numbers with tf-idf weights |
 
+pub mod collisions;
 pub mod degree;
 pub mod hash;
 pub mod kept;
@@ -28,6 +30,7 @@ pub mod words;
 
 pub(crate) use pgsvm_base as base;
 
+pub use collisions::Collisions;
 pub use degree::{Degree, NoLetter, Runs};
 pub use kept::{Kept, KeptWords};
 pub use tokens::{Tokens, MOST_RUN};

@@ -7,6 +7,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
+use crate::collisions::Collisions;
 use crate::hash;
 use crate::kept::Numbers;
 use crate::words::{Word, Words, LONGEST_WORD_BYTES};
@@ -71,6 +72,8 @@ pub struct Vocabulary {
     idf: Vec<f64>,
     /// Texts that it was learned from; 0 where nothing was learned.
     all: u64,
+    /// Of the distinct words that are hashed, the share that meet another.
+    collisions: Option<f64>,
 }
 
 /// The form in which models store it.
@@ -79,6 +82,8 @@ struct Written<'a> {
     words: &'a Words,
     texts: &'a [u32],
     all_texts: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collisions: Option<f64>,
 }
 
 impl Serialize for Vocabulary {
@@ -87,6 +92,7 @@ impl Serialize for Vocabulary {
             words: &self.words,
             texts: &self.texts,
             all_texts: self.all,
+            collisions: self.collisions,
         };
         written.serialize(to)
     }
@@ -116,7 +122,31 @@ impl Vocabulary {
             texts,
             idf,
             all,
+            collisions: None,
         })
+    }
+
+    /// The same, with the share of hashed words that meet another.
+    pub fn with_collisions(mut self, share: Option<f64>) -> Self {
+        self.collisions = share;
+        self
+    }
+
+    /// Of the distinct words met when it was learned that are hashed, the share whose number is that of another one; None where
+    /// none is, or nobody counted.
+    pub fn collisions(&self) -> Option<f64> {
+        self.collisions
+    }
+
+    /// Whether a word with this number was met when it was learned.
+    #[inline(always)]
+    pub fn was_met(&self, number: u32) -> bool {
+        // words with numbers of their own were
+        (number as usize) < self.words.len()
+            || self
+                .texts
+                .get(number as usize)
+                .is_some_and(|texts| *texts > 0)
     }
 
     /// Whether it was learned.
@@ -215,6 +245,8 @@ pub struct Learner {
     words: Words,
     counts: Counts,
     hashed: Counts,
+    /// Words that are hashed, once there is one.
+    met: Option<Collisions>,
     all: u32,
 }
 
@@ -240,6 +272,7 @@ impl Learner {
             words: Words::default(),
             counts: Counts::default(),
             hashed: Counts::default(),
+            met: None,
             all: 0,
         }
     }
@@ -290,15 +323,21 @@ impl Learner {
         let hashed = 1 << self.limits.hash_bits;
         if self.hashed.0.is_empty() {
             self.hashed.0 = filled((0, 0), hashed)?;
+            self.met = Some(Collisions::new(self.limits.hash_bits)?);
         }
-        let bucket = hash::of_text(word) & (hashed as u64 - 1);
+        let hash = hash::of_text(word);
+        if let Some(met) = &mut self.met {
+            met.add(hash)?;
+        }
+        let bucket = hash & (hashed as u64 - 1);
         self.hashed.count(bucket as usize, self.all);
         Ok(Some(Numbers::HASHED + bucket as u32))
     }
 
     /// What was learned, and under which numbers the words are there.
-    pub fn finish(self) -> Result<(Vocabulary, Numbers), OutOfMemory> {
+    pub fn finish(mut self) -> Result<(Vocabulary, Numbers), OutOfMemory> {
         let all = u64::from(self.all);
+        let mut met = self.met.take();
         let (least, greatest) = (self.limits.least.of(all), self.limits.greatest.of(all));
         let kept = |number: &u32| {
             let texts = f64::from(self.counts.0[*number as usize].0);
@@ -315,7 +354,14 @@ impl Learner {
             texts.push(self.counts.0[*number as usize].0);
         }
         texts.extend(self.hashed.0.iter().map(|(texts, _)| texts));
-        let known = Vocabulary::of(words, texts, all)?;
+        if let Some(met) = &mut met {
+            let others = (0..self.words.len() as u32).filter(|number| !kept(number));
+            for number in others {
+                met.add(hash::of_text(word(number)))?;
+            }
+        }
+        let share = met.as_ref().and_then(Collisions::share);
+        let known = Vocabulary::of(words, texts, all)?.with_collisions(share);
         let numbers = self.numbers(&known, &order)?;
         Ok((known, numbers))
     }
@@ -417,6 +463,15 @@ mod tests {
         assert_eq!(known.bucket(1), None);
         let counted: u32 = known.texts[2..].iter().sum();
         assert_eq!(counted, 2);
+        // one bucket takes both
+        let alone = Limits {
+            hash_bits: 0,
+            ..limits
+        };
+        assert_eq!(learned(&TEXTS, alone).collisions(), Some(1.0));
+        assert_eq!(learned(&TEXTS, Limits::default()).collisions(), None);
+        assert!(known.was_met(known.number("c").unwrap()) && known.was_met(0));
+        assert_eq!((2..10).filter(|it| known.was_met(*it)).count(), 2);
     }
 
     #[test]
@@ -429,7 +484,8 @@ mod tests {
     fn stored(json: &serde_json::Value) -> Result<Vocabulary, String> {
         let words = serde_json::from_value(json["words"].clone()).unwrap();
         let texts = serde_json::from_value(json["texts"].clone()).unwrap();
-        Vocabulary::stored(words, texts, json["all_texts"].as_u64().unwrap())
+        let known = Vocabulary::stored(words, texts, json["all_texts"].as_u64().unwrap())?;
+        Ok(known.with_collisions(json["collisions"].as_f64()))
     }
 
     #[test]

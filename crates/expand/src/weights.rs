@@ -11,6 +11,9 @@ pub struct Weigher {
     numbers: Vec<u32>,
     /// Ascending, each once, with its weight.
     weights: Vec<(u32, f64)>,
+    /// How many words were taken, and how many of them the vocabulary has.
+    words: u64,
+    known: u64,
 }
 
 impl Weigher {
@@ -18,14 +21,26 @@ impl Weigher {
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.weights.clear();
+        (self.words, self.known) = (0, 0);
     }
 
     /// Takes those words that have a number, of no more than [`crate::tokens::GROUP`].
     #[inline]
     pub fn take(&mut self, known: &Vocabulary, words: &[Word<'_>]) -> Result<(), OutOfMemory> {
         let numbers = self.numbers.room(words.len())?;
-        known.each_number(words, |number| numbers.push(number));
+        let mut met = 0;
+        known.each_number(words, |number| {
+            met += u64::from(known.was_met(number));
+            numbers.push(number);
+        });
+        self.words += words.len() as u64;
+        self.known += met;
         Ok(())
+    }
+
+    /// How many words were taken, and how many of them the vocabulary does not have.
+    pub fn words(&self) -> [u64; 2] {
+        [self.words, self.words - self.known]
     }
 
     /// Takes the number of a word.
@@ -100,6 +115,13 @@ mod tests {
         assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), [0, 2]);
         assert!((found[0].1 - a / length).abs() < 1e-15);
         assert!((found[1].1 - c / length).abs() < 1e-15);
+        let (known, mut weigher) = (vocabulary(), Weigher::default());
+        for word in ["c", "unseen", "c"] {
+            weigher.take(&known, &[Word::new(word)]).unwrap();
+        }
+        assert_eq!(weigher.words(), [3, 1]);
+        weigher.clear();
+        assert_eq!(weigher.words(), [0, 0]);
     }
 
     #[test]
