@@ -245,3 +245,58 @@ def test_ten_digits_told_apart_together_are_as_liblinear_has_them(connection, fo
     # neither is above the other by more than its tolerance, and no dual is above an objective
     assert dual <= theirs * (1 + 1e-9)
     assert primal == pytest.approx(theirs, rel=1.1e-3)
+
+
+# features of a table of mails, and what the training is told beside
+EXPANDED = {
+    "texts": ('text(body),tags,"ngrams(body, 2, 3)"', "scale => 'none'"),
+    "everything": (
+        'length,kind,text(body),"cross(length, hour)","polynomial(length, hour, 2)","bucket(hour, 4)","hash(sparse(idx, val), 6)"',
+        "nulls => 'mean'",
+    ),
+    "sequences": ('"weighted_degree(dna, 3)",hour', "nulls => 'zero'"),
+}
+
+
+@pytest.mark.parametrize(("features", "told"), EXPANDED.values(), ids=EXPANDED)
+def test_liblinear_trains_on_expanded_rows_to_the_same_objective(connection, folder, features, told):
+    connection.execute(
+        """
+        DROP TABLE IF EXISTS mails;
+        CREATE TABLE mails AS
+        SELECT 'word' || i % 37 || ' word' || i * i % 41 || ' number ' || i AS body, ARRAY['t' || i % 5, 't' || i % 3] AS tags,
+            nullif(i % 13, 5) AS length, (i % 24)::float8 AS hour, CASE WHEN i % 11 > 0 THEN 'k' || i % 6 END AS kind,
+            ARRAY[i, i % 100 + 7] AS idx, ARRAY[0.5, i % 3]::float8[] AS val,
+            translate(lpad((i * 7919 % 4096)::bit(12)::text, 12, '0') || (i % 16)::bit(4)::text, '01', 'AC') AS dna,
+            (i % 13 + i % 5 + i * i % 41 % 3) % 2 = 0 AS spam
+        FROM generate_series(1, 800) AS i
+        """
+    )
+    model = f"SELECT svm_train('mails', 'spam', %s, 'expanded', tolerance => 1e-7, max_passes => 5000, {told})"
+    one(connection, model, ["{" + features + "}"])
+    primal = one(connection, "SELECT primal FROM svm_models WHERE name = 'expanded'")
+    lines = [line for (line,) in connection.execute("SELECT line FROM svm_export_rows('expanded', 'mails')")]
+    assert len(lines) == 800
+    path = folder / "expanded"
+    path.write_text("".join(line + "\n" for line in lines))
+
+    terms = ["-s", "2", "-c", "1", "-B", "1", "-e", "1e-9"]
+    subprocess.run([program("liblinear-train"), "-q", *terms, path, folder / "theirs"], check=True, capture_output=True)
+    theirs = squared_hinge((folder / "theirs").read_text(), lines)
+    assert primal == pytest.approx(theirs, rel=1e-6)
+
+
+def squared_hinge(model, lines):
+    """The objective of a model of LIBLINEAR's, c being 1, at rows in LIBSVM's form."""
+    head, _, weights = model.partition("\nw\n")
+    labels = [int(label) for label in re.search(r"label (.*)", head).group(1).split()]
+    w = [float(weight) for weight in weights.split()]
+    loss = 0
+    for line in lines:
+        label, *pairs = line.split()
+        indices = [int(pair.partition(":")[0]) for pair in pairs]
+        assert indices == sorted(set(indices)) and indices[0] >= 1
+        decision = w[-1] + sum(w[at - 1] * float(pair.partition(":")[2]) for at, pair in zip(indices, pairs))
+        margin = decision if int(label) == labels[0] else -decision
+        loss += max(0, 1 - margin) ** 2
+    return 0.5 * sum(weight * weight for weight in w) + loss
