@@ -12,7 +12,7 @@ use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::bundle::kinks::Line;
-use crate::solver::still::{add_row, score};
+use crate::solver::still::add_row;
 
 /// The class of groups whose rows take no part.
 const NONE: u32 = u32::MAX;
@@ -87,17 +87,6 @@ impl Classes {
     }
 }
 
-/// <w_k, x> of each class.
-#[inline(always)]
-pub(super) fn scores<'a, K: Isa>(
-    row: &'a Row<'_>,
-    w: &'a [f64],
-    (classes, intercept): (usize, f64),
-) -> impl Iterator<Item = f64> + 'a {
-    let of_class = w.chunks_exact(w.len() / classes);
-    of_class.map(move |w| score::<K>(row, w, intercept))
-}
-
 /// The loss of a row of this class by each, from its scores at either end of a line, in their place.
 #[inline(always)]
 pub(super) fn lose(lines: &mut [Line], own: usize) {
@@ -111,9 +100,9 @@ pub(super) fn lose(lines: &mut [Line], own: usize) {
 
 /// The class that a row of this class is nearest to be taken for, the first of equals, where it is within the margin.
 #[inline(always)]
-pub(super) fn rival(scores: impl Iterator<Item = f64>, own: usize) -> Option<usize> {
+pub(super) fn rival(scores: &[f64], own: usize) -> Option<usize> {
     let (mut most, mut place, mut owns) = (f64::NEG_INFINITY, own, 0.0);
-    for (class, score) in scores.enumerate() {
+    for (class, score) in scores.iter().copied().enumerate() {
         if class == own {
             owns = score;
         } else if score > most {

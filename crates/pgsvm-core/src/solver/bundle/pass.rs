@@ -11,10 +11,10 @@ use crate::base::memory::{list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
-use crate::solver::bundle::classes::{add_between, lose, rival, scores, Classes, OwnClass};
+use crate::solver::bundle::classes::{add_between, lose, rival, Classes, OwnClass};
 use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
 use crate::solver::held_rows::{Beside, HeldRows};
-use crate::solver::still::{add, add_row, Numbers, Visited};
+use crate::solver::still::{add, add_row, score, Numbers, Visited};
 use crate::solver::sums::tally::Tally;
 
 /// Passes that may sort: a row that comes has a bit for each.
@@ -54,6 +54,14 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// By how far from w_b to w_t.
+    fn line(&self) -> Line {
+        Line {
+            at: self.best,
+            along: self.newest - self.best,
+        }
+    }
+
     /// So far from w_b to w_t.
     #[inline(always)]
     fn along(self, part: f64) -> f64 {
@@ -100,9 +108,11 @@ pub(crate) struct BundleSums {
     intercept: f64,
     /// This pass among those that sort.
     place: u32,
-    /// Room for the lines of a row.
+    /// Room for the lines of a row, and for its scores, by class.
     #[serde(skip)]
     lines: Vec<Line>,
+    #[serde(skip)]
+    scores: Vec<f64>,
 }
 
 impl BundlePass {
@@ -159,6 +169,7 @@ impl BundlePass {
         lines.room(self.vectors())?;
         Ok(BundleSums {
             lines,
+            scores: zeros(self.vectors())?,
             kinks: Kinks::new()?,
             f: Numbers(zeros(self.best.0.len())?),
             b: 0.0,
@@ -206,25 +217,51 @@ impl BundlePass {
         for outputs in outputs.iter_mut() {
             outputs.best += self.moved * (outputs.newest - outputs.best);
         }
-        if self.looks {
-            let (count, intercept) = (outputs.len(), self.visited.intercept);
-            let newest = scores::<K>(row, &self.newest.0, (count, intercept));
-            for (outputs, newest) in outputs.iter_mut().zip(newest) {
-                outputs.newest = newest;
-            }
-        }
         match &self.classes {
-            Some(classes) => {
-                if let Some(own) = classes.own(row) {
-                    all.rows += 1;
-                    let line = |it: &Outputs| (it.best, it.newest);
-                    self.look_along(all, own, outputs.iter().map(line));
-                    let at = outputs.iter().map(|it| it.along(self.along));
-                    self.cut::<K>(all, row, own, at);
+            Some(classes) => self.tell_apart_kept::<K>(classes, all, row, outputs),
+            None => {
+                if self.looks {
+                    outputs[0].newest = self.visited.score::<K>(row, &self.newest.0);
                 }
+                self.visit_side::<K>(all, row, outputs[0]);
             }
-            None => self.visit_side::<K>(all, row, outputs[0]),
         }
+    }
+
+    /// The same of a row of one of several classes.
+    #[inline(always)]
+    fn tell_apart_kept<K: Isa>(
+        &self,
+        classes: &Classes,
+        all: &mut BundleSums,
+        row: &Row<'_>,
+        outputs: &mut [Outputs],
+    ) {
+        if self.looks {
+            // a closure would be compiled without the instructions of K
+            for (class, outputs) in outputs.iter_mut().enumerate() {
+                outputs.newest = self.score_of::<K>(row, &self.newest.0, class);
+            }
+        }
+        if let Some(own) = classes.own(row) {
+            all.rows += 1;
+            if self.looks {
+                all.lines.clear();
+                all.lines.extend(outputs.iter().map(Outputs::line));
+                all.look_along(own);
+            }
+            for (score, outputs) in all.scores.iter_mut().zip(outputs) {
+                *score = outputs.along(self.along);
+            }
+            self.cut::<K>(all, row, own);
+        }
+    }
+
+    /// <w_k, x> of a class k, by the weights of all of them.
+    #[inline(always)]
+    fn score_of<K: Isa>(&self, row: &Row<'_>, w: &[f64], class: usize) -> f64 {
+        let length = w.len() / self.vectors();
+        score::<K>(row, &w[class * length..][..length], self.visited.intercept)
     }
 
     /// Adds a row of two sides whose outputs are known.
@@ -251,45 +288,30 @@ impl BundlePass {
             return;
         };
         all.rows += 1;
-        let terms = (classes.count(), self.visited.intercept);
-        let at = scores::<K>(row, &self.best.0, terms);
-        let to = scores::<K>(row, &self.newest.0, terms);
-        self.look_along(all, own, at.zip(to));
-        if let Some(centre) = self.centres.last() {
-            self.cut::<K>(all, row, own, scores::<K>(row, &centre.w.0, terms));
-        }
-    }
-
-    /// Adds the losses of a row of several classes along the line, by its scores at w_b and w_t.
-    #[inline(always)]
-    fn look_along(
-        &self,
-        all: &mut BundleSums,
-        own: OwnClass,
-        scores: impl Iterator<Item = (f64, f64)>,
-    ) {
         if self.looks {
-            let lines = scores.map(|(at, to)| Line { at, along: to - at });
             all.lines.clear();
-            all.lines.extend(lines);
-            lose(&mut all.lines, own.class);
-            all.kinks.add_largest(own.cost, &all.lines, own.class);
+            for class in 0..classes.count() {
+                let at = self.score_of::<K>(row, &self.best.0, class);
+                let to = self.score_of::<K>(row, &self.newest.0, class);
+                all.lines.push(Line { at, along: to - at });
+            }
+            all.look_along(own);
+        }
+        if let Some(centre) = self.centres.last() {
+            for class in 0..classes.count() {
+                all.scores[class] = self.score_of::<K>(row, &centre.w.0, class);
+            }
+            self.cut::<K>(all, row, own);
         }
     }
 
     /// Adds a row of several classes to the plane, by its scores there.
     #[inline(always)]
-    fn cut<K: Isa>(
-        &self,
-        all: &mut BundleSums,
-        row: &Row<'_>,
-        own: OwnClass,
-        scores: impl Iterator<Item = f64>,
-    ) {
+    fn cut<K: Isa>(&self, all: &mut BundleSums, row: &Row<'_>, own: OwnClass) {
         if !self.sorts {
             return;
         }
-        if let Some(rival) = rival(scores, own.class) {
+        if let Some(rival) = rival(&all.scores, own.class) {
             let by = self.visited.c * own.cost;
             all.in_plane += 1;
             all.b += by;
@@ -381,6 +403,13 @@ impl BundleSums {
             ..Tally::EMPTY
         };
         (found.loss, tally)
+    }
+
+    /// Adds the losses of a row of several classes, whose lines by class are there.
+    #[inline(always)]
+    fn look_along(&mut self, own: OwnClass) {
+        lose(&mut self.lines, own.class);
+        self.kinks.add_largest(own.cost, &self.lines, own.class);
     }
 
     #[inline(always)]

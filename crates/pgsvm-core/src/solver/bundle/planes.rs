@@ -6,6 +6,7 @@
 
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
+use crate::base::zeros::zeros;
 use crate::simd::{Isa, Level, Work};
 #[cfg(test)]
 use crate::solver::still::product;
@@ -151,35 +152,42 @@ impl Planes {
         if count == 0 {
             return Ok(());
         }
-        // with the plane of zeros behind them
-        let mut g = Vec::new();
-        g.room(count + 1)?.resize(count + 1, 0.0);
+        // by plane, that of zeros behind them
+        let mut weights = Vec::new();
+        weights.room(count + 1)?;
+        weights.extend(self.all.iter().map(|plane| plane.weight));
+        weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));
+        let mut g = zeros(count + 1)?;
         for (place, plane) in self.all.iter().enumerate() {
-            let row = &self.gram[place * count..][..count];
-            let products = row.iter().zip(&self.all).map(|(it, of)| it * of.weight);
-            g[place] = plane.b - (dot(&plane.f, near) + products.sum::<f64>()) / damp;
+            let products = dot(self.products(place), &weights[..count]);
+            g[place] = plane.b - (dot(&plane.f, near) + products) / damp;
         }
-        let mut rest = 1.0 - self.all.iter().map(|plane| plane.weight).sum::<f64>();
-        rest = rest.max(0.0);
-        for _ in 0..EXCHANGES * count {
-            let Some((from, to, by)) = self.exchange(&g, rest, damp, gap) else {
+        let mut squares = zeros(count + 1)?;
+        for (place, square) in squares[..count].iter_mut().enumerate() {
+            *square = self.products(place)[place];
+        }
+        for turn in 0..EXCHANGES * count {
+            if turn % EXCHANGES == 0 {
+                interrupts::check();
+            }
+            let Some((from, to, by)) = self.exchange((&weights, &g, &squares), damp, gap) else {
                 break;
             };
-            for (place, g) in g[..count].iter_mut().enumerate() {
-                *g -= by * (self.product(place, to) - self.product(place, from)) / damp;
-            }
-            for (place, by) in [(from, -by), (to, by)] {
-                match self.all.get_mut(place) {
-                    Some(plane) => plane.weight = (plane.weight + by).max(0.0),
-                    None => rest = (rest + by).max(0.0),
+            let by_g = by / damp;
+            for (place, by) in [(from, by_g), (to, -by_g)] {
+                for (g, product) in g.iter_mut().zip(self.products(place)) {
+                    *g += by * product;
                 }
             }
+            for (place, by) in [(from, -by), (to, by)] {
+                weights[place] = (weights[place] + by).max(0.0);
+            }
         }
-        for plane in &mut self.all {
-            plane.idle = if plane.weight > 0.0 {
-                0
-            } else {
-                plane.idle + 1
+        for (plane, weight) in self.all.iter_mut().zip(&weights) {
+            plane.weight = *weight;
+            plane.idle = match *weight > 0.0 {
+                true => 0,
+                false => plane.idle + 1,
             };
         }
         self.keep_within();
@@ -194,33 +202,45 @@ impl Planes {
         }
     }
 
-    /// <F, F> of two planes, the one of zeros behind them.
-    fn product(&self, one: usize, other: usize) -> f64 {
+    /// <F, F> of a plane and each; none with that of zeros.
+    fn products(&self, place: usize) -> &[f64] {
         let count = self.all.len();
-        match one < count && other < count {
-            true => self.gram[one * count + other],
-            false => 0.0,
+        match place < count {
+            true => &self.gram[place * count..][..count],
+            false => &[],
         }
     }
 
-    /// From which plane how much weight goes to which; None where the gap is small.
-    fn exchange(&self, g: &[f64], rest: f64, damp: f64, gap: f64) -> Option<(usize, usize, f64)> {
-        let weight = |place: usize| self.all.get(place).map_or(rest, |plane| plane.weight);
-        let (to, most) = (0..g.len())
-            .map(|it| (it, g[it]))
-            .max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let left: f64 = (0..g.len()).map(|it| weight(it) * (most - g[it])).sum();
+    /// From which plane how much weight goes to which, by weights, gradients and squares; None where the gap is small.
+    fn exchange(
+        &self,
+        (weights, g, squares): (&[f64], &[f64], &[f64]),
+        damp: f64,
+        gap: f64,
+    ) -> Option<(usize, usize, f64)> {
+        let (mut to, mut most) = (0, f64::NEG_INFINITY);
+        for (place, g) in g.iter().enumerate() {
+            if *g > most {
+                (to, most) = (place, *g);
+            }
+        }
+        let owns = weights.iter().zip(g);
+        let left: f64 = owns.map(|(weight, g)| weight * (most - g)).sum();
         if left <= gap {
             return None;
         }
+        let products = self.products(to);
         let mut best: Option<(f64, usize, f64)> = None;
-        for from in (0..g.len()).filter(|it| weight(*it) > 0.0 && g[*it] < most) {
+        for (from, weight) in weights.iter().enumerate() {
+            if *weight <= 0.0 || g[from] >= most {
+                continue;
+            }
             let rises = most - g[from];
-            let both = 2.0 * self.product(from, to);
-            let curvature = (self.product(from, from) + self.product(to, to) - both) / damp;
+            let both = 2.0 * products.get(from).copied().unwrap_or(0.0);
+            let curvature = (squares[from] + squares[to] - both) / damp;
             let step = match curvature > 0.0 {
-                true => (rises / curvature).min(weight(from)),
-                false => weight(from),
+                true => (rises / curvature).min(*weight),
+                false => *weight,
             };
             let gain = step * (rises - 0.5 * step * curvature.max(0.0));
             if best.is_none_or(|(known, ..)| gain > known) {
