@@ -31,6 +31,8 @@ ALTER TABLE svm_key_metric ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_landmark ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_index ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_index_chunk ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
 CREATE POLICY svm_model_owner ON svm_model USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
@@ -172,6 +174,20 @@ CREATE POLICY svm_key_metric_owner ON svm_key_metric USING (
         WHERE version.id = version_id AND pg_catalog.pg_has_role(model.owner_oid, 'USAGE')
     )
 );
+
+-- An index holds what its owner could read of a table: it is the owner's alone.
+DROP POLICY IF EXISTS svm_index_owner ON svm_index;
+CREATE POLICY svm_index_owner ON svm_index USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
+DROP POLICY IF EXISTS svm_index_chunk_owner ON svm_index_chunk;
+CREATE POLICY svm_index_chunk_owner ON svm_index_chunk USING (
+    EXISTS (
+        SELECT FROM svm_index AS index WHERE index.id = index_id AND pg_catalog.pg_has_role(index.owner_oid, 'USAGE')
+    )
+);
+
+REVOKE ALL ON svm_index, svm_index_chunk FROM PUBLIC;
+GRANT SELECT, DELETE, INSERT (name, owner, relation, columns, lengths, tables) ON svm_index TO PUBLIC;
+GRANT SELECT, INSERT ON svm_index_chunk TO PUBLIC;
 
 REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric,
     svm_log, svm_source, svm_landmark FROM PUBLIC;

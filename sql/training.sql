@@ -162,6 +162,40 @@ CREATE OR REPLACE FUNCTION svm_forget_query(model text, query text, options json
 COMMENT ON FUNCTION svm_forget_query(text, text, jsonb) IS
     'removes the rows with the keys in a SELECT from those a model was trained on, as a new version, and returns its name';
 
+-- Numbers of a table's rows, kept from one training to the next.
+
+CREATE OR REPLACE FUNCTION svm_index(
+    relation regclass,
+    features text[] DEFAULT NULL,
+    name text DEFAULT NULL,
+    exclude text[] DEFAULT NULL
+) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_index_wrapper';
+COMMENT ON FUNCTION svm_index(regclass, text[], text, text[]) IS
+    'keeps the numbers of a table''s rows for trainings with the option "index", and returns the name of the index';
+
+CREATE OR REPLACE FUNCTION svm_drop_index(name text) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_index_wrapper';
+COMMENT ON FUNCTION svm_drop_index(text) IS 'removes an index, and returns its name';
+
+CREATE OR REPLACE VIEW svm_indexes WITH (security_invoker = true) AS
+SELECT
+    index.name,
+    index.relation,
+    index.columns,
+    kept.rows,
+    kept.bytes,
+    svm_internal.svm_role_name(index.owner_oid, index.owner) AS owner,
+    index.created_at
+FROM svm_index AS index
+CROSS JOIN LATERAL (
+    SELECT coalesce(pg_catalog.sum(chunk.rows), 0)::bigint,
+        coalesce(pg_catalog.sum(pg_catalog.octet_length(chunk.tuples) + pg_catalog.octet_length(chunk.numbers)), 0)::bigint
+    FROM svm_index_chunk AS chunk WHERE chunk.index_id = index.id
+) AS kept (rows, bytes);
+COMMENT ON VIEW svm_indexes IS 'the indexes of the current user';
+GRANT SELECT ON svm_indexes TO PUBLIC;
+
 -- One row for each process of a training that has run for a quarter of a second.
 CREATE OR REPLACE VIEW svm_progress AS
 SELECT

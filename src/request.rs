@@ -109,6 +109,8 @@ pub struct Request {
     pub warm_start: Option<String>,
     /// The relation on whose rows weights on the way are tested, written as SQL writes it.
     pub watch: Option<String>,
+    /// The index from which numbers come of the rows that it knows.
+    pub index: Option<String>,
     /// The limit on passes as given.
     pub max_passes: Option<i32>,
     pub class_weight: ClassWeight,
@@ -258,6 +260,7 @@ impl Arguments {
             key: self.key,
             warm_start: choices.warm_start,
             watch: choices.watch,
+            index: choices.index,
             max_passes: self.max_passes,
             class_weight,
             deploy,

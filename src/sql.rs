@@ -5,6 +5,7 @@ pub mod feature_list;
 pub mod follow;
 pub mod function;
 mod immutable_function;
+mod index;
 
 pub mod life;
 mod out_of_fold;

@@ -134,3 +134,42 @@ CREATE TRIGGER svm_version_text AFTER INSERT ON svm_version
 CREATE TRIGGER svm_model_source AFTER UPDATE OF owner ON svm_model
     FOR EACH ROW WHEN (NEW.owner_oid IS DISTINCT FROM OLD.owner_oid)
     EXECUTE FUNCTION svm_internal.svm_source_rights('id');
+
+-- Indexes: numbers of a table's rows, kept for trainings that name one. Each row is known by where it lies and which
+-- transaction inserted it (src/pg/origin.rs), which is so in this cluster only: what is kept of rows does not leave it, no dump
+-- has it, and as an unlogged table it is in no publication, base backup or standby. An index without it serves as one of
+-- which no row is known.
+CREATE TABLE svm_index (
+    id bigint PRIMARY KEY DEFAULT svm_internal.svm_new_id(),
+    name text NOT NULL,
+    -- as in svm_model
+    owner name NOT NULL DEFAULT CURRENT_USER,
+    owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED,
+    -- with its schema, as SQL writes it
+    relation text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- the columns whose numbers are kept, and how many each has: several of an array
+    columns text[] NOT NULL,
+    lengths int[] NOT NULL,
+    -- of each table behind the relation 64 bits that say which one, and 64 for each column that say how it comes from a row
+    tables bytea NOT NULL,
+    UNIQUE (owner, name)
+);
+SELECT pg_catalog.pg_extension_config_dump('svm_index', '');
+
+CREATE UNLOGGED TABLE svm_index_chunk (
+    index_id bigint NOT NULL,
+    chunk int NOT NULL CHECK (chunk >= 0),
+    rows int NOT NULL CHECK (rows > 0),
+    -- what the bytes are stands in src/index/chunks.rs
+    tuples bytea NOT NULL,
+    numbers bytea NOT NULL,
+    PRIMARY KEY (index_id, chunk)
+);
+-- they are compressed where that pays
+ALTER TABLE svm_index_chunk ALTER COLUMN tuples SET STORAGE EXTERNAL, ALTER COLUMN numbers SET STORAGE EXTERNAL;
+
+CREATE TRIGGER svm_index_children AFTER DELETE ON svm_index
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('index_id', 'svm_index_chunk');
+CREATE TRIGGER svm_index_emptied AFTER TRUNCATE ON svm_index
+    FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('index_id', 'svm_index_chunk');

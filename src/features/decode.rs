@@ -10,6 +10,7 @@ use super::buffer::{FeatureBuffer, Nulls};
 use super::category::CategoryLimits;
 use super::dense::columns;
 use super::error::FeatureError;
+use super::kept::KeptRow;
 use super::made::{make, MadeReader};
 use super::one_hot::OneHot;
 use super::part::Part;
@@ -157,6 +158,16 @@ impl Decoder {
         precision.flat_map(Precision::imprecise)
     }
 
+    /// Where its parts stand in a row, in their order.
+    pub(super) fn places(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Most values of a row.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         self.features.bytes() + self.parts.len() * size_of::<Part>()
@@ -179,6 +190,35 @@ impl Decoder {
         nulls: &[bool],
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
+        // SAFETY: as the caller promises.
+        unsafe { self.decode_with(values, nulls, None, out) }
+    }
+
+    /// The same of a row whose numbers were kept.
+    ///
+    /// # Safety
+    /// As for `decode`.
+    pub unsafe fn decode_kept(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+        kept: KeptRow<'_>,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
+        // SAFETY: as the caller promises.
+        unsafe { self.decode_with(values, nulls, Some(kept), out) }
+    }
+
+    /// # Safety
+    /// As for `decode`.
+    #[inline(always)]
+    unsafe fn decode_with(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+        kept: Option<KeptRow<'_>>,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
         assert!(values.len() >= self.width && nulls.len() >= self.width);
         out.clear();
         let row = RowValues { values, nulls };
@@ -188,30 +228,40 @@ impl Decoder {
             let part = self.parts[place];
             // SAFETY: the row is as the caller promises, and each part has the type of its column.
             let null = unsafe {
-                match part {
-                    Part::Columns { at, count, kind } => {
-                        columns(number, &row, at..at + count, kind, out)?;
+                match (part, &kept) {
+                    (Part::Columns { at, count, kind }, kept) => {
+                        match kept {
+                            None => columns(number, &row, at..at + count, kind, out)?,
+                            Some(kept) => kept.append(place, &mut out.dense)?,
+                        }
                         number += count;
                         continue;
                     }
-                    Part::Made(reader) => self.make(number, &row, reader, out)?,
-                    Part::Array { at, kind } => self.array(number, &row, at, kind, out)?,
-                    Part::Vector { at, half } => self.vector(number, &row, at, half, out)?,
-                    Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. } => {
+                    (Part::Array { .. } | Part::Vector { .. }, Some(kept)) => {
+                        self.kept_array(number, place, kept, &mut out.dense)?;
+                        number += 1;
+                        continue;
+                    }
+                    (Part::Made(reader), _) => self.make(number, &row, reader, out)?,
+                    (Part::Array { at, kind }, _) => self.array(number, &row, at, kind, out)?,
+                    (Part::Vector { at, half }, _) => self.vector(number, &row, at, half, out)?,
+                    (Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. }, _) => {
                         sparse_part += 1;
                         self.sparse(part, number, sparse_part - 1, &row, out)?
                     }
-                    Part::Text { at, kind } => {
+                    (Part::Text { at, kind }, _) => {
                         sparse_part += 1;
                         let (part, sparse) = (&self.features.parts[number], &self.sparse);
                         let out = (sparse, &mut *out);
                         let numbers = (number, sparse_part - 1);
                         self.texts.decode(part, numbers, &row, (at, kind), out)?
                     }
-                    Part::Crossed { first, second } => {
+                    (Part::Crossed { first, second }, _) => {
                         self.crossed(number, &row, first, second, out)?
                     }
-                    Part::Category { at, kind } => self.category(number, &row, at, kind, out)?,
+                    (Part::Category { at, kind }, _) => {
+                        self.category(number, &row, at, kind, out)?
+                    }
                 }
             };
             if null.is_some() {

@@ -12,6 +12,8 @@ pub struct Row<'a> {
     pub nulls: &'a [bool],
     /// What [`super::origin`] knows it by, where that is wanted.
     pub origin: u64,
+    /// What it is known by whatever its columns, where that is wanted.
+    pub tuple: u64,
 }
 
 /// How to get at the columns that are wanted. Rows come in slots: one for all rows of a query, or one for each of the tables
@@ -112,6 +114,7 @@ impl SlotColumns {
                         values: &self.values,
                         nulls: &self.no_nulls,
                         origin: origin::NONE,
+                        tuple: origin::NONE,
                     };
                 }
             }
@@ -139,6 +142,7 @@ impl SlotColumns {
                 values,
                 nulls,
                 origin: origin::NONE,
+                tuple: origin::NONE,
             };
         };
         self.values.clear();
@@ -151,6 +155,7 @@ impl SlotColumns {
             values: &self.values,
             nulls: &self.nulls,
             origin: origin::NONE,
+            tuple: origin::NONE,
         }
     }
 }

@@ -5,7 +5,7 @@
 pub use super::deform::Row;
 use super::deform::{heap_tuple, RowColumns};
 use super::long_errors::cut_off;
-use super::origin::Origins;
+use super::origin::{Derived, Known, Origins};
 use super::pages::PageScans;
 use super::{check_for_interrupts, compat, query::Planned, table_scans, whole_rows};
 use crate::base::errors::Failure;
@@ -139,15 +139,11 @@ impl Running {
     /// Starts a copy of the plan with the active snapshot, as what is changed in it is for one run; checks the caller's
     /// rights.
     pub fn start(planned: &Planned) -> Self {
-        Self::begin(planned, None)
+        Self::start_knowing(planned, Known::default())
     }
 
-    /// The same, for rows that are to know the origins of the values in these columns.
-    pub fn start_with_origins(planned: &Planned, columns: Range<usize>) -> Self {
-        Self::begin(planned, Some(columns))
-    }
-
-    fn begin(planned: &Planned, with_origins: Option<Range<usize>>) -> Self {
+    /// The same, for rows that are to be known by where they come from.
+    pub fn start_knowing(planned: &Planned, known: Known) -> Self {
         // SAFETY: plain allocation and executor start inside a transaction with an active
         // snapshot; the receiver is boxed, so its address stays.
         unsafe {
@@ -155,9 +151,7 @@ impl Running {
             let snapshot = pg_sys::GetActiveSnapshot();
             let plan: *mut pg_sys::PlannedStmt =
                 pg_sys::copyObjectImpl(planned.plan.cast_const().cast()).cast();
-            let origins = with_origins.map_or_else(Origins::default, |columns| {
-                Origins::of_statement(plan, &columns, snapshot)
-            });
+            let origins = Origins::of_statement(plan, &known, snapshot);
             let places = whole_rows::read_whole_rows(plan);
             let mut receiver = Box::new(RowReceiver::new(row_context, origins));
             let desc = described(plan, planned.text, snapshot, &mut receiver);
@@ -172,6 +166,16 @@ impl Running {
                 empty: false,
             }
         }
+    }
+
+    /// How its columns are derived, by branch of its plan, where that is wanted.
+    pub fn derived(&self) -> &[Option<Derived>] {
+        self.receiver.origins.derived()
+    }
+
+    /// Has rows of other tables than these be known by nothing whatever their columns.
+    pub fn keep_tables(&mut self, kept: impl Fn(u64) -> bool) {
+        self.receiver.origins.keep_tables(kept);
     }
 
     /// Has a query that [`Planned::tables`] has tables of go on with these pages of one of them, and end with them; an end
@@ -257,8 +261,10 @@ unsafe extern "C-unwind" fn receive_slot(
     // PostgreSQL's and holds its row until we return.
     unsafe {
         let receiver = &mut *receiver.cast::<RowReceiver>();
+        let (origin, tuple) = receiver.origins.of(slot);
         let row = Row {
-            origin: receiver.origins.of(slot),
+            origin,
+            tuple,
             ..receiver.columns.of(slot)
         };
         let Some(visit) = receiver.visit else {

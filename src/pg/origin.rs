@@ -50,6 +50,48 @@ const NUMBERS: [pg_sys::Oid; 7] = [
     pg_sys::NUMERICOID,
 ];
 
+/// The same apart for the table and for each column, by which values are known that were kept before, whatever the other columns
+/// of a query are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Derived {
+    pub table: u64,
+    /// None for one whose values depend on more than the row.
+    pub columns: Vec<Option<u64>>,
+}
+
+/// None where the rows of the scan have no origin whatever its columns are.
+///
+/// # Safety
+/// As for [`seed`].
+unsafe fn derived(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Option<Derived> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let node = &*scan.node;
+        let mut derivation = Derivation {
+            table: scan.table,
+            scanned: node.scanrelid,
+            ended,
+            words: Vec::new(),
+        };
+        derivation.add([FORM])?;
+        derivation.server()?;
+        derivation.table()?;
+        let table = derivation.take();
+        let mut found = Vec::new();
+        found.room(columns.len()).ok()?;
+        let targets = list::elements::<pg_sys::TargetEntry>(node.plan.targetlist);
+        for target in targets.skip(columns.start).take(columns.len()) {
+            let told = derivation.expression((*target).expr);
+            let hash = derivation.take();
+            found.push(told.map(|()| hash));
+        }
+        Some(Derived {
+            table,
+            columns: found,
+        })
+    }
+}
+
 /// What the rows of one table in one query have in common.
 struct Derivation<'a> {
     table: pg_sys::Oid,
@@ -81,7 +123,7 @@ unsafe fn seed(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Optio
         for target in targets.skip(columns.start).take(columns.len()) {
             derivation.expression((*target).expr)?;
         }
-        Some(XxHash3_64::oneshot(derivation.words.as_flattened()))
+        Some(derivation.take())
     }
 }
 
@@ -91,6 +133,13 @@ impl Derivation<'_> {
         let room = self.words.room(N).ok()?;
         room.extend(words.map(u64::to_le_bytes));
         Some(())
+    }
+
+    /// The hash of what was added; nothing is afterwards.
+    fn take(&mut self) -> u64 {
+        let hash = XxHash3_64::oneshot(self.words.as_flattened());
+        self.words.clear();
+        hash
     }
 
     /// Adds what runs here on what.
@@ -270,12 +319,22 @@ impl Derivation<'_> {
     }
 }
 
+/// Which columns of a query the origins of its rows are about.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Those whose values rows have an origin for.
+    pub origins: Option<Range<usize>>,
+    /// Those that are derived one by one, of rows known by themselves.
+    pub derived: Option<Range<usize>>,
+}
+
 /// The scans of a query whose rows have origins.
 #[derive(Default)]
 pub struct Origins {
     ended: Ended,
     /// By branch of the plan ([`branches`]) what its rows have in common; None where they have no origin.
     seeds: Vec<Option<u64>>,
+    derived: Vec<Option<Derived>>,
     scans: Vec<Scan>,
 }
 
@@ -284,28 +343,53 @@ struct Scan {
     handed: *mut pg_sys::TupleTableSlot,
     /// In which the row itself is meanwhile.
     scanned: *mut pg_sys::TupleTableSlot,
-    seed: u64,
+    seed: Option<u64>,
+    table: Option<u64>,
 }
 
 impl Origins {
-    /// Of a statement that will run with this snapshot; of its result these columns count.
+    /// Of a statement that will run with this snapshot.
     ///
     /// # Safety
     /// The statement is PostgreSQL's, planned just now and not started; its relations are locked.
     pub unsafe fn of_statement(
         statement: *mut pg_sys::PlannedStmt,
-        columns: &Range<usize>,
+        known: &Known,
         snapshot: pg_sys::Snapshot,
     ) -> Self {
+        if known.origins.is_none() && known.derived.is_none() {
+            return Self::default();
+        }
         // SAFETY: as the caller promises.
         unsafe {
             let ended = Ended::before(snapshot);
-            let scans = branches(statement).into_iter();
+            let scans = branches(statement);
+            let seeds = scans.iter().map(|scan| {
+                let columns = known.origins.as_ref()?;
+                seed(scan.as_ref()?, columns, &ended)
+            });
+            let derived = scans.iter().map(|scan| {
+                let columns = known.derived.as_ref()?;
+                derived(scan.as_ref()?, columns, &ended)
+            });
             Self {
-                seeds: scans.map(|scan| seed(&scan?, columns, &ended)).collect(),
+                seeds: seeds.collect(),
+                derived: derived.collect(),
                 ended,
                 scans: Vec::new(),
             }
+        }
+    }
+
+    /// How columns are derived, by branch.
+    pub fn derived(&self) -> &[Option<Derived>] {
+        &self.derived
+    }
+
+    /// Has rows of other tables than these be known by nothing.
+    pub fn keep_tables(&mut self, kept: impl Fn(u64) -> bool) {
+        for scan in &mut self.scans {
+            scan.table = scan.table.filter(|table| kept(*table));
         }
     }
 
@@ -314,8 +398,10 @@ impl Origins {
     /// # Safety
     /// The query outlives `self`.
     pub unsafe fn expect(&mut self, states: &[Option<*mut pg_sys::PlanState>]) {
-        for (state, seed) in states.iter().zip(&self.seeds) {
-            if let (Some(state), Some(seed)) = (state, seed) {
+        let known = self.seeds.iter().zip(&self.derived);
+        for (state, (seed, derived)) in states.iter().zip(known) {
+            let table = derived.as_ref().map(|derived| derived.table);
+            if let (Some(state), true) = (state, seed.is_some() || table.is_some()) {
                 // SAFETY: as the caller promises; only table scans have seeds. One that projects nothing hands over the row
                 // as it is.
                 let (handed, scanned) = unsafe {
@@ -330,22 +416,23 @@ impl Origins {
                     handed,
                     scanned,
                     seed: *seed,
+                    table,
                 });
             }
         }
     }
 
-    /// The origin of the row handed over in `slot`, or [`NONE`].
+    /// The origin of the row handed over in `slot`, and what it is known by whatever its columns; or [`NONE`].
     ///
     /// # Safety
     /// The query has just handed it over.
     #[inline]
-    pub unsafe fn of(&self, slot: *mut pg_sys::TupleTableSlot) -> u64 {
+    pub unsafe fn of(&self, slot: *mut pg_sys::TupleTableSlot) -> (u64, u64) {
         let is_it = |scan: &&Scan| core::ptr::eq(scan.handed, slot);
         match self.scans.iter().find(is_it) {
             // SAFETY: as the caller promises.
-            Some(scan) => unsafe { scan.origin(&self.ended) }.unwrap_or(NONE),
-            None => NONE,
+            Some(scan) => unsafe { scan.origins(&self.ended) }.unwrap_or((NONE, NONE)),
+            None => (NONE, NONE),
         }
     }
 }
@@ -354,7 +441,7 @@ impl Scan {
     /// # Safety
     /// As for [`Origins::of`].
     #[inline]
-    unsafe fn origin(&self, ended: &Ended) -> Option<u64> {
+    unsafe fn origins(&self, ended: &Ended) -> Option<(u64, u64)> {
         // SAFETY: as the caller promises; a row starts with its header.
         let (shown, place) = unsafe {
             let tuple = heap_tuple(self.scanned)?;
@@ -365,6 +452,10 @@ impl Scan {
         let place =
             u64::from(block.bi_hi) << 32 | u64::from(block.bi_lo) << 16 | u64::from(place.ip_posid);
         let words = [ended.number(shown)?, place].map(u64::to_le_bytes);
-        Some(XxHash3_64::oneshot_with_seed(self.seed, words.as_flattened()).max(NONE + 1))
+        let hash = |seed: Option<u64>| match seed {
+            Some(seed) => XxHash3_64::oneshot_with_seed(seed, words.as_flattened()).max(NONE + 1),
+            None => NONE,
+        };
+        Some((hash(self.seed), hash(self.table)))
     }
 }

@@ -11,6 +11,7 @@
 //! | the rest | values that are not passed by value, each from a whole word on, detoasted |
 
 use super::executor::{Continue, Row};
+use super::origin;
 use super::query::Planned;
 use super::varlena::Varlena;
 use pgrx::pg_sys;
@@ -265,6 +266,7 @@ impl Unpacker {
                 values: self.shape.values(row, nulls, &mut self.values),
                 nulls,
                 origin: row[1],
+                tuple: origin::NONE,
             };
             if matches!(visit(&row), Continue::No) {
                 break;

@@ -2,6 +2,7 @@
 //! way between processes of one and the same library and stored nowhere.
 
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
+use crate::index::stored::Stored;
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
 use crate::request::kernel::{KernelTerms, Method};
@@ -20,6 +21,7 @@ use pgsvm_core::{
 use pgsvm_expand::KeptWords;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// One of the two loops of a training, or helping the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +69,9 @@ pub struct Job {
     /// The relation on whose rows weights on the way are tested.
     #[serde(skip)]
     pub watch: Option<pg_sys::Oid>,
+    /// The index from which numbers come of the rows that it knows; only the process that has it reads.
+    #[serde(skip)]
+    pub index: Option<Rc<Stored>>,
     /// Where rows are held out, the margin below which those are told that are doubted; None where that is not wanted.
     #[serde(skip)]
     pub doubts: Option<f64>,

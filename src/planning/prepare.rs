@@ -3,6 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
+use crate::index::stored::{self, Stored};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::check_kind;
 use crate::pg::query::{self, Planned};
@@ -15,13 +16,14 @@ use crate::planning::source_columns::{self, Checked, LeftOut};
 use crate::planning::watched::watched;
 use crate::request::kernel::KernelTerms;
 use crate::request::reads::Reads;
-use crate::request::source::Source;
+use crate::request::source::{qualified_relation, Source};
 use crate::request::{ClassWeight, Request};
 use crate::targets::labels;
 use pgrx::pg_sys;
 use pgsvm_core::{Folds, Leader, Plan, Purpose, Scale};
 use std::cell::RefCell;
 use std::mem::take;
+use std::rc::Rc;
 
 /// A training that can start, and what is said about it.
 pub struct Prepared {
@@ -90,7 +92,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     if continuing.is_some() || led {
         roles.retain(|role| *role == Role::Helper);
     }
-    if request.terms.leader == Leader::Scans {
+    if request.terms.leader == Leader::Scans || request.index.is_some() {
         roles.clear();
     }
     let statement = Statement {
@@ -104,6 +106,9 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     if let Some(name) = &request.watch {
         job.watch = Some(watched(name, &job, &planned)?);
     }
+    if let Some(name) = &request.index {
+        job.index = Some(index(name, &request.source)?);
+    }
     Ok(Prepared {
         job,
         planned,
@@ -114,6 +119,17 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
             None => None,
         },
     })
+}
+
+/// The index of this name, which may be one of the source.
+fn index(name: &str, source: &Source) -> Result<Rc<Stored>, Failure> {
+    let index = stored::find(name)?;
+    let relation = match source {
+        Source::Relation(oid) => qualified_relation(*oid),
+        Source::Query(_) => None,
+    };
+    index.check_relation(relation.as_deref())?;
+    Ok(Rc::new(index))
 }
 
 /// Looks at rows to be added to those of the source of such a training, and plans the query for them.
@@ -239,6 +255,7 @@ fn job(
         features,
         kept: RefCell::default(),
         watch: None,
+        index: None,
         doubts: None,
         balance: request.class_weight.balance(),
         class_weights: match &request.class_weight {

@@ -9,6 +9,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::pg::executor::{Continue, Place, Row, Running};
+use crate::pg::origin::Known;
 use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
 use crate::pg::query::{self, Planned};
 use crate::pg::queue::{Receiver, Sender};
@@ -88,6 +89,14 @@ impl SourceRows {
         match self {
             Self::Alone(running) => running.run(rows, visit),
             Self::Together(together) => together.run(rows, visit),
+        }
+    }
+
+    /// The query that runs in this process.
+    pub fn running(&mut self) -> &mut Running {
+        match self {
+            Self::Alone(running) => running,
+            Self::Together(together) => &mut together.running,
         }
     }
 
@@ -250,10 +259,11 @@ pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
 
 /// Starts the query of a job in this process.
 pub fn running(planned: &Planned, job: &Job) -> Running {
-    match job.slacks {
-        true => Running::start_with_origins(planned, job.columns.decoded.clone()),
-        false => Running::start(planned),
-    }
+    let known = Known {
+        origins: job.slacks.then(|| job.columns.decoded.clone()),
+        derived: job.index.is_some().then(|| job.columns.features.clone()),
+    };
+    Running::start_knowing(planned, known)
 }
 
 /// Sends the rows of a piece; false when nobody listens, and for a piece given back.

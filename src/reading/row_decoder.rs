@@ -2,6 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
+use crate::index::kept::Kept;
 use crate::pg::executor::Row;
 use crate::pg::query::Column;
 use crate::planning::job::Job;
@@ -26,6 +27,8 @@ pub struct RowDecoder {
     pub(super) rows_seen: u64,
     pub(super) rows_skipped: u64,
     pub(super) keys: Option<Keys>,
+    /// What an index has kept of rows.
+    pub(super) kept: Option<Kept>,
     /// Whether categories go on from those of a model.
     pub(super) continues: bool,
     pub(super) cache_bytes: usize,
@@ -77,6 +80,7 @@ impl RowDecoder {
             rows_seen: 0,
             rows_skipped: 0,
             keys: None,
+            kept: None,
             continues: false,
             cache_bytes: job.cache_bytes,
             constants: Constants::new(
@@ -165,9 +169,19 @@ impl RowDecoder {
         known: Option<(u32, u32)>,
     ) -> Result<Decoded, Failure> {
         self.decoder.at_row(self.rows_seen - 1);
+        let kept = match &mut self.kept {
+            Some(kept) => kept.row(row.tuple)?,
+            None => None,
+        };
+        let out = &mut self.buffer;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
-        unsafe { self.decoder.decode(row.values, row.nulls, &mut self.buffer) }
-            .map_err(|error| self.decode_failure(error))?;
+        let decoded = unsafe {
+            match kept {
+                None => self.decoder.decode(row.values, row.nulls, out),
+                Some(kept) => self.decoder.decode_kept(row.values, row.nulls, kept, out),
+            }
+        };
+        decoded.map_err(|error| self.decode_failure(error))?;
         let nulls = &self.buffer.null_parts;
         for part in nulls {
             self.null_counts[*part] += 1;

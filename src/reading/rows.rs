@@ -3,6 +3,7 @@
 
 use crate::base::errors::Failure;
 use crate::features::FeatureSet;
+use crate::index::kept::{Kept, Served};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
 use crate::pg::kept_rows::KeptRows;
@@ -57,8 +58,15 @@ impl RowSource {
             None => (None, following),
         };
         (decode.keys, decode.continues) = (keys, continues);
+        let mut rows = SourceRows::start(planned, job, helpers);
+        if let Some(index) = &job.index {
+            let names = job.features.columns();
+            let columns = (job.columns.features.start, &names[..]);
+            let kept = Kept::open(index.clone(), rows.running(), &decode.decoder, columns)?;
+            decode.kept = Some(kept);
+        }
         Ok(Self {
-            rows: Some(SourceRows::start(planned, job, helpers)),
+            rows: Some(rows),
             added,
             decode,
             begins,
@@ -157,6 +165,11 @@ impl RowSource {
     /// Keys and digests of the rows.
     pub fn key_chunks(&self) -> &[KeyChunk] {
         self.decode.keys.as_ref().map_or(&[], Keys::chunks)
+    }
+
+    /// How an index has served, where there is one.
+    pub fn served(&self) -> Option<Served> {
+        self.decode.kept.as_ref().map(Kept::served)
     }
 
     /// Gives the rows away by which a kernel machine is compared.

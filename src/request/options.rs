@@ -93,7 +93,7 @@ pub(super) const CRAMMER_SINGER: &str = "crammer_singer";
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 41] = [
+static OPTIONS: [Entry; 42] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -301,6 +301,9 @@ static OPTIONS: [Entry; 41] = [
     entry("watch", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|relation| all.watch = Some(relation))
     }),
+    entry("index", Solvers::All, Of::Training, |all, it| {
+        it.copy().map(|index| all.index = Some(index))
+    }),
     entry("warm_start", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|model| all.warm_start = Some(model))
     }),
@@ -390,6 +393,7 @@ pub(super) struct Choices {
     pub(super) texts: TextTerms,
     pub(super) warm_start: Option<String>,
     pub(super) watch: Option<String>,
+    pub(super) index: Option<String>,
     pub(super) landmarks: Option<LandmarkChoice>,
     pub(super) method: Option<Method>,
     pub(super) machines: Option<MachinesWord>,

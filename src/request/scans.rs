@@ -63,6 +63,10 @@ fn kept(request: &Request) -> Option<&'static str> {
             request.terms.truncation.is_some(),
             "a truncated loss remembers which are outliers",
         ),
+        (
+            request.index.is_some(),
+            "\"index\" is read by whoever keeps rows",
+        ),
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);
     first.map(|(_, what)| what)

@@ -57,7 +57,7 @@ pub fn sql_float(value: f64) -> String {
     }
 }
 
-pub(super) fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
+pub fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
     if features.is_empty() {
         return Err(invalid("features is an empty array")
             .hint("features => NULL uses every usable column but the label"));
@@ -69,7 +69,7 @@ pub(super) fn entries(features: Vec<Option<String>>) -> Result<Vec<String>, Fail
     )
 }
 
-pub(super) fn excluded(columns: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
+pub fn excluded(columns: Vec<Option<String>>) -> Result<Vec<String>, Failure> {
     let names = columns.into_iter();
     let names = names.map(|name| required(name, "exclude[…]"));
     all_of(names).map_err(|failure: Failure| {

@@ -3,6 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::aggregate::State;
 use crate::pg::deform::Row;
+use crate::pg::origin;
 use crate::pg::query::Column;
 use crate::planning::job::{decode, encode_into, Job};
 use crate::reading::learned::Learned;
@@ -174,7 +175,8 @@ impl Taking {
         let row = Row {
             values: &self.values,
             nulls: &self.nulls,
-            origin: 0,
+            origin: origin::NONE,
+            tuple: origin::NONE,
         };
         match &mut self.sink {
             Sink::Survey { failed: true, .. } => Ok(()),

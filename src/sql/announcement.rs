@@ -47,6 +47,9 @@ impl Announcement<'_> {
         if let Some(warning) = self.learned_nothing() {
             warning.warn();
         }
+        if let Some(warning) = self.outdated() {
+            warning.warn();
+        }
     }
 
     /// Whether gamma was chosen.
@@ -78,6 +81,9 @@ impl Announcement<'_> {
             parts.push(format!("training AUC {auc:.4}"));
         }
         parts.push(counted(reader.rows, "row"));
+        if let Some(served) = &self.trained.served {
+            parts.push(format!("{} by index {}", served.used, served.name));
+        }
         match self.trained.reader.rows_skipped {
             0 => {}
             skipped => parts.push(format!("{skipped} skipped")),
@@ -208,6 +214,7 @@ impl Announcement<'_> {
         sentences.extend(self.at_the_edge());
         sentences.extend(self.at_the_edge_of_gammas());
         sentences.extend(self.followed());
+        sentences.extend(self.served());
         sentences.extend(self.about_columns());
         sentences.join("\n")
     }
@@ -365,6 +372,32 @@ impl Announcement<'_> {
             }
         }
         Some(text + ".")
+    }
+
+    /// How an index has served.
+    fn served(&self) -> Option<String> {
+        let served = self.trained.served.as_ref()?;
+        Some(format!(
+            "Index {}: {} of it, {} read from the table; {} of the index not met.",
+            served.name,
+            counted(served.used, "row"),
+            counted(served.read, "row"),
+            counted(served.unmet, "row"),
+        ))
+    }
+
+    /// What is said of an index that knows few of the rows.
+    fn outdated(&self) -> Option<Failure> {
+        let served = self.trained.served.as_ref()?;
+        (served.read > served.used).then(|| {
+            let (name, read) = (&served.name, counted(served.read, "row"));
+            Failure::new(
+                Code::ERRCODE_WARNING,
+                format!("index {name} does not know {read} as they are now"),
+            )
+            .detail("They have come or changed since, their table was rewritten or restored, or no scan of it hands them over; they were read from the table.")
+            .hint("Make it again: svm_index('relation', name => '…')")
+        })
     }
 
     /// What is said of a training that did not come to its tolerance.

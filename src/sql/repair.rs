@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
 /// Tables whose rows belong to a row of another: table, column, and the other table. Parents come first.
-const BELONGING: [(&str, &str, &str); 13] = [
+const BELONGING: [(&str, &str, &str); 14] = [
     ("svm_permission", "model_id", "svm_model"),
     ("svm_version", "model_id", "svm_model"),
     ("svm_head", "version_id", "svm_version"),
@@ -23,11 +23,12 @@ const BELONGING: [(&str, &str, &str); 13] = [
     ("svm_log", "version_id", "svm_version"),
     ("svm_source", "version_id", "svm_version"),
     ("svm_landmark", "version_id", "svm_version"),
+    ("svm_index_chunk", "index_id", "svm_index"),
 ];
 
 /// Triggers that CREATE EXTENSION does not leave as PostgreSQL makes them, and all others: ENABLE TRIGGER ALL changes the
 /// former, DISABLE TRIGGER ALL both.
-const TRIGGERS: [(&str, &str, &str); 11] = [
+const TRIGGERS: [(&str, &str, &str); 13] = [
     ("svm_model", "svm_model_changed", "ENABLE ALWAYS"),
     ("svm_model", "svm_model_children", "ENABLE"),
     ("svm_model", "svm_model_emptied", "ENABLE"),
@@ -39,6 +40,8 @@ const TRIGGERS: [(&str, &str, &str); 11] = [
     ("svm_head", "svm_head_changed", "ENABLE REPLICA"),
     ("svm_weight", "svm_weight_changed", "ENABLE REPLICA"),
     ("svm_landmark", "svm_landmark_changed", "ENABLE REPLICA"),
+    ("svm_index", "svm_index_children", "ENABLE"),
+    ("svm_index", "svm_index_emptied", "ENABLE"),
 ];
 
 /// `svm_repair(remove_orphans) -> setof text`: what was done.

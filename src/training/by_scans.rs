@@ -193,6 +193,7 @@ fn attempt(
         keys: Vec::new(),
         versions: None,
         followed: None,
+        served: None,
         screening: None,
     };
     let mut fitted = fitted(job, &read, &trainer)?;

@@ -1,6 +1,7 @@
 //! What comes out of a training: what its reader and its trainer leave behind, put together once, when both are done.
 
 use crate::base::errors::OrRaise;
+use crate::index::kept::Served;
 use crate::keys::chunks::KeyChunk;
 use crate::pg::citus::Spread;
 use crate::planning::job::{ReaderOutcome, TrainerOutcome};
@@ -30,6 +31,8 @@ pub struct Trained {
     pub keys: Vec<KeyChunk>,
     /// What the training began from, and how its rows compare with those known.
     pub followed: Option<Followed>,
+    /// How an index has served, where there is one.
+    pub served: Option<Served>,
     /// What versions of rows are known by, and their margin slacks, where those were measured.
     pub slacks: Option<RowSlacks>,
     /// How good weights on the way were on the rows that were watched.
@@ -61,6 +64,8 @@ pub struct Collected {
     pub versions: Option<Vec<u64>>,
     /// What the training began from.
     pub followed: Option<Followed>,
+    /// How an index has served, where there is one.
+    pub served: Option<Served>,
     /// Which rows were screened, where that was allowed.
     pub screening: Option<Screening>,
 }
@@ -168,6 +173,7 @@ impl Trained {
                 rechecked: rechecked.looked_at,
                 ..followed
             }),
+            served: read.served,
             slacks,
             covers,
             reader,

@@ -167,6 +167,7 @@ impl Shared {
             keys,
             versions,
             followed: None,
+            served: None,
             screening: None,
         }
     }

@@ -190,6 +190,7 @@ impl ReaderRole {
             keys: source.take_key_chunks(),
             versions: source.take_versions(),
             followed: source.following().map(Following::followed),
+            served: source.served(),
             screening: source
                 .following_mut()
                 .and_then(|following| following.screening.take()),

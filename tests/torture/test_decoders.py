@@ -24,6 +24,7 @@ ROWS = [b"1:0.5 3:-2 17:1e-3", b"+3:.5\t4:0 9:-1e30", b"1:1 2:2 3:3 4:4 5:5", b"
 ARRAYS = [b"{1,2.5}", b"{-1e-3,NULL}", b"{{1,2},{3,4}}", b"[0:1]={1,2}", b"{1e38,NaN}", b"{}", b"{1,2,3,4,5,6,7,8,9}"]
 
 USE = "decision := svm_decision('libsvm', '1:1 2:2 3:3'); PERFORM count(*) FROM svm_weights('libsvm')"
+BY_INDEX = """PERFORM svm_train('rows', 'good', ARRAY['features'], 'by index', options => '{"index": "index"}')"""
 READ_AGAIN = "UPDATE svm_version SET options = options WHERE id = svm_version_id('libsvm');"
 
 TEXT = "changed := convert_from(bytes, 'UTF8'); "
@@ -64,6 +65,18 @@ DECODERS = {
         "SELECT leeways FROM svm_key_leeway",
         "UPDATE svm_key_leeway SET leeways = bytes; PERFORM svm_refresh('passing')",
     ),
+    "stored numbers of an index": (
+        "SELECT numbers FROM svm_index_chunk",
+        f"UPDATE svm_index_chunk SET numbers = bytes; {BY_INDEX}",
+    ),
+    "stored rows of an index": (
+        "SELECT tuples FROM svm_index_chunk",
+        f"UPDATE svm_index_chunk SET tuples = bytes; {BY_INDEX}",
+    ),
+    "stored tables of an index": (
+        "SELECT tables FROM svm_index",
+        f"UPDATE svm_index SET tables = bytes; {BY_INDEX}",
+    ),
 }
 
 SETTING = [
@@ -74,6 +87,7 @@ SETTING = [
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'numbers')",
     "SELECT svm_train('rows', 'good', ARRAY['libsvm(t)'], 'libsvm')",
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'followed', nulls => 'zero', key => 'id')",
+    "SELECT svm_index('rows', ARRAY['features'], 'index')",
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'passing', c => 1000, scale => 'none', key => 'id')",
     "CREATE TABLE outcome (state text, told text, bytes bytea)",
     # a byte changed, an end cut off, something put in, some left out, a piece repeated

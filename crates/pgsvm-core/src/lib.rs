@@ -67,8 +67,8 @@ pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
 pub use reader::{
-    Balance, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker, Spooling, Survey,
-    Surveyed,
+    Balance, Packing, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker, Spooling,
+    Survey, Surveyed,
 };
 pub use rows::compact::StringForm;
 pub use rows::row::Row as PackedRow;

@@ -34,6 +34,7 @@ use crate::rows::source::{RowError, Source, Spool};
 use crate::scaling::{Applier, Scaling};
 use crate::task::problem::Compression;
 use codec::ChunkError;
+pub use codec::Packing;
 pub use form::{RowForm, RowMaker};
 use index::Index;
 pub use job::{Balance, ReadError, ReaderJob, ReaderReport, Spooling};

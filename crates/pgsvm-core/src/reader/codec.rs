@@ -13,23 +13,21 @@
 //! A [`Compression`] other than `Auto` measures nothing: every chunk is compressed, or none.
 
 mod pace;
+mod packing;
 
 use std::collections::TryReserveError;
 use std::time::Instant;
-
-use lz4_flex::block::{
-    compress_into_with_table, decompress_into, get_maximum_output_size, CompressTable,
-};
 
 use crate::base::words::{as_bytes, as_bytes_mut};
 use crate::rows::source::Spool;
 use crate::task::problem::Compression;
 use pace::Pace;
+pub use packing::Packing;
 
 /// Chunks that are probed at the beginning, and how many there are to a probe later: a few percent of the writing.
 const FIRST_PROBES: usize = 4;
 const PROBE_EVERY: usize = 64;
-/// Rounds of [`part`] to choose from: none, bytes of a value, bytes of a pair.
+/// Rounds of transposition to choose from: none, bytes of a value, bytes of a pair.
 const ROUNDS: [u32; 3] = [0, 2, 3];
 
 /// Where a chunk stands in the spool. One that takes fewer bytes than its words have is compressed.
@@ -63,10 +61,9 @@ pub(super) struct Chunks {
     pace: Pace,
     /// Rounds of transposition, once the first chunk has chosen.
     rounds: Option<u32>,
-    table: CompressTable,
-    /// Room for a compressed chunk, and for one that is being transposed.
+    packing: Packing,
+    /// Room for a compressed chunk.
     packed: Vec<u8>,
-    planes: Vec<u8>,
 }
 
 impl Chunks {
@@ -77,9 +74,8 @@ impl Chunks {
             compression,
             pace: Pace::default(),
             rounds: None,
-            table: CompressTable::default(),
+            packing: Packing::default(),
             packed: Vec::new(),
-            planes: Vec::new(),
         }
     }
 
@@ -216,40 +212,16 @@ impl Chunks {
     /// Compresses rows into the beginning of `packed` and gives the length there.
     fn pack(&mut self, rows: &[u8]) -> Result<usize, TryReserveError> {
         let rounds = self.rounds.unwrap_or(0);
-        let packed = room(&mut self.packed, get_maximum_output_size(rows.len()))?;
-        let planes = room(&mut self.planes, rows.len())?;
-        // the rounds go to and fro between the buffers and end in `planes`
-        let (mut from, mut to) = match rounds % 2 {
-            0 => (&mut *planes, &mut packed[..rows.len()]),
-            _ => (&mut packed[..rows.len()], &mut *planes),
-        };
-        from.copy_from_slice(rows);
-        for _ in 0..rounds {
-            part(from, to);
-            (from, to) = (to, from);
-        }
-        let length = compress_into_with_table(planes, packed, &mut self.table);
-        Ok(length.expect("there is room for the largest output"))
+        self.packing.pack(rows, rounds, &mut self.packed)
     }
 
     /// Unpacks the first `length` bytes of `packed` into `rows`.
     fn unpack<E>(&mut self, length: usize, rows: &mut [u8]) -> Result<(), ChunkError<E>> {
         let rounds = self.rounds.unwrap_or(0);
-        let planes = room(&mut self.planes, rows.len())?;
-        // as above, ending in `rows`
-        let (mut from, mut to) = match rounds % 2 {
-            0 => (rows, planes),
-            _ => (planes, rows),
-        };
-        match decompress_into(&self.packed[..length], from) {
-            Ok(length) if length == from.len() => {}
-            _ => return Err(ChunkError::Corrupt),
+        match self.packing.unpack(&self.packed[..length], rounds, rows)? {
+            true => Ok(()),
+            false => Err(ChunkError::Corrupt),
         }
-        for _ in 0..rounds {
-            join(from, to);
-            (from, to) = (to, from);
-        }
-        Ok(())
     }
 }
 
@@ -260,28 +232,6 @@ fn room(buffer: &mut Vec<u8>, length: usize) -> Result<&mut [u8], TryReserveErro
         buffer.resize(length, 0);
     }
     Ok(&mut buffer[..length])
-}
-
-/// Puts the bytes of even places into the first half and those of odd places into the second.
-///
-/// A round moves the lowest bit of a byte's place to the top; so two rounds bring byte k of every four together, three
-/// that of every eight.
-fn part(from: &[u8], to: &mut [u8]) {
-    let (even, odd) = to.split_at_mut(from.len() / 2);
-    for ((pair, even), odd) in from.as_chunks::<2>().0.iter().zip(even).zip(odd) {
-        // shifts, of which the compiler makes vector instructions; with indexes it does not (30 against 7 GB/s)
-        let word = u16::from_le_bytes(*pair);
-        *even = word as u8;
-        *odd = (word >> 8) as u8;
-    }
-}
-
-/// Takes [`part`] back.
-fn join(from: &[u8], to: &mut [u8]) {
-    let (even, odd) = from.split_at(from.len() / 2);
-    for ((pair, even), odd) in to.as_chunks_mut::<2>().0.iter_mut().zip(even).zip(odd) {
-        *pair = [*even, *odd];
-    }
 }
 
 #[cfg(test)]

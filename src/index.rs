@@ -1,0 +1,8 @@
+//! Indexes: the numbers of a table's rows, kept from one training to the next. Each row is known by where it lies and who
+//! inserted it (`pg::origin`), so what is kept of it is what it holds, or is not used. Knows nothing of labels, models and
+//! trainings.
+
+pub mod chunks;
+pub mod kept;
+pub mod stored;
+mod tuples;

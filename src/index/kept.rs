@@ -1,0 +1,191 @@
+//! An index in a training: what is kept of a row that it knows. In the process that reads.
+
+use crate::base::errors::{Code, Failure};
+use crate::features::{Decoder, KeptNumbers, KeptPlaces, KeptRow};
+use crate::index::chunks::{self, ChunkReader, Numbers};
+use crate::index::stored::Stored;
+use crate::index::tuples::Tuples;
+use crate::pg::executor::Running;
+use crate::pg::origin::{self, Derived};
+use pgsvm_core::memory::{gathered, Room};
+use std::rc::Rc;
+
+/// The rows of an index.
+pub struct Kept {
+    stored: Rc<Stored>,
+    tuples: Tuples,
+    /// By chunk its number, and the row behind its last.
+    chunks: Vec<(i32, usize)>,
+    places: KeptPlaces,
+    reader: ChunkReader,
+    /// The numbers of the rows of the chunk at this place.
+    numbers: Numbers,
+    at: Option<usize>,
+    used: u64,
+    read: u64,
+}
+
+/// How an index has served a training.
+#[derive(Debug, Clone)]
+pub struct Served {
+    pub name: String,
+    /// Rows whose numbers came from it.
+    pub used: u64,
+    /// Rows of the source whose numbers came from the table.
+    pub read: u64,
+    /// Rows of it that were not met.
+    pub unmet: u64,
+}
+
+impl Kept {
+    /// The rows of an index for those of a started query; `columns` are the names of its feature columns, which begin at place
+    /// `first` of its rows.
+    ///
+    /// # Errors
+    /// Where numbers of a column are wanted that the index has not.
+    pub fn open(
+        stored: Rc<Stored>,
+        running: &mut Running,
+        decoder: &Decoder,
+        (first, columns): (usize, &[&str]),
+    ) -> Result<Self, Failure> {
+        let wanted = gathered(decoder.number_columns().map(|at| at - first))?;
+        let derived = running.derived();
+        let place = |column: usize| place_of(&stored, derived, column, columns[column]);
+        let found = gathered((0..columns.len()).map(place))?;
+        let is_kept = |now: &&Derived| {
+            let known = stored.tables.iter().find(|it| it.table == now.table);
+            let same = |known: &Derived, column: usize| {
+                let before = found[column].and_then(|place| known.columns[place]);
+                before.is_some() && before == now.columns[column]
+            };
+            known.is_some_and(|known| wanted.iter().all(|column| same(known, *column)))
+        };
+        let kept = derived.iter().flatten().filter(is_kept);
+        let kept = gathered(kept.map(|derived| derived.table))?;
+        let numbers = |at: usize| {
+            let place = found[at - first]?;
+            Some(stored.columns[place].numbers.clone())
+        };
+        let is_known = |now: &Derived| stored.tables.iter().any(|it| it.table == now.table);
+        let places = match decoder.kept_places(numbers) {
+            Ok(places) => places,
+            // of rows none of which is known nothing is wanted
+            Err(_) if !derived.iter().flatten().any(is_known) => KeptPlaces::default(),
+            Err(at) => return Err(lacking(&stored, columns[at - first])),
+        };
+        running.keep_tables(|table| kept.contains(&table));
+        let mut this = Self {
+            tuples: Tuples::default(),
+            chunks: Vec::new(),
+            places,
+            reader: ChunkReader::default(),
+            numbers: Numbers::default(),
+            at: None,
+            used: 0,
+            read: 0,
+            stored,
+        };
+        this.load()?;
+        Ok(this)
+    }
+
+    /// Reads what rows are known by.
+    fn load(&mut self) -> Result<(), Failure> {
+        let (tuples, chunks) = (&mut self.tuples, &mut self.chunks);
+        self.stored.each_chunk(|chunk, rows, bytes| {
+            let Some(known) = chunks::tuples(bytes, rows) else {
+                return Ok(false);
+            };
+            tuples.extend(known)?;
+            chunks.room(1)?.push((chunk, tuples.len()));
+            Ok(tuples.len() < u32::MAX as usize)
+        })
+    }
+
+    /// What is kept of the row of the source that is known by this.
+    pub fn row(&mut self, tuple: u64) -> Result<Option<KeptRow<'_>>, Failure> {
+        let row = match tuple {
+            origin::NONE => None,
+            tuple => self.tuples.find(tuple)?,
+        };
+        let Some(row) = row else {
+            self.read += 1;
+            return Ok(None);
+        };
+        self.used += 1;
+        let at = match self.at.filter(|at| self.rows(*at).contains(&row)) {
+            Some(at) => at,
+            None => self.fetch(row)?,
+        };
+        let width = self.stored.width();
+        let start = (row - self.rows(at).start) * width;
+        let row = start..start + width;
+        Ok(Some(KeptRow {
+            places: &self.places,
+            numbers: match &self.numbers {
+                Numbers::Narrow(numbers) => KeptNumbers::Narrow(&numbers[row]),
+                Numbers::Wide(numbers) => KeptNumbers::Wide(&numbers[row]),
+            },
+        }))
+    }
+
+    /// The rows of the chunk at this place.
+    fn rows(&self, at: usize) -> core::ops::Range<usize> {
+        let start = match at {
+            0 => 0,
+            at => self.chunks[at - 1].1,
+        };
+        start..self.chunks[at].1
+    }
+
+    /// Reads the chunk that has this row, and says where that is.
+    #[cold]
+    fn fetch(&mut self, row: usize) -> Result<usize, Failure> {
+        let at = self.chunks.partition_point(|(_, end)| *end <= row);
+        let count = self.rows(at).len() * self.stored.width();
+        let (reader, numbers) = (&mut self.reader, &mut self.numbers);
+        self.at = None;
+        self.stored.chunk(self.chunks[at].0, |bytes| {
+            reader.read(bytes, count, numbers)
+        })?;
+        self.at = Some(at);
+        Ok(at)
+    }
+
+    /// How it has served.
+    pub fn served(&self) -> Served {
+        Served {
+            name: self.stored.name.clone(),
+            used: self.used,
+            read: self.read,
+            unmet: (self.tuples.len() as u64).saturating_sub(self.used),
+        }
+    }
+}
+
+/// The place in the index of a feature column: of one that is derived as it was, or, where none is, of that name.
+fn place_of(
+    stored: &Stored,
+    derived: &[Option<Derived>],
+    column: usize,
+    name: &str,
+) -> Option<usize> {
+    let same = |now: &Derived| {
+        let known = stored.tables.iter().find(|it| it.table == now.table)?;
+        let hash = now.columns[column]?;
+        known.columns.iter().position(|it| *it == Some(hash))
+    };
+    let by_hash = derived.iter().flatten().find_map(same);
+    by_hash.or_else(|| stored.column(name))
+}
+
+fn lacking(stored: &Stored, column: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_COLUMN,
+        format!("index \"{}\" has no column \"{column}\"", stored.name),
+    )
+    .hint(
+        "svm_index('relation', name => '…') makes it again; or leave \"index\" out of the options",
+    )
+}

@@ -1,0 +1,354 @@
+//! Indexes as they are stored, in `svm_index` and `svm_index_chunk`: read and written with the caller's rights.
+
+use crate::base::errors::{shortened, Code, Failure};
+use crate::base::json::has_small_texts;
+use crate::catalog::spi_failure;
+use crate::index::chunks::Chunk;
+use crate::pg::kept_statement::Kept;
+use crate::pg::origin::Derived;
+use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
+use crate::pg::statement;
+use core::ops::Range;
+use pgrx::pg_sys;
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
+use std::ffi::CString;
+
+/// Longest name of an index.
+const MOST_NAME_BYTES: usize = 200;
+/// Columns of a table or view, at most.
+const MOST_COLUMNS: usize = 1664;
+
+/// What an index is of.
+#[derive(Debug)]
+pub struct Stored {
+    pub id: i64,
+    pub name: String,
+    /// The relation, with its schema.
+    pub relation: String,
+    pub columns: Vec<KeptColumn>,
+    /// How the columns are derived from the rows of each table behind the relation.
+    pub tables: Vec<Derived>,
+}
+
+/// A column whose numbers are kept.
+#[derive(Debug)]
+pub struct KeptColumn {
+    pub name: String,
+    /// Where they stand in a row.
+    pub numbers: Range<usize>,
+}
+
+/// Refuses a text that cannot be the name of an index.
+pub fn check_name(name: &str) -> Result<(), Failure> {
+    match (1..=MOST_NAME_BYTES).contains(&name.len()) {
+        true => Ok(()),
+        false => Err(Failure::new(
+            Code::ERRCODE_INVALID_NAME,
+            format!("\"{}\" cannot be the name of an index", shortened(name)),
+        )
+        .detail(format!("A name has 1 to {MOST_NAME_BYTES} bytes."))
+        .hint("svm_index('relation', name => 'name')")),
+    }
+}
+
+/// The extension's schema, quoted.
+fn schema() -> String {
+    statement::quoted_schema(statement::extension_schema()).unwrap_or_default()
+}
+
+/// No index of this name that the caller may use.
+pub fn unknown(name: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_OBJECT,
+        format!("index \"{}\" does not exist", shortened(name)),
+    )
+    .hint("SELECT name FROM svm_indexes lists yours; svm_index('relation', name => '…') makes one")
+}
+
+fn damaged(name: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATA_CORRUPTED,
+        format!("index \"{name}\" cannot be read"),
+    )
+    .hint("Make it again: svm_index('relation', name => '…')")
+}
+
+/// Calls `visit` with the rows of a SELECT.
+fn each_row(
+    sql: &str,
+    parameters: &[Parameter<'_>],
+    types: &[pg_sys::Oid],
+    mut visit: impl FnMut(&ResultRow) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let sql = CString::new(sql).unwrap_or_default();
+    let mut outcome = Ok(());
+    select::connected(|| {
+        let plan = PreparedSelect::once(&sql, types);
+        plan.for_each(parameters, |row| {
+            outcome = visit(row);
+            outcome.is_ok()
+        });
+    });
+    outcome
+}
+
+/// The index of this name: the caller's own, or else one of a role whose rights the caller has.
+pub fn find(name: &str) -> Result<Stored, Failure> {
+    let sql = format!(
+        "SELECT id, relation, pg_catalog.to_json(columns)::pg_catalog.text, pg_catalog.to_json(lengths)::pg_catalog.text,
+             tables
+         FROM {}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
+         ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1",
+        schema()
+    );
+    let mut found = None;
+    each_row(&sql, &[Parameter::Text(name)], &[pg_sys::TEXTOID], |row| {
+        found = Some(read(name, row)?.ok_or_else(|| damaged(name))?);
+        Ok(())
+    })?;
+    found.ok_or_else(|| unknown(name))
+}
+
+/// A row of svm_index; None where it makes no sense.
+fn read(name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
+    let (Some(id), Some(relation), Some(names), Some(lengths), Some(tables)) = (
+        row.int8(1),
+        row.text(2),
+        row.text(3),
+        row.text(4),
+        row.varlena(5),
+    ) else {
+        return Ok(None);
+    };
+    if !has_small_texts(&names) || names.len().max(lengths.len()) > 1 << 20 {
+        return Ok(None);
+    }
+    let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
+    let lengths: Vec<u32> = serde_json::from_str(&lengths).unwrap_or_default();
+    if names.len() != lengths.len() || !(1..=MOST_COLUMNS).contains(&names.len()) {
+        return Ok(None);
+    }
+    let mut end = 0;
+    let columns = names.into_iter().zip(lengths).map(|(name, length)| {
+        let start = end;
+        end += length as usize;
+        KeptColumn {
+            name,
+            numbers: start..end,
+        }
+    });
+    let columns: Vec<_> = columns.collect();
+    let Some(tables) = read_tables(tables.payload(), columns.len())? else {
+        return Ok(None);
+    };
+    Ok(Some(Stored {
+        id,
+        name: name.to_owned(),
+        relation,
+        columns,
+        tables,
+    }))
+}
+
+/// Words of eight bytes: for each table its own and one for each column.
+fn read_tables(bytes: &[u8], columns: usize) -> Result<Option<Vec<Derived>>, OutOfMemory> {
+    let (words, rest) = bytes.as_chunks();
+    if !rest.is_empty() || words.len() % (columns + 1) != 0 {
+        return Ok(None);
+    }
+    let mut tables = Vec::new();
+    for words in words.chunks_exact(columns + 1) {
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let mut columns = words.map(Some);
+        let table = columns.next().flatten().unwrap_or_default();
+        let columns = gathered(columns)?;
+        tables.room(1)?.push(Derived { table, columns });
+    }
+    Ok(Some(tables))
+}
+
+impl Stored {
+    /// Numbers of a row.
+    pub fn width(&self) -> usize {
+        self.columns.last().map_or(0, |column| column.numbers.end)
+    }
+
+    /// The place of the column of this name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Refuses an index whose relation is gone, or, where that is given, is another one.
+    pub fn check_relation(&self, relation: Option<&str>) -> Result<(), Failure> {
+        let Self {
+            name,
+            relation: own,
+            ..
+        } = self;
+        let there = Kept("SELECT pg_catalog.to_regclass($1) IS NOT NULL")
+            .get_one::<bool>(&[own.as_str().into()])
+            .map_err(spi_failure)?;
+        if there != Some(true) {
+            return Err(Failure::new(
+                Code::ERRCODE_UNDEFINED_TABLE,
+                format!("relation {own} of index \"{name}\" is gone, or has another name"),
+            )
+            .hint("svm_drop_index('name'), and svm_index('relation') for the one to train on"));
+        }
+        match relation.filter(|relation| relation != own) {
+            None => Ok(()),
+            Some(relation) => Err(Failure::new(
+                Code::ERRCODE_WRONG_OBJECT_TYPE,
+                format!("index \"{name}\" is of relation {own}, not of {relation}"),
+            )
+            .hint("svm_index('relation', name => '…') makes one; or leave \"index\" out of the options")),
+        }
+    }
+
+    /// Reads what the rows are known by, a chunk after the other.
+    pub fn each_chunk(
+        &self,
+        mut visit: impl FnMut(i32, usize, &[u8]) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let sql = format!(
+            "SELECT chunk, rows, tuples FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 ORDER BY chunk",
+            schema()
+        );
+        each_row(
+            &sql,
+            &[Parameter::Int8(self.id)],
+            &[pg_sys::INT8OID],
+            |row| {
+                let rows = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
+                let whole = match (row.int4(1), rows, row.varlena(3)) {
+                    (Some(chunk), Some(rows), Some(tuples)) => {
+                        visit(chunk, rows, tuples.payload())?
+                    }
+                    _ => false,
+                };
+                whole.then_some(()).ok_or_else(|| damaged(&self.name))
+            },
+        )
+    }
+
+    /// Reads the numbers of a chunk.
+    pub fn chunk(
+        &self,
+        chunk: i32,
+        mut visit: impl FnMut(&[u8]) -> Result<bool, OutOfMemory>,
+    ) -> Result<(), Failure> {
+        let sql = format!(
+            "SELECT numbers FROM {}.svm_index_chunk
+             WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) $2",
+            schema()
+        );
+        let mut whole = false;
+        let parameters = [Parameter::Int8(self.id), Parameter::Int4(Some(chunk))];
+        each_row(
+            &sql,
+            &parameters,
+            &[pg_sys::INT8OID, pg_sys::INT4OID],
+            |row| {
+                whole = match row.varlena(1) {
+                    Some(numbers) => visit(numbers.payload())?,
+                    None => false,
+                };
+                Ok(())
+            },
+        )?;
+        whole.then_some(()).ok_or_else(|| damaged(&self.name))
+    }
+}
+
+/// An index that is being stored.
+pub struct Storing {
+    id: i64,
+    schema: String,
+    chunks: i32,
+}
+
+impl Storing {
+    /// Begins an index in the place of the caller's own of that name, if there is one. Of each column the name, and how many
+    /// numbers it has.
+    pub fn begin(
+        name: &str,
+        relation: &str,
+        columns: &[(String, u32)],
+        tables: &[Derived],
+    ) -> Result<Self, Failure> {
+        let schema = schema();
+        remove(&schema, name)?;
+        let mut words = Vec::new();
+        for table in tables {
+            let columns = table
+                .columns
+                .iter()
+                .map(|column| column.unwrap_or_default());
+            words.room(8 * (1 + table.columns.len()))?.extend(
+                core::iter::once(table.table)
+                    .chain(columns)
+                    .flat_map(u64::to_le_bytes),
+            );
+        }
+        let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        let lengths: Vec<i32> = columns.iter().map(|(_, length)| *length as i32).collect();
+        let id = Kept(&format!(
+            "INSERT INTO {schema}.svm_index (name, relation, columns, lengths, tables)
+             VALUES ($1, $2, $3, $4, $5) RETURNING id"
+        ))
+        .get_one::<i64>(&[
+            name.into(),
+            relation.into(),
+            names.into(),
+            lengths.into(),
+            words.into(),
+        ]);
+        Ok(Self {
+            id: id.map_err(spi_failure)?.unwrap_or_default(),
+            schema,
+            chunks: 0,
+        })
+    }
+
+    /// Stores the next chunk.
+    pub fn put(&mut self, chunk: Chunk) -> Result<(), Failure> {
+        let schema = &self.schema;
+        let insert = format!(
+            "INSERT INTO {schema}.svm_index_chunk (index_id, chunk, rows, tuples, numbers) VALUES ($1, $2, $3, $4, $5)"
+        );
+        Kept(&insert)
+            .run(&[
+                self.id.into(),
+                self.chunks.into(),
+                (chunk.rows as i32).into(),
+                chunk.tuples.into(),
+                chunk.numbers.into(),
+            ])
+            .map_err(spi_failure)?;
+        self.chunks += 1;
+        Ok(())
+    }
+}
+
+/// Removes the caller's own index of this name, or one of a role whose rights the caller has; false where there is none.
+fn remove(schema: &str, name: &str) -> Result<bool, Failure> {
+    let removed = Kept(&format!(
+        "WITH own AS (
+             SELECT id FROM {schema}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
+             ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1
+         ), gone AS (
+             DELETE FROM {schema}.svm_index AS index USING own WHERE index.id OPERATOR(pg_catalog.=) own.id RETURNING index.id
+         )
+         SELECT pg_catalog.count(*) FROM gone"
+    ))
+    .get_one::<i64>(&[name.into()]);
+    Ok(removed.map_err(spi_failure)? == Some(1))
+}
+
+/// Removes an index.
+pub fn drop(name: &str) -> Result<(), Failure> {
+    match remove(&schema(), name)? {
+        true => Ok(()),
+        false => Err(unknown(name)),
+    }
+}
