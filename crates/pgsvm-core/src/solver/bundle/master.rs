@@ -219,7 +219,8 @@ impl Work for LetGo<'_> {
             let row = held.row(words, dense);
             let margin = |centre: &Centre| held.y * score::<K>(&row, &centre.w.0, intercept);
             let (from, values) = (held.at as usize * QUAD, row.values());
-            let stays = centres.iter().any(|centre| centre.holds(margin));
+            let mut holding = centres.iter().filter(|centre| centre.holds());
+            let stays = holding.any(|centre| centre.is_near(margin(centre)));
             if stays {
                 words.copy_within(from..from + values, to);
                 held.at = (to / QUAD) as u32;

@@ -238,7 +238,6 @@ impl BundlePass {
         outputs: &mut [Outputs],
     ) {
         if self.looks {
-            // a closure would be compiled without the instructions of K
             for (class, outputs) in outputs.iter_mut().enumerate() {
                 outputs.newest = self.score_of::<K>(row, &self.newest.0, class);
             }
@@ -320,17 +319,24 @@ impl BundlePass {
         }
     }
 
+    /// That of a row on this side. (In a closure products would be compiled without the instructions of K.)
+    #[inline(always)]
+    fn margin<K: Isa>(&self, row: &Row<'_>, y: f64, centre: &Centre) -> f64 {
+        y * self.visited.score::<K>(row, &centre.w.0)
+    }
+
     /// Rows that were near the margin in a pass before are held; of the others those that are near now come.
     #[inline(always)]
     fn sort<K: Isa>(&self, all: &mut BundleSums, row: &Row<'_>, (y, by): (f64, f64)) {
         let Some((newest, before)) = self.centres.split_last() else {
             return;
         };
-        let margin = |centre: &Centre| y * self.visited.score::<K>(row, &centre.w.0);
-        if before.iter().any(|centre| centre.holds(margin)) {
-            return;
+        for centre in before {
+            if centre.holds() && centre.is_near(self.margin::<K>(row, y, centre)) {
+                return;
+            }
         }
-        let at = margin(newest);
+        let at = self.margin::<K>(row, y, newest);
         let away = (at - 1.0).abs();
         if away > all.theta {
             if at < 1.0 {
@@ -340,7 +346,7 @@ impl BundlePass {
         }
         let mut within = u64::from(at < 1.0) << before.len();
         for (place, centre) in before.iter().enumerate() {
-            within |= u64::from(margin(centre) < 1.0) << place;
+            within |= u64::from(self.margin::<K>(row, y, centre) < 1.0) << place;
         }
         let words = row.values() as u32;
         all.keep::<K>(
@@ -381,10 +387,16 @@ impl Coming {
 }
 
 impl Centre {
-    /// Whether a row came by it and has not been let go, by the row's margin there, which is asked for only where some did.
+    /// Whether rows that came by it are held.
     #[inline(always)]
-    pub(super) fn holds(&self, margin: impl Fn(&Self) -> f64) -> bool {
-        self.theta >= 0.0 && (margin(self) - 1.0).abs() <= self.theta
+    pub(super) fn holds(&self) -> bool {
+        self.theta >= 0.0
+    }
+
+    /// Whether a row with this margin there came by it.
+    #[inline(always)]
+    pub(super) fn is_near(&self, margin: f64) -> bool {
+        (margin - 1.0).abs() <= self.theta
     }
 }
 

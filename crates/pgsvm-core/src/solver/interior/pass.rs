@@ -248,8 +248,9 @@ impl InteriorPass {
             (Task::Try { direction, mus }, InteriorSums::Tried(sums)) => {
                 let point = self.point::<K>(row, y, bound);
                 let [u, more] = &direction.u;
-                let u = [u, more].map(|u| self.visited.score::<K>(row, &u.0));
-                sums.take(&point, (u, direction.shift), mus);
+                let u = self.visited.score::<K>(row, &u.0);
+                let more = self.visited.score::<K>(row, &more.0);
+                sums.take(&point, ([u, more], direction.shift), mus);
             }
             _ => {}
         }

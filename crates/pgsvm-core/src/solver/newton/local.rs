@@ -330,8 +330,8 @@ impl Work for Visit<'_> {
             values += row.values();
             (number, word) = (number + 1, word + row.values());
             let y = near.by.signum();
-            let score = |at: &[f64]| head.score::<K>(&row, at);
-            let z = 1.0 - y * (score(&newton.best) + score(&local.s));
+            let at = head.score::<K>(&row, &newton.best) + head.score::<K>(&row, &local.s);
+            let z = 1.0 - y * at;
             if z <= 0.0 {
                 continue;
             }

@@ -160,8 +160,10 @@ impl HeadPass {
         };
         let picked = hessian.is_some_and(|it| it.matrix && picks(block, it.share));
         let order = if picked { Order::Second } else { Order::First };
-        let before = hessian.and_then(|it| it.before.as_ref());
-        let before = before.is_some_and(|w| self.visited.is_within::<K>(row, &w.0));
+        let before = match hessian.and_then(|it| it.before.as_ref()) {
+            Some(w) => self.visited.is_within::<K>(row, &w.0),
+            None => false,
+        };
         (at, order, before)
     }
 }
