@@ -26,6 +26,8 @@ const LEAST_OF_SAMPLE: f64 = 30.0;
 /// The known problem is solved to this part of what is left of the tolerance, and the sample's to this gap.
 const PART: f64 = 0.2;
 const SAMPLE_GAP: f64 = 1e-2;
+/// The problem of planes alone to this part of the gap.
+const PART_OF_GAP: f64 = 0.1;
 
 /// It gives way once passes and what was computed have cost so many passes over all rows, and so many values: where rows stream,
 /// that takes fewer, and each solution is of what is known alone.
@@ -316,9 +318,13 @@ impl BundleHead {
         }
     }
 
-    /// The gap to which the known problem is solved.
+    /// The gap to which the known problem is solved: of planes alone no closer than the gap over all rows is worth.
     fn wanted(&self) -> f64 {
-        PART * self.enough()
+        let wanted = PART * self.enough();
+        match self.cuts {
+            Cuts::BesideHeld => wanted,
+            Cuts::Ocas(_) | Cuts::Newest => wanted.max(PART_OF_GAP * (self.primal - self.dual)),
+        }
     }
 
     /// What primal and dual may differ by in the end.

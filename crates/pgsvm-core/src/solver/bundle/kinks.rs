@@ -65,16 +65,23 @@ impl Line {
 /// Sums of a pass.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Kinks {
-    throughout: Straight,
+    /// Losses that are nowhere 0, those that are everywhere, by bin those that end there, and those that begin there.
     #[serde(deserialize_with = "list")]
-    ends: Vec<Straight>,
-    #[serde(deserialize_with = "list")]
-    begins: Vec<Straight>,
-    /// Rows on the right side at t = 0, and by bin how many more are at its end.
+    sums: Vec<Straight>,
+    /// Rows on the right side at t = 0, and by bin how many more are at its end; behind these those that stay on their side.
     right: i64,
     #[serde(deserialize_with = "list")]
     turns: Vec<i64>,
 }
+
+const THROUGHOUT: usize = 0;
+const NOWHERE: usize = 1;
+const ENDS: usize = 2;
+const BEGINS: usize = ENDS + LAST + 1;
+const SUMS: usize = BEGINS + LAST + 1;
+/// Where the sum of a row is that has no loss at t = 0 or one, and behind the last bin none or one.
+const PLACES: [[usize; 2]; 2] = [[NOWHERE, BEGINS], [ENDS, THROUGHOUT]];
+const STAYS: usize = LAST + 1;
 
 /// The lowest point found.
 #[derive(Debug, Clone, Copy)]
@@ -116,11 +123,9 @@ fn next_above(lines: &[Line], top: Line) -> Option<(f64, Line)> {
 impl Kinks {
     pub(super) fn new() -> Result<Self, OutOfMemory> {
         Ok(Self {
-            throughout: Straight::default(),
-            ends: filled(Straight::default(), LAST + 1)?,
-            begins: filled(Straight::default(), LAST + 1)?,
+            sums: filled(Straight::default(), SUMS)?,
             right: 0,
-            turns: filled(0, LAST + 1)?,
+            turns: filled(0, STAYS + 1)?,
         })
     }
 
@@ -128,19 +133,17 @@ impl Kinks {
     #[inline(always)]
     pub(super) fn add(&mut self, c: f64, at: f64, along: f64) {
         let (l, e) = (1.0 - at, -along);
+        // which of these it is follows no rule that a processor could learn: so all is done without asking
         let (from, to) = (l > 0.0, l + FARTHEST * e > 0.0);
-        let own = Straight(c * l, c * e);
-        match (from, to) {
-            (true, true) => self.throughout.add(own),
-            (true, false) => self.ends[bin_of(l / -e)].add(own),
-            (false, true) => self.begins[bin_of(l / -e)].add(own),
-            (false, false) => {}
-        }
+        let bin = bin_of(l / -e) * usize::from(from != to);
+        self.sums[PLACES[usize::from(from)][usize::from(to)] + bin].add(Straight(c * l, c * e));
         let (is_right, stays) = (at > 0.0, at + FARTHEST * along > 0.0);
+        let place = match is_right == stays {
+            true => STAYS,
+            false => bin_of(-at / along),
+        };
         self.right += i64::from(is_right);
-        if is_right != stays {
-            self.turns[bin_of(-at / along)] += i64::from(stays) - i64::from(is_right);
-        }
+        self.turns[place] += i64::from(stays) - i64::from(is_right);
     }
 
     /// Adds a row of cost c whose loss is the largest of these lines, of which that of its own class is 0.
@@ -150,12 +153,12 @@ impl Kinks {
         let Some(mut top) = lines.iter().copied().max_by(steeper) else {
             return;
         };
-        self.throughout.add(top.times(c));
+        self.sums[THROUGHOUT].add(top.times(c));
         while let Some((place, next)) = next_above(lines, top) {
             if place >= FARTHEST {
                 break;
             }
-            self.begins[bin_of(place)].add(top.less_than(next).times(c));
+            self.sums[BEGINS + bin_of(place)].add(top.less_than(next).times(c));
             top = next;
         }
         self.count_right(lines, own);
@@ -190,15 +193,8 @@ impl Kinks {
 
     /// Adds what another one knows, of other rows.
     pub(super) fn join(&mut self, more: &Self) {
-        self.throughout.add(more.throughout);
-        let bins = [
-            (&mut self.ends, &more.ends),
-            (&mut self.begins, &more.begins),
-        ];
-        for (own, more) in bins {
-            for (own, more) in own.iter_mut().zip(more) {
-                own.add(*more);
-            }
+        for (own, more) in self.sums.iter_mut().zip(&more.sums) {
+            own.add(*more);
         }
         self.right += more.right;
         for (own, more) in self.turns.iter_mut().zip(&more.turns) {
@@ -231,10 +227,10 @@ impl Kinks {
 
     /// At t = 0.
     fn at_best(&self) -> Lowest {
-        let ends = self.ends.iter().map(|it| it.0).sum::<f64>();
+        let ends = self.sums[ENDS..BEGINS].iter().map(|it| it.0);
         Lowest {
             step: 0.0,
-            loss: self.throughout.0 + ends,
+            loss: self.sums[THROUGHOUT].0 + ends.sum::<f64>(),
             right: self.right.max(0) as u64,
         }
     }
@@ -245,14 +241,14 @@ impl Kinks {
         let mut beyond = [Straight::default(); LAST + 1];
         for bin in (0..=LAST).rev() {
             beyond[bin] = ending;
-            ending.add(self.ends[bin]);
+            ending.add(self.sums[ENDS + bin]);
         }
         let (mut begun, mut right) = (Straight::default(), self.right);
         for (bin, beyond) in beyond.iter().enumerate() {
-            begun.add(self.begins[bin]);
+            begun.add(self.sums[BEGINS + bin]);
             right += self.turns[bin];
             let step = edge(bin);
-            let sums = [self.throughout, *beyond, begun];
+            let sums = [self.sums[THROUGHOUT], *beyond, begun];
             let loss = sums.iter().map(|it| it.0 + step * it.1).sum();
             let right = right.max(0) as u64;
             visit(bin, Lowest { step, loss, right });
