@@ -13,11 +13,14 @@ objectives are shown: the lower one is the better solution, and ratios of bytes 
 
 And what a metric forest, the paper's index, could leave unread of the same rows at the solution of the ramp, where its bound prunes most: leaves of so many rows, reckoned
 with numpy (metric_forest.py) on 60,000 rows of each.
+
+And an index that is kept (svm_index) beside the table that it is of (kept_index.py): a second model from it, and the bytes that takes.
 """
 
 import numpy as np
 
 import datasets
+import kept_index
 import metric_forest
 import problems
 from machine import median
@@ -66,12 +69,19 @@ def measure(run):
             run.say(f"  {cell}")
             streamed.append(cell)
     forest = []
-    for name, form, problem in datasets.problems_at_hand(run, [(name, "std") for name in FOREST]):
+    for name, _, problem in datasets.problems_at_hand(run, [(name, "std") for name in FOREST]):
         _, w, b, _, _ = ours(problem, 1.0, TOLERANCE, loss="hinge", truncation=1.0)
         for leaf in LEAVES:
             forest.append({"set": name, "leaf": leaf, **metric_forest.unread(problem, w, b, 1.0, leaf)})
             run.say(f"  {forest[-1]}")
-    return {"cells": found, "by_s": by_s, "streamed": streamed, "forest": forest, "missing": sorted({*missing, *more})}
+    return {
+        "cells": found,
+        "by_s": by_s,
+        "streamed": streamed,
+        "forest": forest,
+        "kept": kept_index.measure(run),
+        "missing": sorted({*missing, *more}),
+    }
 
 
 def by_s_cells(name, problem, held):
@@ -163,6 +173,8 @@ def report(found):
         text += "\n" + streamed_report(found["streamed"], verdicts)
     if found.get("forest"):
         text += "\n" + forest_report(found["forest"])
+    if found.get("kept"):
+        text += "\n" + kept_report(found["kept"], verdicts)
     return text, verdicts, []
 
 
@@ -170,6 +182,37 @@ def forest_report(cells):
     share = [[f"{100 * cell[it]:.1f} %" for it in ("matter", "near", "unread")] for cell in cells]
     rows = [[cell["set"], str(cell["leaf"]), *shares] for cell, shares in zip(cells, share)]
     return table(["data", "rows of a leaf", "rows that matter", "in a leaf with one", "left unread by the bound"], rows)
+
+
+def kept_report(cells, verdicts):
+    both = ("table", "index")
+    rows, ratios, shares = [], [], []
+    for cell in cells:
+        table_and_index = [cell[it] for it in both]
+        ratios.append(cell["table"]["loaded"] / cell["index"]["loaded"])
+        shares.append(cell["index"]["of_index"] / cell["index_bytes"])
+        rows.append(
+            [
+                cell["kind"],
+                *(f"{cell[it] / 1e6:.0f}" for it in ("table_bytes", "index_bytes")),
+                seconds(cell["made"]),
+                *(seconds(it["loaded"]) for it in table_and_index),
+                f"{ratios[-1]:.2f}",
+                *(seconds(it["wall"]) for it in table_and_index),
+                f"{shares[-1]:.2f}",
+                *(f"{it['of_table'] / 1e6:.0f}" for it in table_and_index),
+            ]
+        )
+    verdicts.append(
+        ("kept index: bytes that a second model takes of it / its bytes, most", max(shares), 1.3, 1.1, True)
+    )
+    verdicts.append(
+        ("kept index: seconds to the last row from the table / from the index, least", min(ratios), 1, None, False)
+    )
+    head = ["table", "table, MB", "index, MB", "made in, s"]
+    head += [f"last row from the {it}, s" for it in both] + ["ratio"] + [f"training from the {it}, s" for it in both]
+    head += ["bytes taken of the index / its", *(f"MB taken of the table, from the {it}" for it in both)]
+    return table(head, rows)
 
 
 def by_s_report(cells):

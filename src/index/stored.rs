@@ -21,7 +21,9 @@ const MOST_COLUMNS: usize = 1664;
 /// What an index is of.
 #[derive(Debug)]
 pub struct Stored {
-    pub id: i64,
+    /// The extension's, quoted.
+    schema: String,
+    id: i64,
     pub name: String,
     /// The relation, with its schema.
     pub relation: String,
@@ -94,23 +96,23 @@ fn each_row(
 
 /// The index of this name: the caller's own, or else one of a role whose rights the caller has.
 pub fn find(name: &str) -> Result<Stored, Failure> {
+    let schema = schema();
     let sql = format!(
         "SELECT id, relation, pg_catalog.to_json(columns)::pg_catalog.text, pg_catalog.to_json(lengths)::pg_catalog.text,
              tables
-         FROM {}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
-         ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1",
-        schema()
+         FROM {schema}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
+         ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1"
     );
     let mut found = None;
     each_row(&sql, &[Parameter::Text(name)], &[pg_sys::TEXTOID], |row| {
-        found = Some(read(name, row)?.ok_or_else(|| damaged(name))?);
+        found = Some(read(&schema, name, row)?.ok_or_else(|| damaged(name))?);
         Ok(())
     })?;
     found.ok_or_else(|| unknown(name))
 }
 
 /// A row of svm_index; None where it makes no sense.
-fn read(name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
+fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
     let (Some(id), Some(relation), Some(names), Some(lengths), Some(tables)) = (
         row.int8(1),
         row.text(2),
@@ -142,6 +144,7 @@ fn read(name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
         return Ok(None);
     };
     Ok(Some(Stored {
+        schema: schema.to_owned(),
         id,
         name: name.to_owned(),
         relation,
@@ -212,7 +215,7 @@ impl Stored {
     ) -> Result<(), Failure> {
         let sql = format!(
             "SELECT chunk, rows, tuples FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 ORDER BY chunk",
-            schema()
+            self.schema
         );
         each_row(
             &sql,
@@ -240,7 +243,7 @@ impl Stored {
         let sql = format!(
             "SELECT numbers FROM {}.svm_index_chunk
              WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) $2",
-            schema()
+            self.schema
         );
         let mut whole = false;
         let parameters = [Parameter::Int8(self.id), Parameter::Int4(Some(chunk))];

@@ -92,7 +92,11 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     if continuing.is_some() || led {
         roles.retain(|role| *role == Role::Helper);
     }
-    if request.terms.leader == Leader::Scans || request.index.is_some() {
+    if request.index.is_some() {
+        // this process has the index
+        roles.retain(|role| *role == Role::Trainer);
+    }
+    if request.terms.leader == Leader::Scans {
         roles.clear();
     }
     let statement = Statement {

@@ -58,6 +58,17 @@ UPDATE svm_index_chunk AS chunk SET tuples = other.tuples FROM (
 SELECT * FROM same('side', '');
 ROLLBACK;
 
+-- Rows that stream, with a trainer of its own.
+SET pgsvm.cache_size = '32kB';
+SET pgsvm.min_parallel_size = 0;
+SELECT svm_train('points', 'side', '{a, b, pair}', 'table', loss => 'hinge', solver => 'stream', options => '{"inherit": false}'),
+    svm_train('points', 'side', '{a, b, pair}', 'index', loss => 'hinge', solver => 'stream', options => '{"inherit": false, "index": "p"}');
+SELECT abs(t.primal - i.primal) <= 1e-3 * t.primal AS primal, i.gap <= 1e-3 AS gap, t.workers AS table_workers, i.workers
+FROM svm_models AS t, svm_models AS i WHERE t.name = 'table' AND i.name = 'index';
+SELECT svm_drop('table'), svm_drop('index');
+RESET pgsvm.cache_size;
+RESET pgsvm.min_parallel_size;
+
 -- Rows that come, go and change are those of the table.
 INSERT INTO points SELECT 10000 + id, 0.5, 0.25, '{1, 2}', 'red', true, 1 FROM generate_series(1, 20) AS id;
 DELETE FROM points WHERE id <= 10;

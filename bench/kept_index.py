@@ -1,0 +1,102 @@
+"""An index that is kept (svm_index): how long it takes to make, how large it is, and trainings from it beside trainings from the table.
+
+In turns, in the session itself without workers and helpers, in a cache that holds all rows: seconds of the statement and until the
+last row is there (svm_training_log). Bytes are blocks of 8 kB that the training took from the index's table and from that
+of the rows, out-of-line values and indexes included, whether a buffer had them or not.
+"""
+
+import numpy as np
+
+import server
+from machine import Stopwatch, median
+
+CACHE = "1500MB"
+REPEATS = {"quick": 3, "full": 7}
+ARRAYS = {"float4[784], out of line": (40_000, 784), "float4[1536], out of line": (40_000, 1536)}
+COLUMNS = {"54 float4 columns": (400_000, 54)}
+LABEL = "hashint4(i) / 2 + hashint4(i + 1) / 4 > hashint4(i + 77) / 8 AS label"
+MADE = {
+    "20 numeric columns": "CREATE TABLE kept AS SELECT "
+    + ", ".join(f"(hashint4(i + {k}) / 1e6)::numeric(12, 3) AS x{k}" for k in range(20))
+    + f", {LABEL} FROM generate_series(1, 400000) AS i",
+    "numbers, times and categories": "CREATE TABLE kept AS SELECT hashint4(i + 1) / 2e9 AS a, 'place ' || i % 40 AS b,"
+    " (hashint4(i + 2) / 1e6)::numeric(12, 3) AS c, timestamptz '2026-01-01 00:00+00' + i * interval '1 minute' AS d,"
+    f" {LABEL} FROM generate_series(1, 600000) AS i",
+}
+BLOCKS = [f"{what}_blks_{how}" for what in ("heap", "idx", "toast", "tidx") for how in ("read", "hit")]
+BYTES = f"""
+    SELECT 8192 * ({" + ".join(f"coalesce({blocks}, 0)" for blocks in BLOCKS)}) FROM pg_statio_all_tables
+    WHERE relid = %s::regclass"""
+
+
+def measure(run):
+    found = []
+    with server.connect() as connection:
+        connection.execute("SET client_min_messages = error")
+        connection.execute(f"SET pgsvm.cache_size = '{CACHE}'; SET pgsvm.workers = 0; SET pgsvm.helpers = 0")
+        for kind in [*ARRAYS, *COLUMNS, *MADE]:
+            cell = {"kind": kind, **cell_of(connection, kind, REPEATS["quick" if run.quick else "full"])}
+            run.say(f"  {cell}")
+            found.append(cell)
+    return found
+
+
+def load(connection, kind):
+    connection.execute("DROP TABLE IF EXISTS kept")
+    if kind in MADE:
+        connection.execute(MADE[kind])
+        server.settle(connection, "kept")
+        return
+    rows, features = {**ARRAYS, **COLUMNS}[kind]
+    random = np.random.default_rng(5)
+    x = random.standard_normal((rows, features), dtype=np.float32)
+    y = np.where(x[:, 0] - x[:, 1] + random.standard_normal(rows) > 0, 1, -1)
+    put = server.load_arrays if kind in ARRAYS else server.load_columns
+    put(connection, "kept", y, x)
+
+
+def cell_of(connection, kind, repeats):
+    load(connection, kind)
+    with Stopwatch() as made:
+        connection.execute("SELECT svm_index('kept', name => 'bench', exclude => '{label}')")
+    size = connection.execute("SELECT bytes FROM svm_indexes WHERE name = 'bench'").fetchone()[0]
+    table = connection.execute("SELECT pg_table_size('kept')").fetchone()[0]
+    runs = {"table": [], "index": []}
+    for _ in range(1 + repeats):
+        for source, of in runs.items():
+            of.append(train(connection, source == "index"))
+    cell = {"made": made.usage.wall, "index_bytes": size, "table_bytes": table}
+    for source, of in runs.items():
+        # the first finds its memory
+        cell[source] = {what: median([each[what] for each in of[1:]]) for what in of[0]}
+    objectives = [cell[source]["objective"] for source in runs]
+    assert objectives[0] == objectives[1], f"objectives {objectives}"
+    connection.execute("SELECT svm_drop_index('bench')")
+    return cell
+
+
+def train(connection, by_index):
+    option = ', "index": "bench"' if by_index else ""
+    before = read(connection)
+    with Stopwatch() as used:
+        connection.execute(
+            f"""SELECT svm_train('kept', 'label', model => 'bench', c => 0.1, options => '{{"inherit": false{option}}}')"""
+        )
+    bytes = [after - before for after, before in zip(read(connection), before, strict=True)]
+    seconds, objective = connection.execute("""
+        SELECT (SELECT max(seconds) FROM svm_training_log('bench') WHERE event = 'load'), primal
+        FROM svm_models WHERE name = 'bench'""").fetchone()
+    connection.execute("SELECT svm_drop('bench')")
+    return {
+        "wall": used.usage.wall,
+        "loaded": seconds,
+        "objective": objective,
+        "of_index": bytes[0],
+        "of_table": bytes[1],
+    }
+
+
+def read(connection):
+    """Bytes taken so far from the index's table and from that of the rows."""
+    connection.execute("SELECT pg_stat_force_next_flush()")
+    return [connection.execute(BYTES, [table]).fetchone()[0] for table in ("svm_index_chunk", "kept")]
