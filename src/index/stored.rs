@@ -280,7 +280,7 @@ impl Storing {
         tables: &[Derived],
     ) -> Result<Self, Failure> {
         let schema = schema();
-        remove(&schema, name)?;
+        remove(&schema, name, false)?;
         let mut words = Vec::new();
         for table in tables {
             let columns = table
@@ -333,24 +333,26 @@ impl Storing {
     }
 }
 
-/// Removes the caller's own index of this name, or one of a role whose rights the caller has; false where there is none.
-fn remove(schema: &str, name: &str) -> Result<bool, Failure> {
+/// Removes the caller's own index of this name, or, where `any` says so and there is none, that of a role whose rights the caller
+/// has; false where there is none either.
+fn remove(schema: &str, name: &str, any: bool) -> Result<bool, Failure> {
     let removed = Kept(&format!(
         "WITH own AS (
-             SELECT id FROM {schema}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
+             SELECT id FROM {schema}.svm_index
+             WHERE name OPERATOR(pg_catalog.=) $1 AND (owner OPERATOR(pg_catalog.=) current_user OR $2)
              ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1
          ), gone AS (
              DELETE FROM {schema}.svm_index AS index USING own WHERE index.id OPERATOR(pg_catalog.=) own.id RETURNING index.id
          )
          SELECT pg_catalog.count(*) FROM gone"
     ))
-    .get_one::<i64>(&[name.into()]);
+    .get_one::<i64>(&[name.into(), any.into()]);
     Ok(removed.map_err(spi_failure)? == Some(1))
 }
 
 /// Removes an index.
 pub fn drop(name: &str) -> Result<(), Failure> {
-    match remove(&schema(), name)? {
+    match remove(&schema(), name, true)? {
         true => Ok(()),
         false => Err(unknown(name)),
     }

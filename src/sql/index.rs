@@ -263,8 +263,8 @@ impl Counts {
         let said = Failure::new(
             Code::ERRCODE_SUCCESSFUL_COMPLETION,
             format!(
-                "index {name}: {} rows, {} columns, {:.1} MB; {relation} has {:.1} MB",
-                self.kept,
+                "index {name}: {}, {} columns, {:.1} MB; {relation} has {:.1} MB",
+                rows(self.kept),
                 self.columns,
                 megabytes(self.bytes as f64),
                 megabytes(self.table)
@@ -273,14 +273,14 @@ impl Counts {
         let mut detail = Vec::new();
         if self.incomplete > 0 {
             detail.push(format!(
-                "{} rows are not kept, as one of the columns is NULL, not finite or of another length.",
-                self.incomplete
+                "Not kept: {} with a NULL in one of the columns, or what is not finite or of another length.",
+                rows(self.incomplete)
             ));
         }
         if self.unknown > 0 {
             detail.push(format!(
-                "{} rows are not kept, as their transactions may not be over for all who look, or rows of their table do not say where they come from.",
-                self.unknown
+                "Not kept: {} of transactions that may not be over for all who look, or of a table whose rows do not say where they come from.",
+                rows(self.unknown)
             ));
         }
         if !others.is_empty() {
@@ -293,5 +293,13 @@ impl Counts {
             true => said.notice(),
             false => said.detail(detail.join("\n")).notice(),
         }
+    }
+}
+
+/// So many rows.
+fn rows(count: u64) -> String {
+    match count {
+        1 => "1 row".to_owned(),
+        count => format!("{count} rows"),
     }
 }

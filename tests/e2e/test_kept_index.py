@@ -1,0 +1,132 @@
+"""Indexes where servers and transactions move under them: what is kept of rows is used where it is true, and nothing else."""
+
+import psycopg
+import pytest
+
+from harness.server import Server, copy_database, new_database, wait_until
+from harness.sessions import Running, listen, model, one
+
+POINTS = """
+    CREATE TABLE points AS
+    SELECT i, sin(i)::numeric(12, 8) AS x, ARRAY[cos(3 * i), sin(7 * i)]::real[] AS v, sin(i) + cos(3 * i) > 0.1 * sin(7 * i) AS label
+    FROM generate_series(1, 2000) AS i
+"""
+MAKE = "SELECT svm_index('points', ARRAY['x', 'v'], 'kept')"
+TRAIN = """
+    SELECT svm_train('points', 'label', ARRAY['x', 'v'], %s, options => %s::jsonb || '{"inherit": false}')
+"""
+
+
+def by_index(connection):
+    """Rows whose numbers came from the index, and warnings; the model must be the one that the table gives."""
+    told = listen(connection)
+    connection.execute("SET client_min_messages = notice")
+    connection.execute(TRAIN, ["by_index", '{"index": "kept"}'])
+    connection.execute("SET client_min_messages = warning")
+    connection.execute(TRAIN, ["by_table", "{}"])
+    found, expected = model(connection, "by_index"), model(connection, "by_table")
+    for what in ("primal", "dual", "rows_used", "training_accuracy"):
+        assert found[what] == expected[what]
+    weights = "SELECT feature, weight FROM svm_weights(%s) ORDER BY feature"
+    assert connection.execute(weights, ["by_index"]).fetchall() == connection.execute(weights, ["by_table"]).fetchall()
+    connection.execute("SELECT svm_drop('by_index'), svm_drop('by_table')")
+    (line,) = [it.text for it in told if it.severity == "NOTICE"]
+    used = int(line.split(" by index kept")[0].split()[-1])
+    return used, [it.text for it in told if it.severity == "WARNING"]
+
+
+@pytest.fixture
+def indexed(server):
+    """A connection to a database with a table and its index."""
+    with server.connect(new_database(server, "kept_index")) as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute(POINTS)
+        connection.execute(MAKE)
+        yield connection
+
+
+def test_a_dump_has_the_name_and_no_rows(server, indexed):
+    assert by_index(indexed) == (2000, [])
+    copy_database(server, "kept_index", "kept_index_copy")
+    with server.connect("kept_index_copy") as connection:
+        listed = connection.execute("SELECT name, columns, rows FROM svm_indexes").fetchall()
+        assert listed == [("kept", ["x", "v"], 0)]
+        used, (warning,) = by_index(connection)
+        assert used == 0 and warning.startswith("index kept does not know 2000 rows as they are now")
+        connection.execute(MAKE)
+        assert by_index(connection) == (2000, [])
+
+
+def test_after_a_crash_it_knows_no_row(server):
+    own = Server(server.version, "kept_index")
+    try:
+        with own.connect(new_database(own, "kept_index")) as connection:
+            connection.execute("CREATE EXTENSION pgsvm")
+            connection.execute(POINTS)
+            connection.execute(MAKE)
+        own.control("-m", "immediate", "stop")
+        own.control("start")
+        with own.connect("kept_index") as connection:
+            used, (warning,) = by_index(connection)
+            assert used == 0 and warning.startswith("index kept does not know 2000 rows")
+            connection.execute(MAKE)
+            assert by_index(connection) == (2000, [])
+    finally:
+        own.stop()
+
+
+def test_a_table_that_is_rewritten_is_read(indexed):
+    for rewrite in ("VACUUM FULL points", "CREATE INDEX i ON points (i); CLUSTER points USING i"):
+        for statement in rewrite.split("; "):
+            indexed.execute(statement)
+        used, (warning,) = by_index(indexed)
+        assert used == 0 and "2000 rows" in warning
+        indexed.execute(MAKE)
+        assert by_index(indexed) == (2000, [])
+
+
+def test_rows_in_the_place_of_others_are_read(indexed):
+    """VACUUM frees the places of rows that are gone, and others with other values come there."""
+    indexed.execute("DELETE FROM points WHERE i % 2 = 0")
+    indexed.execute("VACUUM points")
+    indexed.execute(
+        "INSERT INTO points SELECT i, -x, v, NOT label FROM points; UPDATE points SET i = -i WHERE i % 10 = 1"
+    )
+    places = "SELECT count(*) FROM points WHERE (ctid::text::point)[0] < 10"
+    assert one(indexed, places) > 500
+    assert one(indexed, "SELECT count(*) FROM points") == 2000
+    used, _ = by_index(indexed)
+    assert used == 800
+
+
+def test_rows_of_transactions_that_may_go_on_are_read(server, indexed):
+    with server.connect("kept_index", autocommit=False) as other:
+        other.execute("SELECT pg_current_xact_id()")
+        indexed.execute("INSERT INTO points SELECT i + 5000, x, v, label FROM points WHERE i <= 100")
+        used, _ = by_index(indexed)
+        assert used == 2000
+        indexed.execute(MAKE)
+        # those that came while it runs are not kept, and those that came before are
+        assert one(indexed, "SELECT rows FROM svm_indexes") == 2000
+        assert by_index(indexed)[0] == 2000
+    indexed.execute(MAKE)
+    assert by_index(indexed) == (2100, [])
+
+
+def test_what_is_rolled_back_is_not_kept(server, indexed):
+    with pytest.raises(ZeroDivisionError), indexed.transaction():
+        indexed.execute("UPDATE points SET x = -x")
+        indexed.execute(MAKE)
+        raise ZeroDivisionError
+    assert by_index(indexed) == (2000, [])
+
+
+def test_it_can_be_cancelled(server, indexed):
+    indexed.execute("INSERT INTO points SELECT i, x, v, label FROM points, generate_series(1, 300)")
+    with server.connect("kept_index") as other:
+        running = Running(other, MAKE)
+        working = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {running.pid} AND state = 'active'"
+        wait_until(lambda: one(indexed, working) == 1, what="the index")
+        indexed.execute("SELECT pg_cancel_backend(%s)", [running.pid])
+        assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    assert one(indexed, "SELECT rows FROM svm_indexes") == 2000
