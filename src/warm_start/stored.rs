@@ -69,8 +69,9 @@ pub struct Stored {
 }
 
 /// Options that belong to one training only.
-const OF_ONE_TRAINING: [&str; 10] = [
+const OF_ONE_TRAINING: [&str; 11] = [
     "watch",
+    "index",
     "costs",
     "choose",
     "gammas",

@@ -192,7 +192,11 @@ SELECT svm_train('parts', 'side', '{a, b}', 'own', options => '{"index": "own", 
 SET client_min_messages = warning;
 SELECT svm_drop('own'), svm_drop_index('own');
 RESET ROLE;
-SELECT svm_drop_index('p'), svm_drop_index('parts_index'), svm_drop_index('seen_index');
+-- a follow-up needs none
+SELECT svm_train('points', 'side', '{a, b}', 'follows', key => 'id', nulls => 'skip', options => '{"index": "p", "inherit": false}');
+SELECT svm_drop_index('p');
+SELECT svm_refresh('follows');
+SELECT svm_drop_index('parts_index'), svm_drop_index('seen_index');
 SELECT count(*) FROM svm_index_chunk;
 DROP TABLE parts CASCADE;
 DROP VIEW joined;
