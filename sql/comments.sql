@@ -39,7 +39,7 @@ COMMENT ON COLUMN svm_models.name IS 'the model''s name';
 COMMENT ON COLUMN svm_models.version IS 'number of the current version';
 COMMENT ON COLUMN svm_models.rows_used IS 'rows trained on';
 COMMENT ON COLUMN svm_models.features IS 'number of features, the largest sparse one counting';
-COMMENT ON COLUMN svm_models.loss IS '''hinge'' or ''squared_hinge''';
+COMMENT ON COLUMN svm_models.loss IS '''hinge'', ''squared_hinge'', ''ramp'', ''truncated_squared_hinge'' or ''crammer_singer''';
 COMMENT ON COLUMN svm_models.c IS 'what a unit of loss costs; the chosen one where C was chosen';
 COMMENT ON COLUMN svm_models.solver IS 'as given; ''imported'' where the model came from another program';
 COMMENT ON COLUMN svm_models.passes IS 'passes over all rows, those that verify included';
@@ -68,7 +68,7 @@ COMMENT ON COLUMN svm_versions.label_column IS 'column of the source that was to
 COMMENT ON COLUMN svm_versions.label_type IS 'its type';
 COMMENT ON COLUMN svm_versions.label_values IS 'its values, ascending: of two the second is the positive one';
 COMMENT ON COLUMN svm_versions.nulls IS 'what becomes of a row with a NULL: ''error'', ''skip'', ''zero'' or ''mean''';
-COMMENT ON COLUMN svm_versions.loss IS '''hinge'' or ''squared_hinge''';
+COMMENT ON COLUMN svm_versions.loss IS '''hinge'', ''squared_hinge'', ''ramp'', ''truncated_squared_hinge'' or ''crammer_singer''';
 COMMENT ON COLUMN svm_versions.c IS 'what a unit of loss costs; the chosen one where C was chosen';
 COMMENT ON COLUMN svm_versions.scale IS 'how columns were scaled, as decided';
 COMMENT ON COLUMN svm_versions.solver IS 'as given; ''imported'' where the model came from another program';

@@ -169,7 +169,7 @@ RETURNS TABLE (
     -- of all words of texts, the share that the model's vocabularies do not have
     unseen_words float8
 )
-    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate IS 'how well a model predicts the labels of a relation, in one scan';
 
 CREATE OR REPLACE FUNCTION svm_confusion(
@@ -180,7 +180,7 @@ RETURNS TABLE (
     predicted text,
     rows bigint
 )
-    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 4 AS 'MODULE_PATHNAME', 'svm_confusion_wrapper';
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 4 AS 'MODULE_PATHNAME', 'svm_confusion_wrapper';
 COMMENT ON FUNCTION svm_confusion IS 'how many rows of each class a model predicts as which';
 
 CREATE OR REPLACE FUNCTION svm_roc(
@@ -191,6 +191,6 @@ RETURNS TABLE (
     false_positive_rate float8,
     true_positive_rate float8
 )
-    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1000 AS 'MODULE_PATHNAME', 'svm_roc_wrapper';
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1000 AS 'MODULE_PATHNAME', 'svm_roc_wrapper';
 COMMENT ON FUNCTION svm_roc IS
     'the ROC curve of a model of two classes: what taking rows from a decision on as positive would get right';

@@ -85,7 +85,7 @@ CREATE OR REPLACE FUNCTION svm_suspects(
     model text, relation regclass, n int DEFAULT 20, folds int DEFAULT NULL,
     OUT example jsonb, OUT label text, OUT predicted text, OUT margin float8
 ) RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 20 AS 'MODULE_PATHNAME', 'svm_suspects_wrapper';
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'svm_suspects_wrapper';
 COMMENT ON FUNCTION svm_suspects(text, regclass, int, int) IS
     'the rows of a relation whose labels the model doubts, the most doubtful first; with folds, machines that have not seen a row judge it';
 

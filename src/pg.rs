@@ -53,7 +53,7 @@ pub mod whole_rows;
 pub mod word;
 pub mod written;
 
-use crate::base::errors::Code;
+use crate::base::errors::{Code, Failure};
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 
 /// Lets PostgreSQL act on cancel, termination and worker messages; raises the ERROR if so.
@@ -134,6 +134,18 @@ fn caught(error: &CaughtError) -> &ErrorReportWithLevel {
         CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report,
         CaughtError::RustPanic { ereport, .. } => ereport,
     }
+}
+
+/// What an error says of functions of ours that are not there, which those of another server may be; None of others.
+pub fn lacks_functions(error: &CaughtError) -> Option<Failure> {
+    let report = caught(error);
+    let code = report.sql_error_code();
+    let lacks = matches!(
+        code,
+        Code::ERRCODE_INVALID_SCHEMA_NAME | Code::ERRCODE_UNDEFINED_FUNCTION
+    );
+    let message = report.message();
+    (lacks && message.contains("svm_")).then(|| Failure::new(code, message.to_owned()))
 }
 
 /// Whether an error says that another server cannot be reached, or has ended what it was asked for, and that another try may

@@ -19,7 +19,7 @@ pub mod words;
 
 pub use class_weight::ClassWeight;
 pub use holding_out::{cost, scoring_words};
-pub use options::{read_options, TextTerms};
+pub use options::{read_options, TextTerms, CRAMMER_SINGER};
 pub use solver::{Expansion, Terms};
 pub use words::{invalid, required};
 

@@ -328,8 +328,11 @@ impl FeatureError {
                 as_number(column, others),
                 quote(column)
             ),
-            Self::Keys { named: true, .. } => {
-                format!("Leave it out of features. {HASH_HINT}.")
+            Self::Keys { named: true, keys } if !keys.is_empty() => {
+                format!(
+                    "Leave it out of features. {}{HASH_HINT}.",
+                    words_hint(&keys[0].0)
+                )
             }
             Self::Keys { keys, .. } => {
                 let names = keys.iter().take(MOST_EXCLUDED);
@@ -341,9 +344,10 @@ impl FeatureError {
                 "Name all letters: 'weighted_degree(column, 8, {alphabet}{})'.",
                 char::from(*byte)
             ),
-            Self::LongCategory { .. } => {
-                format!("Leave the column out, or shorten it in svm_train_query. {HASH_HINT}.")
-            }
+            Self::LongCategory { column, .. } => format!(
+                "{}Or leave the column out, or shorten it in svm_train_query. {HASH_HINT}.",
+                words_hint(column)
+            ),
             _ => return None,
         })
     }
@@ -391,6 +395,13 @@ impl FeatureError {
 }
 
 /// How columns that would be refused are taken all the same.
+/// How a column is taken for a text.
+fn words_hint(column: &str) -> String {
+    let entry = array_element(&format!("text({})", quote(column)));
+    let features = sql_text(&format!("{{{entry}}}"));
+    format!("Its words are features with features => {features}. ")
+}
+
 const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits\": 18}'";
 
 /// How many values a column has in how many rows.

@@ -7,6 +7,7 @@ use crate::planning::columns::{differing, Wanted};
 use crate::planning::job::Job;
 use crate::request::source::Source;
 use crate::targets::labels::LabelColumn;
+use pgrx::spi::quote_identifier;
 use pgrx::{pg_sys, Spi};
 
 /// What is read of the relation.
@@ -52,11 +53,17 @@ pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, 
     let (list, places) = wanted.list();
     let others = query::plan(&source.select(&list)?);
     let features = places.features.zip(job.features.columns());
-    match differing(features, [&others, planned]) {
+    // the label is the first one of both
+    let all = core::iter::once((places.label.at, label.name.as_str())).chain(features);
+    match differing(all, [&others, planned]) {
         Some((name, [now, before])) => Err(Failure::new(
             Code::ERRCODE_DATATYPE_MISMATCH,
             format!("column \"{name}\" to watch has type {now}, that of the source {before}"),
-        )),
+        )
+        .hint(format!(
+            "Watch a view that casts it: SELECT {}::{before} …",
+            quote_identifier(name)
+        ))),
         None => Ok(relation),
     }
 }

@@ -10,11 +10,12 @@ use crate::pg::document::{Document, Elements, Field};
 use crate::pg::query::Column;
 use crate::pg::select::text_datum;
 use crate::pg::value;
+use crate::pg::word::without_padding;
 use pgrx::{pg_sys, IntoDatum};
 use pgsvm_core::memory::{filled, gathered, owned, OutOfMemory, Room};
 use pgsvm_expand::numbers::How;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// How the fields of one model's objects are read.
 pub struct DocumentReader {
@@ -37,6 +38,10 @@ enum FieldKind {
     /// A date or timestamp of this type.
     Time(pg_sys::Oid),
     Category,
+    /// The same of a `char(n)`, where blanks at the end do not count.
+    PaddedCategory,
+    /// A number and a category at once, in the type that the column has.
+    Both(pg_sys::Oid),
     Numbers,
     Indices,
     /// Text in LIBSVM notation, or as a sparsevec prints.
@@ -52,8 +57,8 @@ impl FieldKind {
     fn type_oid(self) -> pg_sys::Oid {
         match self {
             Self::Number => pg_sys::FLOAT8OID,
-            Self::Time(type_oid) => type_oid,
-            Self::Category | Self::Pairs | Self::Text => pg_sys::TEXTOID,
+            Self::Time(type_oid) | Self::Both(type_oid) => type_oid,
+            Self::Category | Self::PaddedCategory | Self::Pairs | Self::Text => pg_sys::TEXTOID,
             Self::Vector => pg_sys::TSVECTOROID,
             Self::Words => pg_sys::TEXTARRAYOID,
             Self::Numbers => pg_sys::FLOAT8ARRAYOID,
@@ -65,7 +70,9 @@ impl FieldKind {
         match self {
             Self::Number => "a number",
             Self::Time(_) => "a date or a timestamp, as text",
-            Self::Category => "a text, a number or a boolean",
+            Self::Category | Self::PaddedCategory => "a text, a number or a boolean",
+            Self::Both(pg_sys::BOOLOID) => "a boolean",
+            Self::Both(_) => "an integer",
             Self::Numbers => "an array of numbers",
             Self::Indices => "an array of integers",
             Self::Pairs => "a text in LIBSVM notation",
@@ -74,6 +81,40 @@ impl FieldKind {
             Self::Words => "an array of texts",
         }
     }
+}
+
+/// What a category of this type is.
+fn category(type_name: &str) -> FieldKind {
+    match type_name {
+        "character" | "bpchar" => FieldKind::PaddedCategory,
+        _ => FieldKind::Category,
+    }
+}
+
+/// What a field is that is one of these to one part of the model and the other to another one; `type_name` is the column's.
+fn together(one: FieldKind, other: FieldKind, type_name: Option<&str>) -> FieldKind {
+    use FieldKind::{Category, Number};
+    match (one, other) {
+        (Number, Category) | (Category, Number) => FieldKind::Both(match type_name {
+            Some("boolean") => pg_sys::BOOLOID,
+            _ => pg_sys::INT8OID,
+        }),
+        _ => one,
+    }
+}
+
+/// The type of a column that is a category.
+fn category_type<'a>(features: &'a FeatureSet, column: &str) -> Option<&'a str> {
+    features.parts.iter().find_map(|part| match part {
+        FeaturePart::Category {
+            name, type_name, ..
+        } if name == column => Some(type_name.as_str()),
+        FeaturePart::Category {
+            crossed: Some((name, type_name)),
+            ..
+        } if name == column => Some(type_name.as_str()),
+        _ => None,
+    })
 }
 
 impl DocumentReader {
@@ -85,14 +126,22 @@ impl DocumentReader {
     /// For objects with the fields that `model` reads; json where `is_text`, else jsonb.
     pub fn new(model: &Model, is_text: bool) -> Result<Self, Failure> {
         let mut fields: Vec<NamedField> = Vec::new();
-        let mut known = HashSet::new();
+        let mut known = HashMap::new();
         for (name, kind) in model.features.parts.iter().flat_map(kinds) {
-            // a second part that reads the same column reads it in the same way, or the decoder complains
-            if known.room(1)?.insert(name) {
-                fields.room(1)?.push(NamedField {
-                    name: name.to_owned(),
-                    kind,
-                });
+            // a second part that reads the same column reads it in a way that suits both, or the decoder complains
+            match known.get(name) {
+                Some(at) => {
+                    let field: &mut NamedField = &mut fields[*at];
+                    let type_name = category_type(&model.features, name);
+                    field.kind = together(field.kind, kind, type_name);
+                }
+                None => {
+                    known.room(1)?.insert(name, fields.len());
+                    fields.room(1)?.push(NamedField {
+                        name: name.to_owned(),
+                        kind,
+                    });
+                }
             }
         }
         let columns = gathered(fields.iter().map(|field| Column {
@@ -176,10 +225,18 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
                 .collect()
         }
         FeaturePart::Array { name, .. } => vec![(name, FieldKind::Numbers)],
-        FeaturePart::Category { .. } => part
-            .columns()
-            .map(|name| (name, FieldKind::Category))
-            .collect(),
+        FeaturePart::Category {
+            name,
+            type_name,
+            crossed,
+            ..
+        } => {
+            let second = crossed.iter();
+            let second = second.map(|(name, type_name)| (name.as_str(), category(type_name)));
+            core::iter::once((name.as_str(), category(type_name)))
+                .chain(second)
+                .collect()
+        }
         FeaturePart::Sparse { index, value, .. } => {
             vec![(index, FieldKind::Indices), (value, FieldKind::Numbers)]
         }
@@ -204,9 +261,12 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
 
 /// A type in which a column of this name can be read; None where the model reads none of it.
 pub fn column_type(features: &FeatureSet, column: &str) -> Option<pg_sys::Oid> {
-    let mut all = features.parts.iter().flat_map(kinds);
-    let (_, kind) = all.find(|(name, _)| *name == column)?;
-    Some(kind.type_oid())
+    let all = features.parts.iter().flat_map(kinds);
+    let own = all
+        .filter(|(name, _)| *name == column)
+        .map(|(_, kind)| kind);
+    let both = |one, other| together(one, other, category_type(features, column));
+    own.reduce(both).map(FieldKind::type_oid)
 }
 
 /// The type that a time's text is read as: what the column was in training, or of another name the one
@@ -261,11 +321,23 @@ fn value_of(
         (FieldKind::Category | FieldKind::Text, Field::Text(text)) => {
             Some(text_datum(utf8(name, text)?))
         }
-        (FieldKind::Category, Field::Boolean(value)) => Some(text_datum(match value {
-            true => "true",
-            false => "false",
-        })),
-        (FieldKind::Category, Field::Number(number)) => Some(text_datum(&number.to_text()?)),
+        (FieldKind::PaddedCategory, Field::Text(text)) => {
+            Some(text_datum(utf8(name, without_padding(text))?))
+        }
+        (FieldKind::Both(pg_sys::BOOLOID), Field::Boolean(value)) => value.into_datum(),
+        (FieldKind::Both(pg_sys::INT8OID), Field::Number(number)) => {
+            let whole = number.to_text()?.parse::<i64>();
+            whole.map_err(|_| wrong())?.into_datum()
+        }
+        (FieldKind::Category | FieldKind::PaddedCategory, Field::Boolean(value)) => {
+            Some(text_datum(match value {
+                true => "true",
+                false => "false",
+            }))
+        }
+        (FieldKind::Category | FieldKind::PaddedCategory, Field::Number(number)) => {
+            Some(text_datum(&number.to_text()?))
+        }
         (FieldKind::Numbers, Field::Array(elements)) => numbers(name, elements)?.into_datum(),
         // as pgvector's types print
         (FieldKind::Numbers, Field::Text(text)) => {

@@ -60,6 +60,11 @@ impl RowDecoder {
     fn check_classes(&self) -> Result<(), Failure> {
         let labels = &self.groups.labels;
         match labels.classes() {
+            [] if self.rows_skipped == 0 => Err(Failure::new(
+                Code::ERRCODE_NO_DATA,
+                "there is no row to train on",
+            )
+            .hint("A training needs rows of two classes")),
             [] => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,
                 format!(
@@ -67,7 +72,10 @@ impl RowDecoder {
                     counted(self.rows_skipped, "row")
                 ),
             )
-            .hint("nulls => 'mean' and nulls => 'zero' keep rows with NULL features")),
+            .hint(match self.null_counts.iter().any(|count| *count > 0) {
+                true => "nulls => 'mean' and nulls => 'zero' keep rows with NULL features",
+                false => "Give some rows a weight above 0",
+            })),
             [only] => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(

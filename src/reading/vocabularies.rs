@@ -1,7 +1,7 @@
 //! Texts before a training reads its rows: one pass over them that learns their vocabularies, so that a row becomes the same
 //! numbers in training and in prediction. And a look at the first rows, which tells texts that nobody named from categories.
 
-use crate::base::errors::Failure;
+use crate::base::errors::{Code, Failure};
 use crate::features::{
     FeatureError, FeaturePart, Finished, Nulls, TextGuess, VocabularyLearner, LOOKED_AT,
 };
@@ -31,6 +31,9 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     else {
         return Ok(());
     };
+    if planned.changes {
+        return Err(reads_once());
+    }
     let costs = Costs::new(job.columns.weight.as_ref(), &[])?;
     let features = job.columns.features.clone();
     let nulls = job.nulls;
@@ -54,6 +57,15 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     }
 }
 
+/// What changes something cannot be run to learn from first, and again to train on.
+fn reads_once() -> Failure {
+    Failure::new(
+        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+        "words and quantiles are learned in a pass of their own, and the query changes something each time",
+    )
+    .hint("Store the rows first: CREATE TABLE … AS SELECT …")
+}
+
 /// Has the process that plays the reader take over words, which is this one then. Where it needs no texts, it needs no helpers.
 fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
     if kept.is_empty() || job.terms.leader == Leader::Scans {
@@ -75,7 +87,8 @@ fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
 /// Has text columns that nobody named read as texts where they hold such.
 fn guess(prepared: &mut Prepared, request: &Request, width: usize) -> Result<(), Failure> {
     let Prepared { job, planned, .. } = prepared;
-    if job.categories.named || job.categories.hash_keys {
+    // a source that changes something is not to be begun for a look
+    if job.categories.named || job.categories.hash_keys || planned.changes {
         return Ok(());
     }
     let Some(mut guess) = TextGuess::new(&job.features, &planned.columns[..width])? else {

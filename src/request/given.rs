@@ -90,6 +90,7 @@ pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<Str
     let now = others(arguments)?;
     let mut told = take_names(arguments, &mut before);
     forget_other_kernel(&now, &mut before.others);
+    forget_other_loss(&now, &mut before.others);
     let options = taken_options(arguments, &now, &mut before.others)?;
     for name in OTHERS {
         if let Some(value) = before.others.get(name).filter(|_| !now.contains_key(name)) {
@@ -113,6 +114,16 @@ fn forget_other_kernel(now: &Map<String, Value>, before: &mut Map<String, Value>
                 options.remove(name);
             }
         }
+    }
+}
+
+/// The same of the truncation, which means another thing for each loss.
+fn forget_other_loss(now: &Map<String, Value>, before: &mut Map<String, Value>) {
+    let is_other = now
+        .get("loss")
+        .is_some_and(|loss| before.get("loss") != Some(loss));
+    if let (true, Some(Value::Object(options))) = (is_other, before.get_mut("options")) {
+        options.remove("truncation");
     }
 }
 

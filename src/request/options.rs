@@ -88,7 +88,7 @@ struct Member<'a> {
 pub(super) const AUTO: &str = "auto";
 
 /// Several classes told apart by one problem; and the loss of models that are trained so.
-pub(super) const CRAMMER_SINGER: &str = "crammer_singer";
+pub const CRAMMER_SINGER: &str = "crammer_singer";
 
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 

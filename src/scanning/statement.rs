@@ -13,15 +13,16 @@ use crate::base::settings;
 use crate::pg::query::Planned;
 use crate::pg::select::{connected, Parameter, PreparedSelect};
 use crate::pg::subtransaction::attempt;
-use crate::pg::{is_unreachable, wait};
+use crate::pg::{is_unreachable, lacks_functions, wait};
 use crate::planning::job::Job;
 use crate::scanning::rows_state::{Arrived, Gathered};
 use crate::scanning::state::Found;
 use core::fmt::Write;
-use pgrx::pg_sys;
+use pgrx::{pg_sys, PgTryBuilder};
 use pgsvm_core::memory::OutOfMemory;
 use std::cell::Cell;
 use std::ffi::CString;
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 /// Columns that a call has room for, beside what it is told.
@@ -111,6 +112,18 @@ impl Scan {
     }
 
     fn run_once(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
+        PgTryBuilder::new(AssertUnwindSafe(|| self.scan(told)))
+            .catch_others(|error| match lacks_functions(&error) {
+                Some(failure) => failure
+                    .detail("A server that has some of the rows was asked for it.")
+                    .hint("There: CREATE EXTENSION pgsvm, the same release in the same schema")
+                    .raise(),
+                None => error.rethrow(),
+            })
+            .execute()
+    }
+
+    fn scan(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
         let mut found = Ok(None);
         connected(|| {
             let types = [pg_sys::BYTEAOID];

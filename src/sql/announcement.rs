@@ -403,8 +403,7 @@ impl Announcement<'_> {
     /// What is said of a training that did not come to its tolerance.
     fn unfinished(&self) -> Option<Failure> {
         let sum = self.trained.trainer.report.summary();
-        // an average is what it is
-        if sum.stop.is_some_and(StopReason::arrived) || self.trained.processes.averaged.is_some() {
+        if sum.stop.is_some_and(StopReason::arrived) {
             return None;
         }
         let passes = self.trained.trainer.report.passes;
@@ -421,11 +420,34 @@ impl Announcement<'_> {
             self.name(),
             sum.gap,
         );
-        let warning = Failure::new(Code::ERRCODE_WARNING, text).detail(format!(
-            "Stopped by {} after {}.",
-            version_row::stop_word(sum.stop),
-            counted(passes.into(), "pass")
-        ));
+        let warning = Failure::new(Code::ERRCODE_WARNING, text);
+        if let Some(parts) = self.trained.processes.averaged {
+            return Some(
+                warning
+                    .detail(format!(
+                        "It is an average of what {} found, and no solution.",
+                        counted(parts.into(), "part")
+                    ))
+                    .hint("Leave \"machines\" out of the options: scans over all rows come to the tolerance"),
+            );
+        }
+        let after = counted(passes.into(), "pass");
+        let warning = match passes < self.request.terms.max_passes {
+            // rows near the margin are told apart by what passes found them
+            true if self.request.terms.leader == Leader::Scans
+                && self.request.terms.loss == Loss::Hinge =>
+            {
+                return Some(
+                    warning
+                        .detail(format!("Stopped after {after}, the most that solver 'scan' makes of the hinge."))
+                        .hint("Give the rows near the margin more room: pgsvm.cache_size; or solver => 'stream', or a smaller c"),
+                );
+            }
+            _ => warning.detail(format!(
+                "Stopped by {} after {after}.",
+                version_row::stop_word(sum.stop)
+            )),
+        };
         Some(match self.labelled.scale {
             "none" => {
                 warning.hint("Try scale => 'standard', or a smaller c, or more passes: max_passes")

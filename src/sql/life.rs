@@ -420,8 +420,8 @@ fn missing(schema: &str, name: &str) -> Failure {
     );
     match name.rsplit_once('@') {
         Some((base, version)) => failure.hint(format!(
-            "The version is an argument of its own: {}, {version}.",
-            literal(base)
+            "The model is called by its name alone: {name}. svm_deploy and svm_drop take the version as an argument of its own: {name}, {version}.",
+            name = literal(base)
         )),
         None => failure.hint(format!(
             "The models you can use: SELECT name FROM {schema}.svm_models."

@@ -10,6 +10,7 @@ use crate::keys::chunks::{read_keys, KeyKind};
 use crate::model::Model;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::planning::prepare::prepare;
+use crate::request::invalid;
 use crate::request::source::{free_name, quote, Source};
 use crate::training::leader;
 use crate::training::outcome::Trained;
@@ -115,6 +116,12 @@ impl Numbered {
 fn find(asked: &Asked<'_>, numbered: &Numbered) -> Result<Doubts, Failure> {
     let (name, version) = asked.model.name_and_version();
     let stored = Stored::load(asked.schema, name, version.unwrap_or_default())?;
+    if stored.tells_classes_together() {
+        return Err(invalid(
+            "rows are not held out of models whose classes are told apart together",
+        )
+        .hint("Leave folds out, or train one machine a class: \"multiclass\": \"one_vs_rest\""));
+    }
     let features = &asked.model.features;
     let request = stored.request_of(numbered.source()?, name, features, None)?;
     let request = request.out_of_fold(asked.folds, &numbered.column)?;

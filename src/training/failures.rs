@@ -1,6 +1,7 @@
 //! Errors of the pure crate's reader and trainer as PostgreSQL's.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::settings;
 use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
 use crate::request::words::sql_float;
@@ -25,10 +26,17 @@ pub fn cache_failure(error: CacheError) -> Failure {
         error.to_string(),
     );
     match error {
-        CacheError::TooSmall { minimum, .. } => failure.hint(format!(
-            "SET pgsvm.cache_size = '{}kB'",
-            minimum.div_ceil(1024)
-        )),
+        CacheError::TooSmall {
+            cache_bytes,
+            minimum,
+        } => {
+            // a training may have several caches, each a part of what is set
+            let parts = (settings::cache_bytes() as u64).div_ceil(cache_bytes.max(1));
+            failure.hint(format!(
+                "SET pgsvm.cache_size = '{}kB'",
+                (minimum * parts.max(1)).div_ceil(1024)
+            ))
+        }
         CacheError::TooLarge { .. } | CacheError::OutOfMemory { .. } => {
             failure.hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
         }

@@ -11,7 +11,7 @@ use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::request::given;
 use crate::request::reads::Read;
 use crate::request::source::Source;
-use crate::request::{read_options, Arguments, ClassWeight, Request};
+use crate::request::{read_options, Arguments, ClassWeight, Request, CRAMMER_SINGER};
 use pgrx::{pg_sys, Spi};
 use pgsvm_core::memory::{gathered, list, owned};
 use serde::Deserialize;
@@ -112,6 +112,11 @@ impl Stored {
                 )
                 .hint("Train a model of the table: svm_train('table', 'label', key => 'id')")
             })
+    }
+
+    /// Whether its classes are told apart together.
+    pub fn tells_classes_together(&self) -> bool {
+        self.loss == CRAMMER_SINGER
     }
 
     /// None of a model that was imported; an error says what is wrong with the columns.

@@ -259,8 +259,8 @@ impl BundleHead {
         }
     }
 
-    /// Whether so many rows stay near, or their problem takes so long, that rows that stream are expected to be faster. Of the published
-    /// forms never.
+    /// Whether so many rows stay near, or their problem takes so long, that rows that stream are expected to be faster; or it cannot go on
+    /// much longer. Of the published forms never.
     pub(crate) fn gives_way(&self) -> bool {
         let solved = match &self.stage {
             Stage::Sample(master) | Stage::Solving(master) | Stage::Waiting(master) => {
@@ -268,9 +268,12 @@ impl BundleHead {
             }
             Stage::Ended => return false,
         };
+        // a row that comes has a bit for each pass, and one more is to be left to end with
+        let is_last = self.passes + 2 >= MOST_CENTRES as u32;
         let pass = self.rows * self.mean_words;
         let values = (self.worked + solved) as f64 + f64::from(self.passes) * pass;
-        self.cuts == Cuts::BesideHeld && values > VALUES_TO_GIVE_WAY.max(PASSES_TO_GIVE_WAY * pass)
+        let takes_long = values > VALUES_TO_GIVE_WAY.max(PASSES_TO_GIVE_WAY * pass);
+        self.cuts == Cuts::BesideHeld && (takes_long || is_last)
     }
 
     /// The weights so far, the intercept's last: before the first pass those of the sample.

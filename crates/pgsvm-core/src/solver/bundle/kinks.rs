@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{filled, list, OutOfMemory};
+use crate::task::evaluation::right_side;
 
 /// The longest step, in lengths of s.
 const FARTHEST: f64 = 4.0;
@@ -129,15 +130,16 @@ impl Kinks {
         })
     }
 
-    /// Adds a row of cost c whose margin is `at` at t = 0 and `at` + t `along` elsewhere.
+    /// Adds a row of sign y and cost c whose margin is `at` at t = 0 and `at` + t `along` elsewhere.
     #[inline(always)]
-    pub(super) fn add(&mut self, c: f64, at: f64, along: f64) {
+    pub(super) fn add(&mut self, (y, c): (f64, f64), at: f64, along: f64) {
         let (l, e) = (1.0 - at, -along);
         // which of these it is follows no rule that a processor could learn: so all is done without asking
         let (from, to) = (l > 0.0, l + FARTHEST * e > 0.0);
         let bin = bin_of(l / -e) * usize::from(from != to);
         self.sums[PLACES[usize::from(from)][usize::from(to)] + bin].add(Straight(c * l, c * e));
-        let (is_right, stays) = (at > 0.0, at + FARTHEST * along > 0.0);
+        let is_right = right_side(at, y);
+        let stays = right_side(at + FARTHEST * along, y);
         let place = match is_right == stays {
             true => STAYS,
             false => bin_of(-at / along),
@@ -275,6 +277,20 @@ mod tests {
     }
 
     #[test]
+    fn a_decision_of_zero_is_the_larger_label() {
+        let mut kinks = Kinks::new().unwrap();
+        kinks.add((1.0, 1.0), 0.0, 0.0);
+        kinks.add((-1.0, 1.0), 0.0, 0.0);
+        let (best, newest) = (kinks.at_best(), kinks.at_newest());
+        assert_eq!((best.right, newest.right), (1, 1));
+        // from 0 to the other side, and to its own
+        kinks.add((1.0, 1.0), 0.0, -0.5);
+        kinks.add((-1.0, 1.0), 0.0, 0.5);
+        let (best, newest) = (kinks.at_best(), kinks.at_newest());
+        assert_eq!((best.right, newest.right), (2, 2));
+    }
+
+    #[test]
     fn losses_at_the_lowest_edge_are_those_of_the_rows_there() {
         for case in 0..30 {
             let mut random = Random::new(case, Stream::Sample);
@@ -291,7 +307,7 @@ mod tests {
             let (mut one, mut other) = (Kinks::new().unwrap(), Kinks::new().unwrap());
             for (row, [c, at, along]) in rows.iter().enumerate() {
                 let half = if row % 3 == 0 { &mut one } else { &mut other };
-                half.add(*c, *at, *along);
+                half.add((-1.0, *c), *at, *along);
             }
             one.join(&other);
             let (own, c) = ([0.3, -0.4 * random.unit(), 0.5 * size], 0.2);

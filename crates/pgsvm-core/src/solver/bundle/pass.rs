@@ -198,7 +198,7 @@ impl BundlePass {
         if self.looks {
             let at = y * visited.score::<K>(row, &self.best.0);
             let to = y * visited.score::<K>(row, &self.newest.0);
-            all.kinks.add(cost, at, to - at);
+            all.kinks.add((y, cost), at, to - at);
         }
         if self.sorts {
             self.sort::<K>(all, row, (y, y * visited.c * cost));
@@ -273,7 +273,7 @@ impl BundlePass {
         all.rows += 1;
         if self.looks {
             let (at, to) = (y * outputs.best, y * outputs.newest);
-            all.kinks.add(cost, at, to - at);
+            all.kinks.add((y, cost), at, to - at);
         }
         if self.sorts && y * outputs.along(self.along) < 1.0 {
             all.add_to_plane::<K>(row, y * self.visited.c * cost);

@@ -13,7 +13,8 @@ use crate::task::heads::HeadSpec;
 use crate::task::problem::Problem;
 use crate::task::report::Truncation;
 
-/// Full passes, behind a beginning from nothing, whose visits put rows on their sides.
+/// Full passes, behind a beginning from nothing, in which no row is an outlier; and then those whose visits put rows on their sides.
+const CONVEX_PASSES: u32 = 1;
 const OPEN_PASSES: u32 = 3;
 /// The band at first, as a multiple of the tolerance's root: rows in it that are on the wrong side cost as the square of it.
 const BAND: f64 = 8.0;
@@ -34,7 +35,8 @@ pub(in crate::solver) struct Truncated {
     s: Option<f64>,
     /// Rows whose loss is within this of 1 + s stay on the side on which they are, once rows have settled.
     band: f64,
-    /// Times that rows have been sorted.
+    /// Full passes begun before rows have been sorted, and times that they have been.
+    passes: u32,
     rounds: u32,
     /// How rows stand on their sides.
     sorted: Sorted,
@@ -59,6 +61,7 @@ impl Truncated {
         Self {
             s,
             band: band.min(BAND_OF_S * s.unwrap_or(0.0)),
+            passes: 0,
             rounds: 0,
             sorted: Sorted::default(),
             objective: f64::INFINITY,
@@ -88,7 +91,7 @@ impl Truncated {
 
     /// Whether rows are to be sorted behind so many full passes.
     pub(in crate::solver) fn wants_sorting(&self, full_passes: u32) -> bool {
-        self.opens() && full_passes >= OPEN_PASSES
+        self.opens() && full_passes >= CONVEX_PASSES + OPEN_PASSES
     }
 
     /// What the outliers cost together: a constant that the problem of a round has beside the rows that are left.
@@ -105,7 +108,10 @@ impl Truncated {
     /// The line between the sides.
     pub(in crate::solver) fn line(&self) -> Line {
         Line {
-            most_loss: 1.0 + self.s.unwrap_or(0.0),
+            most_loss: match self.passes > CONVEX_PASSES {
+                true => 1.0 + self.s.unwrap_or(0.0),
+                false => f64::INFINITY,
+            },
             band: match self.rounds < FREE_ROUNDS {
                 true => 0.0,
                 false => self.band,
@@ -198,6 +204,7 @@ impl Truncated {
 
     /// A full pass begins.
     pub(in crate::solver) fn begin_full(&mut self) {
+        self.passes += 1;
         self.sorts = false;
     }
 

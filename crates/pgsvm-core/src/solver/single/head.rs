@@ -231,6 +231,9 @@ impl<T: Real> Head<T> {
         self.start_is_zero = norms.w == 0.0;
         self.iterate.write_weights(&mut self.start);
         self.state.begin_full(norms);
+        if let (true, Some(outliers)) = (self.state.truncated.opens(), &mut self.outliers) {
+            outliers.line = self.state.truncated.line();
+        }
         let shifts = self.shifts() && self.state.is_near() && !self.start_is_zero;
         self.breakpoints = shifts.then(Breakpoints::new);
         if let Some(moments) = &mut self.dual_moments {
