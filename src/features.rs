@@ -50,4 +50,4 @@ pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
 pub use text_form::{ReadAs, Unit};
-pub use vocabularies::{Finished, TextGuess, VocabularyLearner, LOOKED_AT};
+pub use vocabularies::{Finished, LengthGuess, TextGuess, VocabularyLearner, LOOKED_AT};

@@ -130,6 +130,7 @@ fn operands(parts: &[FeaturePart]) -> impl Iterator<Item = Operand<'_>> {
                 FeaturePart::Sparse { .. }
                 | FeaturePart::Libsvm { .. }
                 | FeaturePart::Text { .. }
+                | FeaturePart::Products { .. }
                 | FeaturePart::Sparsevec { .. } => Box::new(core::iter::empty()),
             }
         })
@@ -197,6 +198,7 @@ fn check_terms(model: &Model) -> Result<(), Failure> {
         FeaturePart::Sparse { .. }
         | FeaturePart::Libsvm { .. }
         | FeaturePart::Text { .. }
+        | FeaturePart::Products { .. }
         | FeaturePart::Array { made: Some(_), .. }
         | FeaturePart::Category {
             crossed: Some(_), ..

@@ -64,7 +64,10 @@ impl Decoder {
             let part = match MadeReader::new(part, &by_name)? {
                 Some(reader) => {
                     made.room(1)?.push(reader);
-                    Part::Made(made.len() - 1)
+                    match part.is_dense() {
+                        true => Part::Made(made.len() - 1),
+                        false => Part::Products(made.len() - 1),
+                    }
                 }
                 None => Part::new(part, &by_name)?,
             };
@@ -138,7 +141,9 @@ impl Decoder {
                 part if part.is_dense() => {}
                 part => {
                     let share = sparse.next().flatten();
-                    if let FeaturePart::Sparse { collisions, .. } = part {
+                    if let FeaturePart::Sparse { collisions, .. }
+                    | FeaturePart::Products { collisions, .. } = part
+                    {
                         *collisions = share;
                     }
                 }
@@ -259,8 +264,19 @@ impl Decoder {
                     (Part::Crossed { first, second }, _) => {
                         self.crossed(number, &row, first, second, out)?
                     }
-                    (Part::Category { at, kind }, _) => {
+(Part::Category { at, kind }, _) => {
                         self.category(number, &row, at, kind, out)?
+                    }
+                    (
+                        Part::Weighted {
+                            category,
+                            number: by,
+                        },
+                        _,
+                    ) => self.weighted(number, &row, category, by, out)?,
+                    (Part::Products(reader), _) => {
+                        sparse_part += 1;
+                        self.products((number, sparse_part - 1), &row, reader, out)?
                     }
                 }
             };
@@ -343,7 +359,14 @@ impl Decoder {
                     number += 1;
                     return row.nulls[first.0] || row.nulls[second.0];
                 }
-                Part::Made(reader) => {
+                Part::Weighted {
+                    category,
+                    number: by,
+                } => {
+                    number += 1;
+                    return row.nulls[category.0] || row.nulls[by.0];
+                }
+                Part::Made(reader) | Part::Products(reader) => {
                     number += 1;
                     return self.made[*reader].lacks(row);
                 }
@@ -496,7 +519,7 @@ impl Decoder {
             false => unsafe { self.one_hot.code(part, number, row.values[at], kind) }?,
         };
         if let Some(code) = code {
-            self.sparse.code(part, code, out)?;
+            self.sparse.code(part, (code, 1.0), out)?;
         }
         Ok(null.then_some(Null))
     }
@@ -524,9 +547,73 @@ impl Decoder {
             }
         };
         if let Some(code) = code {
-            self.sparse.code(part, code, out)?;
+            self.sparse.code(part, (code, 1.0), out)?;
         }
         Ok(null.then_some(Null))
+    }
+
+    /// A category with a number for its value; NULL where one of the two is.
+    ///
+    /// # Safety
+    /// As for `decode`; the columns hold categories and numbers of these kinds.
+    unsafe fn weighted(
+        &mut self,
+        number: usize,
+        row: &RowValues<'_>,
+        (at, kind): (usize, CategoryKind),
+        (by, by_kind): (usize, NumberKind),
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let part = &mut self.features.parts[number];
+        let null = row.nulls[at] || row.nulls[by];
+        let (code, value) = match null {
+            true => (self.one_hot.null_code(part, self.nulls)?, 1.0),
+            false => {
+                // behind the row's dense values for a moment
+                // SAFETY: as the caller promises.
+                let code = unsafe {
+                    columns(number, row, by..by + 1, by_kind, out)?;
+                    self.one_hot.code(part, number, row.values[at], kind)
+                }?;
+                let value = out.dense.pop().unwrap_or(0.0);
+                if !(value as f32).is_finite() {
+                    return Err(FeatureError::NotFinite {
+                        column: part.columns().nth(1).unwrap_or_default().to_owned(),
+                        element: None,
+                        value,
+                    });
+                }
+                (code, value as f32)
+            }
+        };
+        if let Some(code) = code.filter(|_| value != 0.0) {
+            self.sparse.code(part, (code, value), out)?;
+        }
+        Ok(null.then_some(Null))
+    }
+
+    /// The hashed products of numbers; NULL where one of them is.
+    ///
+    /// # Safety
+    /// As for `decode`.
+    unsafe fn products(
+        &mut self,
+        (number, sparse_part): (usize, i64),
+        row: &RowValues<'_>,
+        reader: usize,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let part = &mut self.features.parts[number];
+        let name = part.columns().next().unwrap_or_default();
+        // SAFETY: as the caller promises.
+        let numbers = unsafe { self.made[reader].numbers(name, row) }?;
+        match numbers {
+            None => Ok(Some(Null)),
+            Some(numbers) => self
+                .sparse
+                .products(part, sparse_part, numbers, out)
+                .map(|()| None),
+        }
     }
 
     /// One look over all dense values; only when one is not finite its column is searched for.

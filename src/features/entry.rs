@@ -13,6 +13,8 @@ pub enum EntryForm {
     Made(How, Vec<String>),
     /// Index and value columns, and bits.
     Hashed(String, String, String),
+    /// What stands between the parentheses of a polynomial, and bits.
+    HashedProducts(Vec<String>, String),
     Characters(Unit, Vec<String>),
     /// No parentheses: a column's name.
     Name,
@@ -34,6 +36,9 @@ pub fn parse_form(entry: &str) -> EntryForm {
         return match parse_form(inner) {
             EntryForm::Sparse(index, value) => {
                 EntryForm::Hashed(index, value, bits.trim().to_owned())
+            }
+            EntryForm::Made(How::Polynomial, names) => {
+                EntryForm::HashedProducts(names, bits.trim().to_owned())
             }
             _ => EntryForm::Unknown,
         };

@@ -21,7 +21,7 @@ pub enum FeatureError {
     /// An entry of `features` asks for runs of so many words.
     Runs { entry: String, given: i64 },
     /// An entry of `features` that makes too many numbers of numbers.
-    TooManyMade { entry: String },
+    TooManyMade { entry: String, most: usize },
     /// An entry of `features` that makes numbers of numbers with a degree, or buckets or knots, that cannot be.
     Making { entry: String },
     /// Columns to be crossed that do not go together.

@@ -7,7 +7,7 @@ use super::text_form::MOST_CHARACTERS;
 use crate::base::near;
 use crate::base::text::listed;
 use pgrx::spi::quote_identifier as quote;
-use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS, MOST_MADE};
+use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS};
 use pgsvm_expand::MOST_RUN;
 
 /// Columns that a hint excludes at once.
@@ -69,8 +69,8 @@ impl FeatureError {
             Self::Runs { entry, given } => {
                 format!("feature \"{entry}\" asks for runs of {given} words")
             }
-            Self::TooManyMade { entry } => {
-                format!("feature \"{entry}\" makes more than {MOST_MADE} numbers of a row")
+            Self::TooManyMade { entry, most } => {
+                format!("feature \"{entry}\" makes more than {most} numbers of a row")
             }
             Self::Making { entry } => format!("feature \"{entry}\" cannot be made"),
             Self::Crossed { entry } => {
@@ -240,7 +240,8 @@ impl FeatureError {
                 "'polynomial(column, 2)' has a degree of 1 to {MOST_DEGREE}, 'bucket(column, 10)' and 'spline(column, 5)' have 1 to {MOST_KNOTS} buckets or knots."
             ),
             Self::Crossed { .. } => {
-                "Columns are crossed that are all numbers, or two that are categories.".to_owned()
+                "Columns are crossed that are all numbers, or two of which at least one is a category and the other one or a number."
+                    .to_owned()
             }
             Self::HashBits { .. } => {
                 format!("There are 1 to {} bits.", CategoryLimits::MOST_HASH_BITS)

@@ -11,7 +11,7 @@ use super::set::FeaturePart;
 use crate::pg::array::NumberArray;
 use crate::pg::varlena::Varlena;
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::numbers;
+use pgsvm_expand::numbers::{self, MOST_MADE};
 
 /// Reads the columns of a made part; kept from row to row.
 pub(super) struct MadeReader {
@@ -22,17 +22,11 @@ pub(super) struct MadeReader {
 impl MadeReader {
     /// For the rows of these columns; None of a part that is not made.
     pub fn new(part: &FeaturePart, by_name: &ByName<'_>) -> Result<Option<Self>, FeatureError> {
-        let FeaturePart::Array {
-            name,
-            made: Some(made),
-            ..
-        } = part
-        else {
+        let Some(made) = part.made() else {
             return Ok(None);
         };
         let mut inputs = Vec::new();
-        let others = made.others.iter().map(|(name, _)| name);
-        for name in core::iter::once(name).chain(others) {
+        for name in part.columns() {
             let input = made_input(made, by_name.find(name)?)?;
             inputs.room(1)?.push((by_name.place(name)?, input));
         }
@@ -95,26 +89,32 @@ pub(super) fn make(
     numbers: &[f64],
     out: &mut Vec<f64>,
 ) -> Result<usize, FeatureError> {
-    if let Some(known) = &mut made.array {
-        let length = numbers.len() as u32;
-        match *known {
-            0 => *known = length,
-            known if known == length => {}
-            known => {
-                return Err(FeatureError::Length {
-                    column: name.to_owned(),
-                    length: numbers.len(),
-                    expected: known as usize,
-                })
-            }
-        }
-    }
+    check_array(name, made, numbers.len())?;
     let count = numbers::count(made.how, numbers.len(), made.number, &made.knots);
     let count = count.ok_or_else(|| FeatureError::TooManyMade {
         entry: made.name(name),
+        most: MOST_MADE,
     })?;
     let result: Result<(), OutOfMemory> =
         numbers::make(made.how, numbers, made.number, &made.knots, out);
     result?;
     Ok(count)
+}
+
+/// Refuses an array of another length than those before; the first tells it.
+pub(super) fn check_array(name: &str, made: &mut Made, length: usize) -> Result<(), FeatureError> {
+    if let Some(known) = &mut made.array {
+        match *known {
+            0 => *known = length as u32,
+            known if known as usize == length => {}
+            known => {
+                return Err(FeatureError::Length {
+                    column: name.to_owned(),
+                    length,
+                    expected: known as usize,
+                })
+            }
+        }
+    }
+    Ok(())
 }

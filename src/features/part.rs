@@ -57,8 +57,15 @@ pub(super) enum Part {
         first: (usize, CategoryKind),
         second: (usize, CategoryKind),
     },
+    /// A category that has a number for its value.
+    Weighted {
+        category: (usize, CategoryKind),
+        number: (usize, NumberKind),
+    },
     /// By this reader of those that the decoder has.
     Made(usize),
+    /// The same, hashed.
+    Products(usize),
 }
 
 /// How the words of a value are found.
@@ -103,11 +110,23 @@ impl Part {
         };
         match part {
             FeaturePart::Column { name, time, .. } => Self::number(at(name)?, *time),
-            FeaturePart::Category { name, crossed, .. } => {
+            FeaturePart::Category {
+                name,
+                crossed,
+                by_number,
+                ..
+            } => {
                 let (first, column) = at(name)?;
                 let kind = check_category(column)?;
                 Ok(match crossed {
                     None => Self::Category { at: first, kind },
+                    Some((second, _)) if *by_number => {
+                        let (second, column) = at(second)?;
+                        Self::Weighted {
+                            category: (first, kind),
+                            number: (second, number_kind(column)?),
+                        }
+                    }
                     Some((second, _)) => {
                         let (second, column) = at(second)?;
                         Self::Crossed {
@@ -118,6 +137,7 @@ impl Part {
                 })
             }
             FeaturePart::Array { name, .. } => Self::array(at(name)?),
+            FeaturePart::Products { .. } => unreachable!("read by a reader of its own"),
             FeaturePart::Sparse { index, value, .. } => {
                 let (index, index_column) = at(index)?;
                 let (value, value_column) = at(value)?;
@@ -176,6 +196,14 @@ impl Part {
             TypeKind::Vector(VectorKind::Sparsevec) => Ok(Self::Sparsevec { at }),
             _ => Err(wrong_type(column, "a sparsevec")),
         }
+    }
+}
+
+/// Of a number that is neither a truth nor a time.
+pub(super) fn number_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+    match type_kind(column.type_oid) {
+        TypeKind::Number(kind) if kind != NumberKind::Boolean && !kind.is_time() => Ok(kind),
+        _ => Err(wrong_type(column, "a number")),
     }
 }
 

@@ -6,7 +6,8 @@ use super::entry::{parse_form, unquoted, EntryForm};
 use super::error::FeatureError;
 use super::made_form::Made;
 use super::part::{
-    array_kind, check_category, check_text, check_words, find_configuration, index_kind, made_input,
+    array_kind, check_category, check_text, check_words, find_configuration, index_kind,
+    made_input, number_kind,
 };
 use super::set::{FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
 use super::text_form::{TextForm, Unit, MOST_CHARACTERS};
@@ -155,6 +156,11 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
                 return crossed_part(entry, &arguments, columns)
             }
             EntryForm::Made(how, arguments) => return made_part(entry, how, &arguments, columns),
+            EntryForm::HashedProducts(arguments, bits) => {
+                let mut part = made_part(entry, How::Polynomial, &arguments, columns)?;
+                part.hash_products(hash_bits(entry, &bits)?);
+                return Ok(part);
+            }
             EntryForm::Hashed(index, value, bits) => {
                 return hashed_part(entry, (&index, &value), &bits, columns)
             }
@@ -201,6 +207,7 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
             type_name,
             asked: false,
             crossed: None,
+            by_number: false,
             dictionary: Rc::default(),
         }),
         _ => words_kind(column.type_oid).map(|_| FeaturePart::Text {
@@ -219,6 +226,7 @@ fn category_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, Featur
         type_name: type_of(column),
         asked: matches!(check_category(column)?, CategoryKind::Integer(_)),
         crossed: None,
+        by_number: false,
         dictionary: Rc::default(),
     })
 }
@@ -345,11 +353,8 @@ fn made_part(
     let length = match is_array || !made.is_learned() {
         true => None,
         false => {
-            let made_of_all = count(how, names.len(), number, &[]);
-            let made_of_all = made_of_all.ok_or_else(|| FeatureError::TooManyMade {
-                entry: entry.to_owned(),
-            })?;
-            Some(made_of_all as u32)
+            // what is more than can be listed is hashed, once it is known into how many features
+            count(how, names.len(), number, &[]).map(|count| count as u32)
         }
     };
     let part = FeaturePart::Array {
@@ -376,24 +381,26 @@ fn crossed_part(
     for name in names {
         all.room(1)?.push(columns.find(name)?);
     }
-    let is_number = |column: &&Column| {
-        let kind = type_kind(column.type_oid);
-        matches!(kind, TypeKind::Number(kind) if kind != NumberKind::Boolean && !kind.is_time())
-    };
+    let is_number = |column: &&Column| number_kind(column).is_ok();
+    let is_category =
+        |column: &Column| number_kind(column).is_err() && category_kind(column.type_oid).is_some();
     if all.iter().all(is_number) {
         return made_part(entry, How::Product, names, columns);
     }
-    match all.as_slice() {
-        [first, second]
-            if [first, second]
-                .into_iter()
-                .all(|column| !is_number(column) && category_kind(column.type_oid).is_some()) =>
-        {
+    let pair = match all.as_slice() {
+        [first, second] if is_category(first) => Some((first, second)),
+        // the category stands first
+        [second, first] if is_category(first) => Some((first, second)),
+        _ => None,
+    };
+    match pair {
+        Some((first, second)) if is_category(second) || is_number(second) => {
             Ok(FeaturePart::Category {
                 name: first.name.clone(),
                 type_name: type_of(first),
                 asked: true,
                 crossed: Some((second.name.clone(), type_of(second))),
+                by_number: is_number(second),
                 dictionary: Rc::default(),
             })
         }
@@ -403,6 +410,14 @@ fn crossed_part(
     }
 }
 
+fn hash_bits(entry: &str, bits: &str) -> Result<u32, FeatureError> {
+    let bits = bits.parse().ok();
+    let bits = bits.filter(|bits| (1..=CategoryLimits::MOST_HASH_BITS).contains(bits));
+    bits.ok_or_else(|| FeatureError::HashBits {
+        entry: entry.to_owned(),
+    })
+}
+
 /// A sparse part whose indices are hashed.
 fn hashed_part(
     entry: &str,
@@ -410,11 +425,7 @@ fn hashed_part(
     bits: &str,
     columns: &ByName<'_>,
 ) -> Result<FeaturePart, FeatureError> {
-    let bits = bits.parse().ok();
-    let bits = bits.filter(|bits| (1..=CategoryLimits::MOST_HASH_BITS).contains(bits));
-    let bits = bits.ok_or_else(|| FeatureError::HashBits {
-        entry: entry.to_owned(),
-    })?;
+    let bits = hash_bits(entry, bits)?;
     let mut part = sparse_part(index, value, columns)?;
     if let FeaturePart::Sparse { hash_bits, .. } = &mut part {
         *hash_bits = Some(bits);

@@ -73,6 +73,17 @@ pub enum FeaturePart {
         #[serde(rename = "type")]
         type_name: String,
     },
+    /// Products of numbers, hashed.
+    Products {
+        name: String,
+        #[serde(rename = "type")]
+        type_name: String,
+        made: Made,
+        hash_bits: u32,
+        /// As those of sparse parts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        collisions: Option<f64>,
+    },
     /// Categories: a feature each, 1 where a row has it.
     Category {
         name: String,
@@ -84,6 +95,9 @@ pub enum FeaturePart {
         /// The column whose values its own are paired with, and its type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         crossed: Option<(String, String)>,
+        /// Whether that column is a number, which a row's category has for its value.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        by_number: bool,
         #[serde(flatten)]
         dictionary: Rc<Dictionary>,
     },
@@ -165,6 +179,12 @@ impl FeaturePart {
                 made: Some(made),
                 ..
             } => made.name(&quoted(name)),
+            Self::Products {
+                name,
+                made,
+                hash_bits,
+                ..
+            } => format!("hash({}, {hash_bits})", made.name(&quoted(name))),
             Self::Column { name, .. } | Self::Array { name, .. } | Self::Sparsevec { name, .. } => {
                 name.clone()
             }
@@ -194,6 +214,7 @@ impl FeaturePart {
         let (first, second) = match self {
             Self::Column { name, .. }
             | Self::Array { name, .. }
+            | Self::Products { name, .. }
             | Self::Libsvm { name, .. }
             | Self::Sparsevec { name, .. }
             | Self::Category { name, .. }
@@ -213,6 +234,7 @@ impl FeaturePart {
         match self {
             Self::Column { type_name, .. }
             | Self::Array { type_name, .. }
+            | Self::Products { type_name, .. }
             | Self::Libsvm { type_name, .. }
             | Self::Sparsevec { type_name, .. }
             | Self::Category { type_name, .. }
@@ -232,6 +254,9 @@ impl FeaturePart {
             Self::Category { dictionary, .. } => *dictionary = Rc::default(),
             Self::Text { vocabulary, .. } => *vocabulary = Rc::default(),
             Self::Sparse { collisions, .. } => *collisions = None,
+            Self::Products {
+                made, collisions, ..
+            } => (*made, *collisions) = (made.unlearned(), None),
             Self::Column { .. } | Self::Sparsevec { .. } | Self::Libsvm { .. } => {}
         }
         part
@@ -254,6 +279,7 @@ impl FeaturePart {
     pub fn made(&self) -> Option<&Made> {
         match self {
             Self::Array { made, .. } => made.as_ref(),
+            Self::Products { made, .. } => Some(made),
             _ => None,
         }
     }
@@ -265,6 +291,28 @@ impl FeaturePart {
             column.clone_into(name);
         }
         part
+    }
+
+    /// Has the products that an array part makes of numbers hashed.
+    pub fn hash_products(&mut self, bits: u32) {
+        if let Self::Array {
+            name,
+            type_name,
+            made: made @ Some(_),
+            ..
+        } = self
+        {
+            let (name, type_name) = (core::mem::take(name), core::mem::take(type_name));
+            if let Some(made) = made.take() {
+                *self = Self::Products {
+                    name,
+                    type_name,
+                    made,
+                    hash_bits: bits,
+                    collisions: None,
+                };
+            }
+        }
     }
 
     /// The words of its texts, where it holds such.
@@ -281,7 +329,7 @@ impl FeaturePart {
         match self {
             Self::Text { vocabulary, .. } => vocabulary.collisions(),
             Self::Category { dictionary, .. } => dictionary.collisions(),
-            Self::Sparse { collisions, .. } => *collisions,
+            Self::Sparse { collisions, .. } | Self::Products { collisions, .. } => *collisions,
             _ => None,
         }
     }
@@ -359,6 +407,9 @@ impl FeatureSet {
                 dense += length.map_or(0, u64::from);
                 false
             }
+            FeaturePart::Category {
+                by_number: true, ..
+            } => false,
             other => other.dictionary().is_some_and(|values| values.len() == 1),
         };
         self.parts

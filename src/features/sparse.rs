@@ -3,6 +3,8 @@
 
 use super::buffer::FeatureBuffer;
 use super::error::FeatureError;
+use super::made::check_array;
+use super::made_form::Made;
 use super::name::Feature;
 use super::precision::Precision;
 use super::row::{Decoded, Null, RowValues};
@@ -14,6 +16,7 @@ use crate::pg::{check_for_interrupts, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::hash::of_number;
+use pgsvm_expand::numbers::{hashed_products, MOST_HASHED};
 use pgsvm_expand::Collisions;
 
 /// Room for the sparse parts of a row, kept from row to row.
@@ -50,6 +53,9 @@ impl SparseScratch {
                 FeaturePart::Sparse {
                     hash_bits: Some(bits),
                     ..
+                }
+                | FeaturePart::Products {
+                    hash_bits: bits, ..
                 } => Some(Collisions::new(*bits)?),
                 part if part.is_dense() || part.dictionary().is_some() => continue,
                 _ => None,
@@ -185,11 +191,56 @@ impl SparseScratch {
             let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
             self.hashed.push((hash & ((1 << bits) - 1), sign * value));
         }
+        self.push_sums(part, number, out)
+    }
+
+    /// Adds the products of numbers at their hashes, likewise.
+    pub fn products(
+        &mut self,
+        part: &mut FeaturePart,
+        number: i64,
+        numbers: &[f64],
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
+        let (bits, degree) = products_of(part, numbers)?;
+        self.hashed.clear();
+        let (hashed, mut met) = (
+            &mut self.hashed,
+            self.met.get_mut(number as usize).and_then(Option::as_mut),
+        );
+        let mut patience = Patience::default();
+        let taken = hashed_products(numbers, degree, |hash, value| {
+            patience.tick();
+            if let Some(met) = &mut met {
+                met.add(hash)?;
+            }
+            let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
+            hashed
+                .room(1)?
+                .push((hash & ((1 << bits) - 1), sign * value));
+            Ok::<_, OutOfMemory>(())
+        });
+        let taken = taken.ok_or_else(|| FeatureError::TooManyMade {
+            entry: part.name(),
+            most: MOST_HASHED,
+        })?;
+        taken?;
+        self.push_sums(part, number, out)
+    }
+
+    /// Adds what `hashed` holds; values of one feature add up.
+    fn push_sums(
+        &mut self,
+        part: &FeaturePart,
+        number: i64,
+        out: &mut FeatureBuffer,
+    ) -> Result<(), FeatureError> {
         check_for_interrupts();
         self.hashed.sort_unstable_by_key(|(bucket, _)| *bucket);
         for same in self.hashed.chunk_by(|a, b| a.0 == b.0) {
             let sum: f64 = same.iter().map(|(_, value)| value).sum();
             push_pair(part, (same[0].0 as f64, sum), self.parts, number, out)?;
+            check_pairs(out.sparse_index.len(), self.most)?;
         }
         Ok(())
     }
@@ -273,12 +324,12 @@ impl SparseScratch {
         push_pair(part, pair, self.parts, number, out).map(|_| ())
     }
 
-    /// Adds the feature of a category's code.
+    /// Adds the feature of a category's code, with its value.
     #[inline]
     pub fn code(
         &self,
         part: &FeaturePart,
-        code: u32,
+        (code, value): (u32, f32),
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
         let id = i64::from(code) * self.parts + self.parts - 1;
@@ -288,7 +339,7 @@ impl SparseScratch {
             });
         }
         out.sparse_index.room(1)?.push(id as u32);
-        out.sparse_value.room(1)?.push(1.0);
+        out.sparse_value.room(1)?.push(value);
         Ok(())
     }
 
@@ -338,6 +389,22 @@ impl SparseScratch {
             index: (i64::from(id) / self.parts) as u32,
         }
     }
+}
+
+/// Bits of a part's hashed products, and their degree; refuses an array of another length than those before.
+fn products_of(part: &mut FeaturePart, numbers: &[f64]) -> Result<(u32, u32), FeatureError> {
+    let FeaturePart::Products {
+        name,
+        made,
+        hash_bits,
+        ..
+    } = part
+    else {
+        unreachable!("the parts of a decoder stand in the order of its features");
+    };
+    let made: &mut Made = made;
+    check_array(name, made, numbers.len())?;
+    Ok((*hash_bits, made.number))
 }
 
 /// Pairs taken between two looks for interrupts.

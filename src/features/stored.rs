@@ -9,6 +9,7 @@ use super::text_form::{one, TextForm, Unit, MOST_CHARACTERS};
 use crate::base::json;
 use pgsvm_core::memory::{list, OutOfMemory, Written};
 use pgsvm_core::Spread;
+use pgsvm_expand::numbers::How;
 use pgsvm_expand::{Vocabulary, Words};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -26,6 +27,8 @@ pub struct StoredPart {
     length: Option<u32>,
     made: Option<Made>,
     crossed: Option<(String, String)>,
+    #[serde(default)]
+    by_number: bool,
     hash_bits: Option<u32>,
     index: Option<String>,
     index_type: Option<String>,
@@ -79,6 +82,19 @@ impl TryFrom<StoredPart> for FeaturePart {
                 length: part.length,
                 made: part.made,
             },
+            "products" => Self::Products {
+                name: given(name)?,
+                type_name: given(type_name)?,
+                made: part
+                    .made
+                    .filter(|made| made.how == How::Polynomial && made.is_sound())
+                    .ok_or("a part of a feature set makes nothing")?,
+                hash_bits: part
+                    .hash_bits
+                    .filter(|bits| (1..=24).contains(bits))
+                    .ok_or("a part of a feature set lacks a field")?,
+                collisions: part.collisions,
+            },
             "sparse" => Self::Sparse {
                 index: given(part.index)?,
                 index_type: given(part.index_type)?,
@@ -99,6 +115,7 @@ impl TryFrom<StoredPart> for FeaturePart {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 asked: part.asked,
+                by_number: part.by_number && part.crossed.is_some(),
                 crossed: part.crossed,
                 dictionary: Rc::new(Dictionary::stored(
                     part.values,

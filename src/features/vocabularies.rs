@@ -16,7 +16,7 @@ use crate::pg::varlena::{stored_bytes, Varlena};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::hash::of_text;
-use pgsvm_expand::numbers::{How, Quantiles};
+use pgsvm_expand::numbers::{count, How, Quantiles};
 use pgsvm_expand::{Kept, KeptWords, Learner, Limits, Word};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -200,6 +200,73 @@ pub struct Finished {
     pub without: Vec<String>,
     /// By part, words for the pass that reads.
     pub kept: Vec<(usize, KeptWords)>,
+}
+
+/// Finds arrays whose products are too many to be listed, before anything is read.
+pub struct LengthGuess {
+    /// Part and place of each array whose length is unknown.
+    arrays: Vec<(usize, MadeReader)>,
+}
+
+impl LengthGuess {
+    /// For rows with these columns; None where there is no such array. Products of several columns that are too many are hashed at once.
+    pub fn new(
+        features: &mut FeatureSet,
+        columns: &[Column],
+        hash_bits: u32,
+    ) -> Result<Option<Self>, FeatureError> {
+        let by_name = ByName::new(columns)?;
+        let mut arrays = Vec::new();
+        for (number, part) in features.parts.iter_mut().enumerate() {
+            let FeaturePart::Array {
+                length: None,
+                made: Some(made),
+                ..
+            } = part
+            else {
+                continue;
+            };
+            match made.array {
+                _ if made.how != How::Polynomial => {}
+                None => part.hash_products(hash_bits),
+                Some(_) => {
+                    if let Some(reader) = MadeReader::new(part, &by_name)? {
+                        arrays.room(1)?.push((number, reader));
+                    }
+                }
+            }
+        }
+        Ok((!arrays.is_empty()).then_some(Self { arrays }))
+    }
+
+    /// Looks at a row; whether there are arrays of which no row has told as yet.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`.
+    pub unsafe fn take(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+        (features, hash_bits): (&mut FeatureSet, u32),
+    ) -> Result<(), FeatureError> {
+        let row = RowValues { values, nulls };
+        let mut at = 0;
+        while let Some((number, reader)) = self.arrays.get_mut(at) {
+            let part = &mut features.parts[*number];
+            // SAFETY: as the caller promises.
+            let numbers = unsafe { reader.numbers(&part.name(), &row) }?;
+            let Some(numbers) = numbers.map(<[f64]>::len) else {
+                at += 1;
+                continue;
+            };
+            let degree = part.made().map_or(1, |made| made.number);
+            if count(How::Polynomial, numbers, degree, &[]).is_none() {
+                part.hash_products(hash_bits);
+            }
+            self.arrays.swap_remove(at);
+        }
+        Ok(())
+    }
 }
 
 /// Rows by which a text column is told from one of categories.

@@ -212,6 +212,12 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
             type_name,
             made: Some(made),
             ..
+        }
+        | FeaturePart::Products {
+            name,
+            type_name,
+            made,
+            ..
         } => {
             let kind = match (made.how, made.array) {
                 (How::Parts, _) => FieldKind::Time(time_type(type_name)),
@@ -229,10 +235,15 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
             name,
             type_name,
             crossed,
+            by_number,
             ..
         } => {
+            let kind = |type_name: &str| match by_number {
+                true => FieldKind::Number,
+                false => category(type_name),
+            };
             let second = crossed.iter();
-            let second = second.map(|(name, type_name)| (name.as_str(), category(type_name)));
+            let second = second.map(|(name, type_name)| (name.as_str(), kind(type_name)));
             core::iter::once((name.as_str(), category(type_name)))
                 .chain(second)
                 .collect()

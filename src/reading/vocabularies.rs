@@ -3,7 +3,8 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::features::{
-    FeatureError, FeaturePart, Finished, Nulls, TextGuess, VocabularyLearner, LOOKED_AT,
+    FeatureError, FeaturePart, Finished, LengthGuess, Nulls, TextGuess, VocabularyLearner,
+    LOOKED_AT,
 };
 use crate::pg::executor::each_row;
 use crate::planning::job::{Job, Role};
@@ -22,6 +23,7 @@ const KEPT_PART: usize = 4;
 pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> {
     let width = prepared.job.columns.features.end;
     guess(prepared, request, width)?;
+    hash_long_polynomials(prepared, request, width)?;
     let Prepared { job, planned, .. } = prepared;
     let mut limits = request.texts.limits;
     limits.hash_bits = request.categories.hash_bits;
@@ -82,6 +84,26 @@ fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
     }
     job.timing = timing(&job.roles);
     job.kept = RefCell::new(kept);
+}
+
+/// Has products hashed that are too many to be listed: of arrays the first rows tell.
+fn hash_long_polynomials(
+    prepared: &mut Prepared,
+    request: &Request,
+    width: usize,
+) -> Result<(), Failure> {
+    let Prepared { job, planned, .. } = prepared;
+    let bits = request.categories.hash_bits;
+    let columns = &planned.columns[..width];
+    let Some(mut guess) = LengthGuess::new(&mut job.features, columns, bits)? else {
+        return Ok(());
+    };
+    each_row(planned, LOOKED_AT, |row, number| {
+        let to = (&mut job.features, bits);
+        // SAFETY: the executor's row has the columns of the plan for which the guess was made.
+        unsafe { guess.take(row.values, row.nulls, to) }
+            .map_err(|error| error.in_row(number).into())
+    })
 }
 
 /// Has text columns that nobody named read as texts where they hold such.

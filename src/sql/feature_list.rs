@@ -102,6 +102,7 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
                 hash_bits: Some(bits),
                 ..
             } => Some(1 << bits),
+            FeaturePart::Products { hash_bits, .. } => Some(1 << hash_bits),
             // as many as the longest string has
             FeaturePart::Text { form, .. } if form.degree().is_some() => None,
             FeaturePart::Text { vocabulary, .. } => Some(vocabulary.len() as u64),
@@ -131,6 +132,7 @@ fn treatment(part: &FeaturePart) -> &'static str {
             How::Product => "product",
         },
         FeaturePart::Array { .. } => "array",
+        FeaturePart::Products { .. } => "hashed polynomial",
         FeaturePart::Sparse {
             hash_bits: Some(_), ..
         } => "hashed sparse",

@@ -142,6 +142,12 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             type_name,
             made: Some(made),
             ..
+        }
+        | FeaturePart::Products {
+            name,
+            type_name,
+            made,
+            ..
         } => {
             let first = match made.array {
                 Some(_) => array_type(type_name),
@@ -175,11 +181,16 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             name,
             type_name,
             crossed,
+            by_number,
             ..
         } => {
             let first = (name.clone(), category_type(type_name));
             let second = crossed.iter();
-            let second = second.map(|(name, kind)| (name.clone(), category_type(kind)));
+            let kind = |kind: &str| match by_number {
+                true => number_type(kind, false).to_owned(),
+                false => category_type(kind),
+            };
+            let second = second.map(|(name, its)| (name.clone(), kind(its)));
             core::iter::once(first).chain(second).collect()
         }
         FeaturePart::Text {

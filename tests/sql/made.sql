@@ -41,6 +41,51 @@ SELECT column_name, type, treatment, features, categories FROM svm_features('cro
 SELECT "position", feature, value FROM svm_expand('crossed', (SELECT l FROM loans AS l WHERE id = 7));
 SELECT bool_and(svm_decision('crossed', l) = svm_decision('crossed', to_jsonb(l))) AS same FROM loans AS l;
 
+-- a category times a number has the number for its value
+SELECT svm_train('loans', 'good', '{"cross(home, amount)",home,rate}', 'weighted', tolerance => 1e-6);
+SELECT column_name, type, treatment, features, categories FROM svm_features('weighted');
+SELECT "position", feature, value FROM svm_expand('weighted', (SELECT l FROM loans AS l WHERE id = 7));
+SELECT svm_train_query('SELECT home, rate, ARRAY[1, 2, 3] AS idx, ARRAY[(home = ''own'')::int * amount, (home = ''own, paid'')::int * amount, (home = ''rent'')::int * amount] AS val, good FROM loans',
+    'good', '{"sparse(idx, val)",home,rate}', 'by_hand', tolerance => 1e-6);
+SELECT count(DISTINCT round(primal::numeric, 1)) AS objectives, count(DISTINCT training_accuracy) AS accuracies FROM svm_models WHERE name IN ('weighted', 'by_hand');
+SELECT bool_and(svm_decision('weighted', l) = svm_decision('weighted', to_jsonb(l))) AS same FROM loans AS l;
+SELECT svm_train('loans', 'good', '{"cross(amount, home)"}', 'turned', tolerance => 1e-6);
+SELECT column_name FROM svm_features('turned');
+SELECT feature FROM svm_weights('turned') ORDER BY feature;
+SELECT value FROM svm_expand('turned', (SELECT r FROM (SELECT 0 AS amount, 'own' AS home) AS r));
+SELECT value FROM svm_expand('turned', (SELECT r FROM (SELECT -2.5 AS amount, 'own' AS home) AS r));
+SELECT value FROM svm_expand('turned', (SELECT r FROM (SELECT 1 AS amount, 'tent' AS home) AS r));
+SELECT svm_train_query('SELECT nullif(amount, 3) AS amount, nullif(home, ''own'') AS home, good FROM loans', 'good', '{"cross(home, amount)"}', 'turned_gaps', nulls => 'mean');
+SELECT feature FROM svm_weights('turned_gaps') ORDER BY feature;
+SELECT svm_import('copied', svm_export('weighted', 'pgsvm')) IS NOT NULL AS copied;
+SELECT bool_and(svm_decision('copied', l) = svm_decision('weighted', l)) AS same FROM loans AS l;
+SELECT svm_as_sql('weighted');
+
+-- products that are hashed: by hand, and where they are too many to be listed
+SELECT svm_train('loans', 'good', '{"polynomial(v, 3)"}', 'listed', scale => 'none', tolerance => 1e-5);
+SELECT svm_train('loans', 'good', '{"hash(polynomial(v, 3), 20)"}', 'products', tolerance => 1e-5);
+SELECT column_name, type, treatment, features, collisions FROM svm_features('products');
+SELECT max(primal) < (1 + 1e-4) * min(primal) AS same FROM svm_models WHERE name IN ('listed', 'products');
+SELECT (SELECT array_agg(round(abs(value)::numeric, 3) ORDER BY abs(value)) FROM svm_expand('products', l)) = (SELECT array_agg(round(abs(value)::numeric, 3) ORDER BY abs(value)) FROM svm_expand('listed', l)) AS same
+FROM loans AS l WHERE id = 8;
+SELECT bool_and(svm_decision('products', l) = svm_decision('products', to_jsonb(l))) AS same FROM loans AS l;
+SELECT svm_import('copied', svm_export('products', 'pgsvm')) IS NOT NULL AS copied;
+SELECT bool_and(svm_decision('copied', l) = svm_decision('products', l)) AS same FROM loans AS l;
+CREATE VIEW wide AS SELECT id, array_fill(0.0, ARRAY[id % 200]) || (amount / 97.0) || (rate / 10) || array_fill(0.0, ARRAY[199 - id % 200]) AS x, good FROM loans;
+SELECT svm_train('wide', 'good', '{"polynomial(x, 2)"}', 'wide', options => '{"hash_bits": 16}');
+SELECT column_name, treatment, features, collisions BETWEEN 0.001 AND 0.2 AS some_meet FROM svm_features('wide');
+SELECT count(*) AS features FROM svm_expand('wide', (SELECT w FROM wide AS w WHERE id = 8));
+SELECT svm_train('wide', 'good', '{"polynomial(x, 2)"}', 'wide_too', key => 'id');
+SELECT svm_refresh('wide_too');
+SELECT count(DISTINCT column_name) AS forms FROM (SELECT * FROM svm_features('wide_too') UNION ALL SELECT * FROM svm_features('wide_too@1')) AS f;
+SELECT svm_train('wide', 'good', '{"polynomial(x, 2)"}', 'scanned', solver => 'scan', options => '{"hash_bits": 16}');
+SELECT max(abs(svm_decision('scanned', w) - svm_decision('wide', w))) < 0.1 AS same FROM wide AS w;
+SELECT svm_train_query('SELECT CASE WHEN id > 10 THEN array_fill(0.5, ARRAY[150]) END AS x, good FROM loans WHERE id < 100 ORDER BY id', 'good', '{"polynomial(x, 2)"}', 'late', nulls => 'zero');
+SELECT treatment, nulls FROM svm_features('late');
+SELECT svm_train_query('SELECT ' || string_agg(format('(amount * %s %% 3 = 0)::int AS a%s', i, i), ', ') || ', good FROM loans', 'good',
+    ARRAY['polynomial(' || string_agg('a' || i, ', ') || ', 4)'], 'columns', tolerance => 0.1) FROM generate_series(1, 25) AS i;
+SELECT treatment, features FROM svm_features('columns');
+
 -- hashed indices
 SELECT svm_train('loans', 'good', '{"hash(sparse(idx, val), 4)"}', 'hashed', tolerance => 0.1);
 SELECT column_name, treatment, features FROM svm_features('hashed');
@@ -48,7 +93,7 @@ SELECT "position", feature, value FROM svm_expand('hashed', (SELECT l FROM loans
 SELECT bool_and(svm_decision('hashed', l) = svm_decision('hashed', to_jsonb(l))) AS same FROM loans AS l;
 
 -- all of them together, from another database too, and for a refresh
-SELECT svm_train('loans', 'good', '{log(amount),"polynomial(amount, rate, 2)","bucket(amount, 4)","spline(rate, 3)",parts(at),"cross(home, use)","hash(sparse(idx, val), 6)",amount}', 'all_of_them', key => 'id');
+SELECT svm_train('loans', 'good', '{log(amount),"polynomial(amount, rate, 2)","bucket(amount, 4)","spline(rate, 3)",parts(at),"cross(home, use)","cross(use, rate)","hash(polynomial(v, 3), 12)","hash(sparse(idx, val), 6)",amount}', 'all_of_them', key => 'id');
 SELECT svm_refresh('all_of_them');
 SELECT svm_import('copied', svm_export('all_of_them', 'pgsvm')) IS NOT NULL AS copied;
 SELECT bool_and(svm_decision('copied', l) = svm_decision('all_of_them', l)) AS same FROM loans AS l;
@@ -73,10 +118,17 @@ SELECT svm_train('loans', 'good', '{"bucket(amount, 0)"}', 'wrong');
 SELECT svm_train('loans', 'good', '{"bucket(v, 3)"}', 'wrong');
 SELECT svm_train('loans', 'good', '{parts(amount)}', 'wrong');
 SELECT svm_train('loans', 'good', '{log(at)}', 'wrong');
-SELECT svm_train('loans', 'good', '{"cross(home, amount)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"cross(home, at)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"cross(home, amount, rate)"}', 'wrong');
+SELECT svm_train_query('SELECT home, ''NaN''::float8 AS amount, good FROM loans', 'good', '{"cross(home, amount)"}', 'wrong');
+SELECT svm_decision('turned', r) FROM (SELECT 'own' AS home, 'x' AS amount) AS r;
+SELECT svm_train('loans', 'good', '{"hash(polynomial(amount, 2), 0)"}', 'wrong');
+SELECT svm_train('loans', 'good', '{"hash(log(amount), 9)"}', 'wrong');
 SELECT svm_train('loans', 'good', '{"hash(sparse(idx, val), 99)"}', 'wrong');
 SELECT svm_train('loans', 'good', '{"hash(libsvm(home), 9)"}', 'wrong');
-SELECT svm_train_query('SELECT array_fill(1.0, ARRAY[200]) AS x, good FROM loans', 'good', '{"polynomial(x, 2)"}', 'wrong');
+SELECT svm_train_query('SELECT array_fill(1.0, ARRAY[2000]) AS x, good FROM loans', 'good', '{"polynomial(x, 2)"}', 'wrong');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query('SELECT CASE WHEN id < 10 THEN array_fill(1.0, ARRAY[150]) ELSE ''{1,2}'' END AS x, good FROM loans', 'good', '{"polynomial(x, 2)"}', 'wrong');
 SELECT svm_train_query('SELECT ''NaN''::float8 AS x, good FROM loans', 'good', '{log(x)}', 'wrong');
 SELECT svm_as_sql('made');
 SELECT * FROM svm_expand('nobody', 'a'::text);

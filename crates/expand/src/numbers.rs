@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, OutOfMemory, Room};
 use crate::base::random::{Random, Stream};
+use crate::hash::of_number;
 
 /// What is made of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub enum How {
 
 /// Most features that are made of the numbers of a row.
 pub const MOST_MADE: usize = 10_000;
+/// Most products of a row that are hashed.
+pub const MOST_HASHED: usize = 1 << 20;
 /// Highest degree of a polynomial.
 pub const MOST_DEGREE: u32 = 8;
 /// Most buckets, and knots.
@@ -41,16 +44,51 @@ pub fn count(how: How, numbers: usize, number: u32, knots: &[f64]) -> Option<usi
         How::Product => 1,
         How::Parts => 6,
         How::Bucket | How::Spline => knots.len() + 1,
-        How::Polynomial => {
-            // binomial(n + d, d) - 1
-            let mut count = 1usize;
-            for k in 1..=number as usize {
-                count = count.checked_mul(numbers + k)? / k;
-            }
-            count - 1
-        }
+        How::Polynomial => products_of(numbers, number)?,
     };
     (count <= MOST_MADE).then_some(count)
+}
+
+/// Products of one to so many of the numbers: binomial(n + d, d) - 1.
+fn products_of(numbers: usize, degree: u32) -> Option<usize> {
+    let mut count = 1usize;
+    for k in 1..=degree as usize {
+        count = count.checked_mul(numbers + k)? / k;
+    }
+    Some(count - 1)
+}
+
+/// Visits the products of one to `degree` of the numbers, as far as they are not 0, each with a hash of which numbers they are of: h, 0
+/// for none, becomes MurmurHash3's finalizer of h xor the next number's place from 1. None, and nothing is visited, where there
+/// are more than [`MOST_HASHED`].
+pub fn hashed_products<E>(
+    numbers: &[f64],
+    degree: u32,
+    mut visit: impl FnMut(u64, f64) -> Result<(), E>,
+) -> Option<Result<(), E>> {
+    let others = numbers.iter().filter(|x| **x != 0.0).count();
+    products_of(others, degree).filter(|count| *count <= MOST_HASHED)?;
+    let first = (0, degree, 0, 1.0);
+    Some(hashed_from(numbers, first, &mut visit))
+}
+
+/// The same of those that begin with this product, of numbers from this place on, and have so many more.
+fn hashed_from<E>(
+    numbers: &[f64],
+    (from, more, hash, product): (usize, u32, u64, f64),
+    visit: &mut impl FnMut(u64, f64) -> Result<(), E>,
+) -> Result<(), E> {
+    for (at, x) in numbers.iter().enumerate().skip(from) {
+        if *x == 0.0 {
+            continue;
+        }
+        let (hash, product) = (of_number(hash ^ (at as u64 + 1)), product * x);
+        visit(hash, product)?;
+        if more > 1 {
+            hashed_from(numbers, (at, more - 1, hash, product), visit)?;
+        }
+    }
+    Ok(())
 }
 
 /// Appends what is made of the numbers.
@@ -288,6 +326,41 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn hashed_products_are_the_same_but_for_zeros() {
+        let numbers = [2.0, 0.0, 3.0, 5.0];
+        let (mut hashes, mut values) = (Vec::new(), Vec::new());
+        let visit = |hash, value| {
+            hashes.push(hash);
+            values.push(value);
+            Ok::<_, OutOfMemory>(())
+        };
+        hashed_products(&numbers, 3, visit).unwrap().unwrap();
+        let mut expected = made(How::Polynomial, &numbers, 3, &[]);
+        expected.retain(|value| *value != 0.0);
+        expected.sort_by(f64::total_cmp);
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert_eq!(sorted, expected);
+        // the first of all, its square, and the square's product with the third
+        let first = of_number(1);
+        let known = [
+            first,
+            of_number(first ^ 1),
+            of_number(of_number(first ^ 1) ^ 1),
+        ];
+        assert_eq!(
+            (&hashes[..3], &values[..3]),
+            (&known[..], &[2.0, 4.0, 8.0][..])
+        );
+        let count = hashes.len();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), count);
+        let many = vec![1.0; 1500];
+        assert!(hashed_products(&many, 2, |_, _| Err(())).is_none());
     }
 
     #[test]
