@@ -1,5 +1,6 @@
 """Features that are made while rows are read. Texts: `svm_train(table, label, '{text(body)}')` beside COPY, scikit-learn's
-TfidfVectorizer and LinearSVC, both with their defaults. Products: `polynomial(x, 2)` beside the products stored in the table.
+TfidfVectorizer and LinearSVC, both with their defaults. Products: `polynomial(x, 2)` beside the products stored in the table. Strings:
+`weighted_degree(dna, 8)` with its runs stored and made when a row is visited, as StreamSVM's paper has them.
 
 Generated documents have a vocabulary by Zipf's law, of which the two classes take a part in another order; real ones are
 docstrings of numpy and scipy, told apart. A fifth of the documents is held out. The peer's start, imports among it, is left
@@ -11,6 +12,7 @@ import inspect
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -24,6 +26,10 @@ from report import seconds, table
 TITLE = "Features made while rows are read"
 DOCUMENTS = {"quick": 40_000, "full": 200_000}
 ROWS = {"quick": 50_000, "full": 500_000}
+STRINGS = {"quick": 20_000, "full": 1_000_000}
+LETTERS, DEGREE, DISK = 200, 8, "40MB"
+# of the runs of a string, number and value
+RUN_BYTES = 8 * (DEGREE * LETTERS - DEGREE * (DEGREE - 1) // 2)
 WORDS, LONGEST = 100_000, 120
 
 
@@ -38,7 +44,9 @@ def measure(run):
             run.say(f"  {name}: {found['texts'][-1]}")
         found["products"] = products(connection, ROWS[mode], 3 if run.quick else 5)
         run.say(f"  products: {found['products']}")
-        connection.execute("DROP TABLE IF EXISTS texts_trained, texts_held, products, squares")
+        found["strings"] = strings(connection, STRINGS[mode], 1 if run.quick else 3)
+        run.say(f"  strings: {found['strings']}")
+        connection.execute("DROP TABLE IF EXISTS texts_trained, texts_held, products, squares, strings, few_strings")
     return found
 
 
@@ -153,6 +161,63 @@ def products(connection, rows, repeats):
     return {"rows": rows, "cpu": cpu, "auc": auc}
 
 
+def strings(connection, rows, repeats):
+    """Letters by chance, with a word that says the class in 3 of 1,000; `weighted_degree` stored and made at the visit."""
+    random = np.random.default_rng(4)
+    connection.execute("DROP TABLE IF EXISTS strings; CREATE TABLE strings (label int2, dna text)")
+    with connection.cursor().copy("COPY strings FROM STDIN") as copy:
+        for _ in range(rows):
+            letters = bytearray(random.choice(np.frombuffer(b"ACGT", dtype=np.uint8), LETTERS).tobytes())
+            splice = random.random() < 0.003
+            if splice:
+                letters[95:103] = b"CAGGTAAG"
+            copy.write_row([int(splice), letters.decode()])
+    few = rows // 20
+    connection.execute("VACUUM ANALYZE strings")
+    connection.execute(
+        f"DROP TABLE IF EXISTS few_strings; CREATE TABLE few_strings AS SELECT * FROM strings LIMIT {few}"
+    )
+    connection.execute("VACUUM ANALYZE few_strings")
+    cells = {}
+    for how in ("stored", "visit"):
+        features, options = f"'{{\"weighted_degree(dna, {DEGREE})\"}}'", f'options => \'{{"expansion": "{how}"}}\''
+        connection.execute(f"SET pgsvm.cache_size = '{max(1, rows * RUN_BYTES // 10 >> 10)}kB'")
+        connection.execute(f"SET pgsvm.spool_rate = '{DISK}'")
+        held = [
+            trained(connection, f"{features}, 'held', tolerance => 1e-3, {options}", "strings") for _ in range(repeats)
+        ]
+        connection.execute(f"SET pgsvm.cache_size = '{2 * few * RUN_BYTES // 1024 + 8192}kB'; RESET pgsvm.spool_rate")
+        rates = []
+        for _ in range(3 * repeats):
+            trained(connection, f"{features}, 'few', tolerance => 1e-12, max_passes => 20, {options}", "few_strings")
+            log = "SELECT max(visits)::float8, max(seconds) - min(seconds) FILTER (WHERE visits > 0) FROM svm_training_log('few')"
+            visits, taken = connection.execute(log).fetchone()
+            rates.append(visits / taken)
+        cells[how] = {
+            "seconds": median([one["wall"] for one in held]),
+            "visits": median(rates),
+            "row_bytes": row_bytes(
+                connection, f"SELECT svm_train('few_strings', 'label', {features}, 'few', {options})", few
+            ),
+            "primal": connection.execute("SELECT primal FROM svm_models WHERE name = 'held'").fetchone()[0],
+        }
+    connection.execute(
+        "SELECT svm_drop(name) FROM unnest('{held,few}'::text[]) AS name; SET pgsvm.cache_size = '256MB'"
+    )
+    return {"rows": rows, "few": few, **cells}
+
+
+def row_bytes(connection, training, rows):
+    """What a row takes in the cache, by the NOTICE of a training."""
+    told = []
+    connection.add_notice_handler(lambda notice: told.append(notice.message_detail or ""))
+    connection.execute("SET client_min_messages = notice")
+    connection.execute(training)
+    connection.execute("SET client_min_messages = error")
+    size, unit = re.search(r"([\d.]+) (B|kB|MB|GB) of the", " ".join(told)).groups()
+    return float(size) * 1024 ** ["B", "kB", "MB", "GB"].index(unit) / rows
+
+
 def report(found):
     rows, verdicts = [], []
     for cell in found["texts"]:
@@ -201,4 +266,27 @@ def report(found):
     ]
     text = f"\n\n`polynomial(x, 2)` of ten numbers, {made['rows']} rows: {made['cpu']['made']:.2f} s, stored products {made['cpu']['stored']:.2f} s; "
     text += f"AUC {made['auc']['made']:.4f} and {made['auc']['stored']:.4f}."
+    kept = found["strings"]
+    stored, visit = kept["stored"], kept["visit"]
+    verdicts += [
+        (
+            "weighted degree, stored / at the visit, seconds from a slow disk",
+            stored["seconds"] / visit["seconds"],
+            3,
+            8,
+            False,
+        ),
+        (
+            "the same in the cache, visits a second at the visit / stored",
+            visit["visits"] / stored["visits"],
+            0.7,
+            1.2,
+            False,
+        ),
+        ("the same, bytes a row stored / short", stored["row_bytes"] / visit["row_bytes"], 10, 30, False),
+    ]
+    text += f"\n\n`weighted_degree(dna, {DEGREE})` of {LETTERS} letters, {kept['rows']} rows, the cache a tenth of the runs, {DISK} a second: "
+    text += f"{stored['seconds']:.1f} s stored, {visit['seconds']:.1f} s made at the visit, objectives {stored['primal']:.6g} and {visit['primal']:.6g}. "
+    text += f"In the cache, {kept['few']} rows: {stored['visits']:.0f} and {visit['visits']:.0f} visits a second, "
+    text += f"{stored['row_bytes']:.0f} and {visit['row_bytes']:.0f} bytes a row."
     return table(header, rows) + text, verdicts, []

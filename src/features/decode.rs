@@ -264,7 +264,7 @@ impl Decoder {
                     (Part::Crossed { first, second }, _) => {
                         self.crossed(number, &row, first, second, out)?
                     }
-(Part::Category { at, kind }, _) => {
+                    (Part::Category { at, kind }, _) => {
                         self.category(number, &row, at, kind, out)?
                     }
                     (

@@ -57,6 +57,8 @@ pub struct Job {
     /// Whether scaled rows are divided by their length.
     pub unit_rows: bool,
     pub terms: Terms,
+    /// Rows that the planner expects.
+    pub expected_rows: u64,
     pub plan: Plan,
     /// Where rows come by scans, the plan by which C and sigmoids are found beforehand on a sample of them, by the process that trains.
     #[serde(skip)]

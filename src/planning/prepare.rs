@@ -104,6 +104,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         parts,
         columns,
         cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
+        expected_rows: planned.rows as u64,
     };
     let named = continuing.is_some() || request.features.is_some();
     let mut job = job(request, statement, checked.features, named, roles);
@@ -221,6 +222,7 @@ struct Statement {
     columns: Columns,
     /// Where helpers share it.
     cut: Option<Cut>,
+    expected_rows: u64,
 }
 
 /// `named`: whether somebody named the features.
@@ -246,6 +248,7 @@ fn job(
         scale: request.scale.resolve(features.dense_parts() > 0),
         unit_rows: request.unit_rows,
         terms: request.terms.clone(),
+        expected_rows: statement.expected_rows,
         plan: match (&chooses, request.plan.costs.as_slice()) {
             (Some(_), [first, ..]) => Plan::train(*first),
             _ => request.plan.clone(),

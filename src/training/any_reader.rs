@@ -165,7 +165,7 @@ pub fn reads(job: &Job) -> ReaderJob {
         impute: job.nulls == Nulls::Mean,
         unit_rows: job.unit_rows,
         index: job.terms.indexed,
-        strings: strings::kept_as(job),
+        expansion: strings::kept_as(job),
     }
 }
 

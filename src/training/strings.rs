@@ -1,47 +1,71 @@
-//! Which trainings keep strings in the place of their runs of letters, which are made when a row is visited.
+//! Which trainings keep short forms of texts, whose features are made when a row is visited.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{FeaturePart, FeatureSet};
+use crate::features::{FeaturePart, FeatureSet, Unit};
 use crate::planning::job::Job;
 use crate::request::Expansion;
-use pgsvm_core::{Leader, Policy, Scale, StringForm};
+use pgsvm_core::{CompactForm, Expanding, Leader, PartForm, Policy, Scale, StringForm, MOST_PARTS};
 
-/// The form of the strings that a training keeps; None where it keeps features.
-pub fn kept_as(job: &Job) -> Option<StringForm> {
+/// How the rows of a training are kept; None where with all their features.
+pub fn kept_as(job: &Job) -> Option<Expanding> {
     let visits = matches!(job.terms.policy, Policy::Cached | Policy::Paper)
         && job.terms.leader != Leader::Scans
         && !job.terms.indexed
         && job.kernel.is_none();
-    // what is done to entries when all rows have been seen cannot be done to a string
+    // what is done to entries when all rows have been seen cannot be done to a short form
     let as_they_are = matches!(job.scale, Scale::None | Scale::Standard) && !job.unit_rows;
     let asked = job.terms.expansion != Expansion::Stored;
     let may = asked && visits && as_they_are && !job.slacks;
-    form_of(&job.features).filter(|_| may)
+    let measured = job.terms.expansion == Expansion::Auto;
+    form_of(&job.features)
+        .filter(|_| may)
+        .map(|form| Expanding {
+            form,
+            measured: measured.then_some(job.expected_rows),
+        })
 }
 
-/// The form of the strings whose runs are all sparse features that there are.
-fn form_of(features: &FeatureSet) -> Option<StringForm> {
-    let mut degrees = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Text { form, .. } => form.degree(),
-        _ => None,
-    });
-    let (letters, longest) = degrees.next()?.form();
-    let alone = features.sparse_parts() == 1;
-    Some(StringForm {
-        letters: u8::try_from(letters).ok()?,
-        longest: u8::try_from(longest).ok()?,
-    })
-    .filter(|_| alone)
+/// The short form of rows with such features.
+fn form_of(features: &FeatureSet) -> Option<CompactForm> {
+    let mut kept = [None; MOST_PARTS];
+    let mut places = kept.iter_mut();
+    let sparse = features
+        .parts
+        .iter()
+        .filter(|part| !part.is_dense() && part.dictionary().is_none());
+    for (number, part) in (0u16..).zip(sparse) {
+        if let Some(form) = part_form(part) {
+            // what there is no place for stays as it is
+            let Some(place) = places.next() else { break };
+            *place = Some((number, form));
+        }
+    }
+    let parts = u16::try_from(features.sparse_parts()).ok()?;
+    kept[0].is_some().then_some(CompactForm { parts, kept })
 }
 
-/// Refuses a training that is to make runs when rows are visited, and cannot.
+fn part_form(part: &FeaturePart) -> Option<PartForm> {
+    let FeaturePart::Text { form, .. } = part else {
+        return None;
+    };
+    if let Some(degree) = form.degree() {
+        let (letters, longest) = degree.form();
+        return Some(PartForm::String(StringForm {
+            letters: u8::try_from(letters).ok()?,
+            longest: u8::try_from(longest).ok()?,
+        }));
+    }
+    (form.unit == Unit::Spectrum && !form.sublinear).then_some(PartForm::Counts)
+}
+
+/// Refuses a training that is to make features when rows are visited, and cannot.
 pub fn check(job: &Job) -> Result<(), Failure> {
     if job.terms.expansion != Expansion::Visit || kept_as(job).is_some() {
         return Ok(());
     }
     Err(Failure::new(
         Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        "\"expansion\": \"visit\" is for weighted_degree(column, d), alone or with columns of numbers".to_owned(),
+        "\"expansion\": \"visit\" is for weighted_degree(column, d) and spectrum(column, k), alone or with others".to_owned(),
     )
     .hint("Leave \"expansion\" out of the options. With kernels, keys, blocks, scans, \"normalize_rows\" or a scale other than 'none' and 'standard' features are stored"))
 }

@@ -9,17 +9,20 @@ use crate::base::interrupts;
 
 /// Most runs at one place.
 const MOST_RUNS: u64 = 1 << 31;
+/// Letters of the longest run, for as many numbers: of two letters.
+const LONGEST_RUN: usize = 30;
 /// Places between two looks for interrupts.
 const PLACES_A_LOOK: usize = 1 << 12;
 
 /// Which numbers and weights runs have, whatever the letters are.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Runs {
     letters: u64,
+    longest: usize,
     /// By length from 1, the number of the first run of that length at a place; and behind them B.
-    offsets: Vec<u64>,
+    offsets: [u64; LONGEST_RUN + 1],
     /// By length from 1, the root of what runs weigh.
-    roots: Vec<f64>,
+    roots: [f64; LONGEST_RUN],
 }
 
 /// How strings are read.
@@ -44,18 +47,26 @@ impl Runs {
         if letters < 2 || most == 0 {
             return None;
         }
-        let (mut offsets, mut runs, mut all) = (vec![0], 1u64, 0u64);
-        for _ in 0..most {
+        let longest = usize::try_from(most).ok()?;
+        if longest > LONGEST_RUN {
+            return None;
+        }
+        let (mut offsets, mut runs, mut all) = ([0; LONGEST_RUN + 1], 1u64, 0u64);
+        for offset in &mut offsets[1..=longest] {
             runs = runs.checked_mul(letters as u64)?;
             all = all.checked_add(runs).filter(|all| *all < MOST_RUNS)?;
-            offsets.push(all);
+            *offset = all;
         }
         let d = f64::from(most);
-        let root = |k: u32| (2.0 * (d - f64::from(k) + 1.0) / (d * (d + 1.0))).sqrt();
+        let mut roots = [0.0; LONGEST_RUN];
+        for (k, root) in (1..=most).zip(&mut roots) {
+            *root = (2.0 * (d - f64::from(k) + 1.0) / (d * (d + 1.0))).sqrt();
+        }
         Some(Self {
             letters: letters as u64,
+            longest,
             offsets,
-            roots: (1..=most).map(root).collect(),
+            roots,
         })
     }
 
@@ -65,12 +76,12 @@ impl Runs {
 
     /// Letters of the longest run.
     pub fn longest(&self) -> usize {
-        self.roots.len()
+        self.longest
     }
 
     /// Runs that there are at one place: B.
     pub fn at_a_place(&self) -> u64 {
-        self.offsets.last().copied().unwrap_or(0)
+        self.offsets[self.longest]
     }
 
     /// By length from 1, the number of the first run of that length at a place.
@@ -95,7 +106,8 @@ impl Runs {
     /// By length from 1, the value of the runs of a string of so many letters.
     pub fn values(&self, length: usize) -> impl Iterator<Item = f64> + '_ {
         let scale = self.scale(length);
-        self.roots.iter().map(move |root| root * scale)
+        let roots = self.roots[..self.longest].iter();
+        roots.map(move |root| root * scale)
     }
 }
 
@@ -133,8 +145,13 @@ impl Degree {
         text: &[u8],
         mut visit: impl FnMut(u64, f64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Runs { offsets, roots, .. } = &self.runs;
-        let (longest, scale) = (roots.len(), self.runs.scale(text.len()));
+        let Runs {
+            offsets,
+            roots,
+            longest,
+            ..
+        } = &self.runs;
+        let (longest, scale) = (*longest, self.runs.scale(text.len()));
         for place in 0..text.len() {
             if place.is_multiple_of(PLACES_A_LOOK) {
                 interrupts::check();
@@ -158,7 +175,7 @@ impl Degree {
     pub fn run(&self, number: u64) -> (u64, String) {
         let runs = self.runs.at_a_place();
         let (place, mut rest) = (number / runs, number % runs);
-        let offsets = &self.runs.offsets;
+        let offsets = &self.runs.offsets[..=self.runs.longest];
         let behind = offsets.partition_point(|offset| *offset <= rest);
         rest -= offsets[behind - 1];
         let mut letters = vec![0; behind];

@@ -473,7 +473,10 @@ mod tests {
         let met = |word| known.was_met(known.number(word).unwrap());
         assert!(met("a") && met("c") && met("d"));
         let empty = (2..10).filter(|number| !known.was_met(*number)).count();
-        assert!(empty == 6 && known.collisions() == Some(0.0) || empty == 7 && known.collisions() == Some(1.0));
+        assert!(
+            empty == 6 && known.collisions() == Some(0.0)
+                || empty == 7 && known.collisions() == Some(1.0)
+        );
     }
 
     #[test]

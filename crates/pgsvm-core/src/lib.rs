@@ -67,10 +67,10 @@ pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
 pub use reader::{
-    Balance, Packing, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker, Spooling,
-    Survey, Surveyed,
+    Balance, Expanding, Packing, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker,
+    Spooling, Survey, Surveyed,
 };
-pub use rows::compact::StringForm;
+pub use rows::compact::{CompactForm, PartForm, StringForm, MOST_PARTS};
 pub use rows::row::Row as PackedRow;
 pub use rows::source::{self, Example, RowError, Source, Spool};
 pub use scaling::{Scale, Scaling, Spread};

@@ -13,6 +13,7 @@
 
 mod codec;
 mod encode;
+mod expansion;
 mod form;
 mod index;
 mod job;
@@ -37,7 +38,7 @@ use codec::ChunkError;
 pub use codec::Packing;
 pub use form::{RowForm, RowMaker};
 use index::Index;
-pub use job::{Balance, ReadError, ReaderJob, ReaderReport, Spooling};
+pub use job::{Balance, Expanding, ReadError, ReaderJob, ReaderReport, Spooling};
 use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
 use split::{Split, SplitError};
@@ -110,12 +111,13 @@ impl<S: Source, P: Spool> Reader<S, P> {
             Random::new(job.seed, Stream::Split),
         );
         let spill = Spill::new(cache.cache_bytes(), split, job.spooling);
+        let arena_words = loading.arena().len();
         Ok(Self {
             cache,
             source,
             spool,
             random: Random::new(job.seed, Stream::Reader),
-            seen: Seen::new(&job),
+            seen: Seen::new(&job, arena_words),
             stage: ReaderStage::Loading(loading, spill),
             resident: true,
             spool_bytes: 0,
@@ -243,6 +245,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
     /// What is in the arena goes to the spool; `more`: whether the source has more.
     fn begin_dumping(&mut self, loading: Loading, spill: Spill, more: bool) -> ReaderStage {
         self.resident = false;
+        self.seen.overflow();
         ReaderStage::Dumping(Dumping {
             loading,
             spill,

@@ -25,7 +25,7 @@ const JOB: ReaderJob = ReaderJob {
     impute: false,
     unit_rows: false,
     index: false,
-    strings: None,
+    expansion: None,
 };
 
 fn problem() -> Problem {

@@ -25,6 +25,8 @@ pub struct Facts {
     pub mean_row_words: usize,
     /// The same as it is stored.
     pub stored_row_words: usize,
+    /// Words of the longest compact row when it is visited; 0 where there is none.
+    pub most_visited_words: usize,
     /// Mean of Q over all rows.
     pub mean_q: f64,
     /// Classes of which the weights as positives follow, see `positive_weights` of the cache; 0: all are 1.
@@ -34,7 +36,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub const FIELDS: usize = 13;
+    pub const FIELDS: usize = 14;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -51,6 +53,7 @@ impl Facts {
             self.weighed as u64,
             self.positive as u64,
             self.stored_row_words as u64,
+            self.most_visited_words as u64,
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -73,6 +76,7 @@ impl Facts {
             weighed: get(10) as usize,
             positive: get(11) as usize,
             stored_row_words: get(12) as usize,
+            most_visited_words: get(13) as usize,
         }
     }
 }

@@ -192,12 +192,12 @@ pub fn write(
 }
 
 /// Writes a compact row but for its dense part, which is given back to be filled: exactly `row_words(dense, string.len() / 2)`
-/// words. Its Q is that of its entries alone until the row is scaled.
+/// words. Q stays 0 until the row is scaled.
 pub fn write_compact<'a>(
     out: &'a mut [u32],
     head: RowHead,
     dense: usize,
-    (string, q): (&[u32], f32),
+    string: &[u32],
 ) -> &'a mut [u32] {
     let pairs = string.as_chunks::<2>().0;
     let pairs = pairs
@@ -205,7 +205,6 @@ pub fn write_compact<'a>(
         .map(|[first, second]| (*first, f32::from_bits(*second)));
     write(out, head, dense, pairs);
     out[SPARSE] |= COMPACT;
-    out[Q] = q.to_bits();
     &mut out[HEADER_WORDS..HEADER_WORDS + dense]
 }
 
@@ -221,15 +220,6 @@ pub(crate) fn begin_visited<'a>(
     let (place, padding) = out[from..].split_at_mut(2 * entries);
     padding.fill(0);
     place.as_chunks_mut::<2>().0
-}
-
-/// What the entries of a compact row that is being scaled have added to its Q already; of any other 0.
-#[inline(always)]
-pub fn compact_q(words: &[u32]) -> f64 {
-    match words[SPARSE] & COMPACT {
-        0 => 0.0,
-        _ => f64::from(f32::from_bits(words[Q])),
-    }
 }
 
 /// Multiplies a row's cost by the factor of its group; it stays positive and finite.

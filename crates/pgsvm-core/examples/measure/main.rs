@@ -57,9 +57,9 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Awake, Cache, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource, Phase, Policy, Problem,
-    Proximal, Reader, ReaderJob, Scale, Source, Start, Step, StringForm, Timing, Trainer,
-    TrainerReport,
+    Awake, Cache, CompactForm, Expanding, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource,
+    PartForm, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale, Source, Start, Step,
+    StringForm, Timing, Trainer, TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -113,7 +113,13 @@ fn main() -> Result<()> {
         longest: strings.1 as u8,
     };
     let job = ReaderJob {
-        strings: (strings.0 > 0 && expansion == "visit").then_some(form),
+        expansion: (strings.0 > 0 && expansion != "stored").then_some(Expanding {
+            form: CompactForm {
+                parts: 1,
+                kept: [Some((0, PartForm::String(form))), None, None, None],
+            },
+            measured: (expansion == "auto").then_some(0),
+        }),
         ..ReaderJob::new(Scale::None, &problem)
     };
     let arrays = load(&folder)?;

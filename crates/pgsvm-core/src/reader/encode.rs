@@ -92,19 +92,19 @@ fn head(example: &Example<'_>, ordinal: u64) -> RowHead {
     }
 }
 
-/// Packs a checked row into `out` while `learner` learns from it; with the string that stands for its entries, where there is one.
+/// Packs a checked row into `out` while `learner` learns from it; with the short form of its entries, where there is one.
 pub(super) fn encode(
     example: &Example<'_>,
-    (ordinal, string): (u64, Option<(&[u32], f32)>),
+    (ordinal, short): (u64, Option<&[u32]>),
     learner: &mut ScaleLearner,
     out: &mut [u32],
 ) -> Result<(), RowError> {
     let length = out.len();
-    let dense = match string {
+    let dense = match short {
         None => lay_out(example, ordinal, out),
-        Some(string) => {
+        Some(short) => {
             let head = head(example, ordinal);
-            write_compact(out, head, example.dense.len(), string)
+            write_compact(out, head, example.dense.len(), short)
         }
     };
     if !learner.take_dense(example.dense, dense) {

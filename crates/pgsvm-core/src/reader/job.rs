@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
-use crate::rows::compact::StringForm;
+use crate::rows::compact::CompactForm;
 use crate::rows::source::RowError;
 use crate::scaling::{Scale, Scaling, Spread};
 use crate::task::problem::{Compression, Order, Policy, Problem};
@@ -33,8 +33,16 @@ pub struct ReaderJob {
     pub unit_rows: bool,
     /// Whether rows that do not fit are filed as the trainer says, so that passes can leave chunks out.
     pub index: bool,
-    /// Where all sparse features are runs of a string: rows keep the string, and the runs are made when a row is visited.
-    pub strings: Option<StringForm>,
+    /// Where sparse features have a short form: rows keep that, and the features are made when a row is visited.
+    pub expansion: Option<Expanding>,
+}
+
+/// How rows whose sparse features have a short form are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Expanding {
+    pub form: CompactForm,
+    /// None: in their short form. Else of so many rows expected as is faster, measured on the first ones.
+    pub measured: Option<u64>,
 }
 
 /// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
@@ -82,7 +90,7 @@ impl ReaderJob {
             impute: false,
             unit_rows: false,
             index: problem.indexed(),
-            strings: None,
+            expansion: None,
         }
     }
 

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::ChunkError;
 use super::encode;
+use super::expansion::Expander;
 use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
 use crate::base::memory::{copied, list, OutOfMemory, Room};
-use crate::rows::compact::Compactor;
+use crate::rows::compact::make_room;
 use crate::rows::facts::Facts;
 use crate::rows::row::row_words;
 use crate::rows::source::{Example, RowError};
@@ -36,9 +37,11 @@ pub(super) struct Seen {
     #[serde(deserialize_with = "list")]
     pub(super) positive_weights: Vec<f32>,
     pub(super) max_row_words: usize,
-    /// Finds the strings that rows are to be kept as.
+    /// Words of the longest row in a short form when it is visited.
+    most_visited_words: usize,
+    /// Finds the short forms that rows are to be kept in.
     #[serde(skip)]
-    strings: Option<Compactor>,
+    expander: Option<Expander>,
 }
 
 /// Rows by group: a class and a fold.
@@ -126,7 +129,8 @@ impl GroupCounts {
 }
 
 impl Seen {
-    pub(super) fn new(job: &ReaderJob) -> Self {
+    /// `room`: words of rows that fit the cache.
+    pub(super) fn new(job: &ReaderJob, room: usize) -> Self {
         Self {
             learner: ScaleLearner::new(job.scale, job.impute),
             scaling: Scaling::default(),
@@ -148,7 +152,8 @@ impl Seen {
             unit_rows: job.unit_rows,
             positive_weights: Vec::new(),
             max_row_words: 0,
-            strings: job.strings.and_then(Compactor::new),
+            most_visited_words: 0,
+            expander: job.expansion.and_then(|it| Expander::new(it, room)),
         }
     }
 
@@ -164,12 +169,19 @@ impl Seen {
             None => self.begin(example)?,
         };
         let length = encode::check(example, self.rows, dense)?;
-        let Some(strings) = &mut self.strings else {
+        let Some(expander) = &mut self.expander else {
             return Ok(length);
         };
-        let found = strings.take(example.sparse_index, example.sparse_value);
+        let found = expander.take(example, length);
         let found = found.map_err(|_| out_of_memory(length))?;
-        Ok(found.map_or(length, |(string, _)| row_words(dense, string.len() / 2)))
+        Ok(found.map_or(length, |short| row_words(dense, short.len() / 2)))
+    }
+
+    /// Rows do not fit the cache, whatever was expected of them.
+    pub(super) fn overflow(&mut self) {
+        if let Some(expander) = &mut self.expander {
+            expander.overflow();
+        }
     }
 
     fn begin(&mut self, example: &Example<'_>) -> Result<usize, RowError> {
@@ -187,13 +199,16 @@ impl Seen {
         example: &Example<'_>,
         words: &mut [u32],
     ) -> Result<(), RowError> {
-        let string = self.strings.as_ref().and_then(Compactor::found);
-        encode::encode(example, (self.rows, string), &mut self.learner, words)?;
+        let short = self.expander.as_ref().and_then(Expander::found);
+        let visited = row_words(example.dense.len(), example.sparse_index.len());
+        if short.is_some() {
+            self.most_visited_words = self.most_visited_words.max(visited);
+        }
+        encode::encode(example, (self.rows, short), &mut self.learner, words)?;
         self.groups.add(example.group, self.rows == 0)?;
         self.max_row_words = self.max_row_words.max(words.len());
         self.rows += 1;
         self.words += words.len() as u64;
-        let visited = row_words(example.dense.len(), example.sparse_index.len());
         self.visited_words += visited as u64;
         Ok(())
     }
@@ -237,6 +252,7 @@ impl Seen {
         self.words += more.words;
         self.visited_words += more.visited_words;
         self.max_row_words = self.max_row_words.max(more.max_row_words);
+        self.most_visited_words = self.most_visited_words.max(more.most_visited_words);
         Ok(shift)
     }
 
@@ -307,6 +323,10 @@ impl Seen {
         positive: usize,
     ) -> Result<(Facts, Applier), OutOfMemory> {
         let dense = self.dense.unwrap_or(0);
+        if self.most_visited_words > 0 {
+            // scaling visits rows
+            make_room(self.max_row_words, self.most_visited_words)?;
+        }
         let (learned, occurring, mean_q) = self.learner.finish(idle)?;
         let kept = match &self.kept {
             Some(kept) => kept.kept_for(&learned)?,
@@ -331,6 +351,7 @@ impl Seen {
             max_row_words: self.max_row_words,
             mean_row_words: (self.visited_words / self.rows.max(1)) as usize,
             stored_row_words: (self.words / self.rows.max(1)) as usize,
+            most_visited_words: self.most_visited_words,
             mean_q: if unit_rows { 1.0 } else { mean_q },
             weighed: self.positive_weights.len(),
             positive,

@@ -66,7 +66,7 @@ impl Survey {
     /// Of no rows as yet, with so many bytes for a sample.
     pub fn new(job: &ReaderJob, sample_bytes: usize) -> Self {
         Self {
-            seen: Seen::new(job),
+            seen: Seen::new(job, 0),
             sample: Sample {
                 words: Vec::new(),
                 drawn: Vec::new(),

@@ -16,7 +16,7 @@ const JOB: ReaderJob = ReaderJob {
     impute: false,
     unit_rows: false,
     index: false,
-    strings: None,
+    expansion: None,
 };
 
 fn examples(rows: usize) -> Vec<OwnedExample> {

@@ -3,7 +3,8 @@
 use std::collections::TryReserveError;
 
 use super::Scaling;
-use crate::rows::row;
+use crate::rows::compact;
+use crate::rows::row::{self, Row};
 use crate::simd::{Isa, Level, Work};
 
 /// A [`Scaling`] made ready for rows whose dense values are kept relative to a provisional centre.
@@ -82,6 +83,12 @@ struct Apply<'a> {
 /// Partial sums of squares, in a fixed order; in one sum each addition would wait for the last.
 const LANES: usize = 8;
 
+#[inline(always)]
+fn squared([_, bits]: [u32; 2]) -> f64 {
+    let x = f64::from(f32::from_bits(bits));
+    x * x
+}
+
 impl Work for Apply<'_> {
     type Output = ();
 
@@ -100,8 +107,7 @@ impl Work for Apply<'_> {
         if !balance.is_empty() {
             row::multiply_cost(self.words, balance);
         }
-        let beside = row::compact_q(self.words);
-        let (q, values, sparse) = row::parts_mut(self.words, *dense);
+        let (_, values, _) = row::parts_mut(self.words, *dense);
         if !factor.is_empty() {
             for ((bits, shift), factor) in values.iter_mut().zip(shift).zip(factor) {
                 *bits = (((f64::from(f32::from_bits(*bits)) - shift) * factor) as f32).to_bits();
@@ -125,6 +131,21 @@ impl Work for Apply<'_> {
             squares[0] += x * x;
         }
         let scaled = !sparse_factor.is_empty();
+        let row = Row::new(self.words, *dense);
+        if row.is_compact() {
+            // entries that are made are as they are
+            let made = compact::visited(row);
+            let (wide, rest) = made.sparse().as_chunks::<LANES>();
+            for entries in wide {
+                for k in 0..LANES {
+                    squares[k] += squared(entries[k]);
+                }
+            }
+            for entry in rest {
+                squares[1] += squared(*entry);
+            }
+        }
+        let (q, values, sparse) = row::parts_mut(self.words, *dense);
         let square = |[index, bits]: &mut [u32; 2]| {
             let mut x = f32::from_bits(*bits);
             if scaled {
@@ -142,7 +163,7 @@ impl Work for Apply<'_> {
         for entry in rest {
             squares[1] += square(entry);
         }
-        let mut length = squares.iter().sum::<f64>() + beside;
+        let mut length = squares.iter().sum::<f64>();
         if *unit_rows && length > 0.0 {
             length = divide(values, sparse, length.sqrt());
         }

@@ -115,6 +115,7 @@ fn facts() -> Facts {
         max_row_words: 16,
         mean_row_words: 12,
         stored_row_words: 12,
+        most_visited_words: 0,
         mean_q: 1.0,
         weighed: 0,
         positive: 1,

@@ -329,6 +329,7 @@ mod tests {
             max_row_words: 5,
             mean_row_words: 5,
             stored_row_words: 5,
+            most_visited_words: 0,
             mean_q: 1.0,
             weighed: 0,
             positive: 1,

@@ -28,6 +28,7 @@ pub(crate) mod working_set;
 
 use crate::base::random::Random;
 use crate::cache::TrainerSide;
+use crate::rows::compact::make_room;
 use crate::rows::facts::Facts;
 use crate::rows::map::{Identity, RowMap};
 use crate::simd::Real;
@@ -47,6 +48,11 @@ use streaming::{kept_rows, Streaming};
 /// all.
 pub(super) fn facts_of(side: &TrainerSide) -> Result<(Facts, usize), TrainError> {
     let visited = |stored| Identity.facts(stored);
+    if let TrainerSide::Resident(facts, _) | TrainerSide::Streaming(facts, ..) = side {
+        if facts.most_visited_words > 0 {
+            make_room(facts.max_row_words, facts.most_visited_words)?;
+        }
+    }
     match side {
         TrainerSide::Resident(facts, _) => Ok((visited(facts), facts.rows)),
         TrainerSide::Streaming(facts, region, _) => {

@@ -116,7 +116,7 @@ impl<T: Real> Resident<T> {
             acting: Acting::Together,
             passes: 0,
             after: After::Round,
-            crew: Crew::new(trainers),
+            crew: Crew::new(trainers, &facts)?,
             sharing: Sharing::Alone,
             cursors: Vec::new(),
             read: 0,

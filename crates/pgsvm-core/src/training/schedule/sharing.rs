@@ -3,7 +3,8 @@
 //! Heads know nothing of each other: where there are several they are dealt out ([`crate::solver::part`]), and each trainer shows
 //! its own the same rows. Else rows are divided among a team ([`crate::solver::divided`]).
 
-use crate::base::memory::{gathered, OutOfMemory, Room};
+use crate::base::memory::{filled, gathered, OutOfMemory, Room};
+use crate::rows::compact::make_room;
 use crate::rows::facts::Facts;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::divided::Team;
@@ -43,12 +44,22 @@ pub(in crate::training) struct Crew<T> {
 }
 
 impl<T: Real> Crew<T> {
-    pub(in crate::training) fn new(trainers: usize) -> Self {
-        Self {
-            pool: ThreadPool::new(trainers - 1),
+    /// Threads that can visit such rows.
+    pub(in crate::training) fn new(trainers: usize, facts: &Facts) -> Result<Self, OutOfMemory> {
+        let pool = ThreadPool::new(trainers - 1);
+        if facts.most_visited_words > 0 {
+            let mut rooms = filled(Ok(()), trainers)?;
+            let room = |room: &mut Result<(), OutOfMemory>| {
+                *room = make_room(facts.max_row_words, facts.most_visited_words);
+            };
+            pool.side_by_side(&mut rooms, room);
+            rooms.into_iter().collect::<Result<(), _>>()?;
+        }
+        Ok(Self {
+            pool,
             team: None,
             checks: false,
-        }
+        })
     }
 
     /// How a pass of so many values is shared.

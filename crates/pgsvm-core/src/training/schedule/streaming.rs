@@ -159,6 +159,11 @@ impl<T: Real> Streaming<T> {
         if let Some(index) = &index {
             index.tell(&mut solver)?;
         }
+        let trainers = match problem.policy() {
+            Policy::Paper => 1,
+            _ if problem.indexed() => 1,
+            _ => problem.trainers(),
+        };
         Ok(Self {
             passes: Passes::begin(solver, Some(consumer.portion()), log)?,
             index,
@@ -195,11 +200,7 @@ impl<T: Real> Streaming<T> {
             settled: false,
             ending: false,
             waiting: None,
-            crew: Crew::new(match problem.policy() {
-                Policy::Paper => 1,
-                _ if problem.indexed() => 1,
-                _ => problem.trainers(),
-            }),
+            crew: Crew::new(trainers, &facts)?,
             found: Vec::new(),
             answers: Vec::new(),
             learner: None,
