@@ -59,8 +59,6 @@ pub struct Planned {
     pub is_plain: bool,
     /// Whether it gives the same rows each time with the same snapshot, as far as its functions tell; and changes nothing.
     pub repeats: bool,
-    /// Whether it changes something: then it is to be run once.
-    pub changes: bool,
     /// How far the rows of its tables are spread, where the extension Citus has some of them.
     pub spread: Spread,
 }
@@ -136,7 +134,6 @@ fn plan_one(text: &str) -> Planned {
             is_plain: whole_rows::is_plain(plan),
             // those of queries inside it too
             repeats: is_stable && !changes && (*plan).rowMarks.is_null(),
-            changes,
             spread,
         }
     }

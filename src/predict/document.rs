@@ -85,8 +85,8 @@ impl FieldKind {
 
 /// What a category of this type is.
 fn category(type_name: &str) -> FieldKind {
-    match type_name {
-        "character" | "bpchar" => FieldKind::PaddedCategory,
+    match type_name.split('(').next() {
+        Some("character" | "bpchar") => FieldKind::PaddedCategory,
         _ => FieldKind::Category,
     }
 }

@@ -1,7 +1,7 @@
 //! Texts before a training reads its rows: one pass over them that learns their vocabularies, so that a row becomes the same
 //! numbers in training and in prediction. And a look at the first rows, which tells texts that nobody named from categories.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::Failure;
 use crate::features::{
     FeatureError, FeaturePart, Finished, LengthGuess, Nulls, TextGuess, VocabularyLearner,
     LOOKED_AT,
@@ -33,9 +33,6 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     else {
         return Ok(());
     };
-    if planned.changes {
-        return Err(reads_once());
-    }
     let costs = Costs::new(job.columns.weight.as_ref(), &[])?;
     let features = job.columns.features.clone();
     let nulls = job.nulls;
@@ -57,15 +54,6 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
         true => Err(FeatureError::Nothing.into()),
         false => Ok(()),
     }
-}
-
-/// What changes something cannot be run to learn from first, and again to train on.
-fn reads_once() -> Failure {
-    Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        "words and quantiles are learned in a pass of their own, and the query changes something each time",
-    )
-    .hint("Store the rows first: CREATE TABLE … AS SELECT …")
 }
 
 /// Has the process that plays the reader take over words, which is this one then. Where it needs no texts, it needs no helpers.
@@ -109,8 +97,7 @@ fn hash_long_polynomials(
 /// Has text columns that nobody named read as texts where they hold such.
 fn guess(prepared: &mut Prepared, request: &Request, width: usize) -> Result<(), Failure> {
     let Prepared { job, planned, .. } = prepared;
-    // a source that changes something is not to be begun for a look
-    if job.categories.named || job.categories.hash_keys || planned.changes {
+    if job.categories.named || job.categories.hash_keys {
         return Ok(());
     }
     let Some(mut guess) = TextGuess::new(&job.features, &planned.columns[..width])? else {
