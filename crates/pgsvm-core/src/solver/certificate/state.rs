@@ -325,6 +325,7 @@ impl HeadState {
         let visits = self.sums.visits;
         let is_best = self.bounds.take_dual(dual, full.support, visits);
         let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
+        self.truncated.end_full(primal, estimate);
         let estimate = estimate.min(self.best_primal());
         self.stop.end_full(relative_gap(estimate, dual));
         self.measured = Measured {

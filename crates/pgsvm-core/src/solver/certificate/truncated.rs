@@ -13,8 +13,10 @@ use crate::task::heads::HeadSpec;
 use crate::task::problem::Problem;
 use crate::task::report::Truncation;
 
-/// Full passes, behind a beginning from nothing, in which no row is an outlier; and then those whose visits put rows on their sides.
-const CONVEX_PASSES: u32 = 1;
+/// Full passes, behind a beginning from nothing, in which no row is an outlier, at most: until weights are better than none. Rows that
+/// worse ones take for outliers may never come back.
+const MOST_CONVEX_PASSES: u32 = 30;
+/// And then those whose visits put rows on their sides.
 const OPEN_PASSES: u32 = 3;
 /// The band at first, as a multiple of the tolerance's root: rows in it that are on the wrong side cost as the square of it.
 const BAND: f64 = 8.0;
@@ -35,8 +37,12 @@ pub(in crate::solver) struct Truncated {
     s: Option<f64>,
     /// Rows whose loss is within this of 1 + s stay on the side on which they are, once rows have settled.
     band: f64,
-    /// Full passes begun before rows have been sorted, and times that they have been.
+    /// Before rows have been sorted: full passes begun, the convex primal where the first began, and from which pass on visits put
+    /// rows on their sides.
     passes: u32,
+    first: f64,
+    opens_with: u32,
+    /// Times that rows have been sorted.
     rounds: u32,
     /// How rows stand on their sides.
     sorted: Sorted,
@@ -62,6 +68,8 @@ impl Truncated {
             s,
             band: band.min(BAND_OF_S * s.unwrap_or(0.0)),
             passes: 0,
+            first: f64::INFINITY,
+            opens_with: u32::MAX,
             rounds: 0,
             sorted: Sorted::default(),
             objective: f64::INFINITY,
@@ -91,7 +99,7 @@ impl Truncated {
 
     /// Whether rows are to be sorted behind so many full passes.
     pub(in crate::solver) fn wants_sorting(&self, full_passes: u32) -> bool {
-        self.opens() && full_passes >= CONVEX_PASSES + OPEN_PASSES
+        self.opens() && full_passes >= self.opens_with.saturating_add(OPEN_PASSES - 1)
     }
 
     /// What the outliers cost together: a constant that the problem of a round has beside the rows that are left.
@@ -108,7 +116,7 @@ impl Truncated {
     /// The line between the sides.
     pub(in crate::solver) fn line(&self) -> Line {
         Line {
-            most_loss: match self.passes > CONVEX_PASSES {
+            most_loss: match self.rounds > 0 || self.passes >= self.opens_with {
                 true => 1.0 + self.s.unwrap_or(0.0),
                 false => f64::INFINITY,
             },
@@ -202,6 +210,17 @@ impl Truncated {
         self.sorts && self.sorted.moved == 0
     }
 
+    /// A full pass ends: the convex primal where it began, if rows have not been sorted, and by what its visits met.
+    pub(in crate::solver) fn end_full(&mut self, began: f64, met: f64) {
+        if self.passes == 1 {
+            self.first = began;
+        }
+        let is_better = met < self.first || self.passes >= MOST_CONVEX_PASSES;
+        if self.begins() && is_better {
+            self.opens_with = self.opens_with.min(self.passes + 1);
+        }
+    }
+
     /// A full pass begins.
     pub(in crate::solver) fn begin_full(&mut self) {
         self.passes += 1;
@@ -238,6 +257,23 @@ mod tests {
             ..Sorted::default()
         };
         truncated.take_sides((objective - 20.0, 1.0, TOLERANCE), sorted, drafts)
+    }
+
+    #[test]
+    fn no_row_is_an_outlier_until_weights_are_better_than_none() {
+        let mut truncated = truncated();
+        for (met, is_convex) in [(3000.0, true), (200.0, true), (90.0, false), (120.0, false)] {
+            truncated.begin_full();
+            truncated.end_full(100.0, met);
+            let next = Truncated {
+                passes: truncated.passes + 1,
+                ..truncated
+            };
+            assert_eq!(next.line().most_loss.is_infinite(), is_convex, "{met}");
+        }
+        let opened = 4;
+        assert!(!truncated.wants_sorting(opened + OPEN_PASSES - 2));
+        assert!(truncated.wants_sorting(opened + OPEN_PASSES - 1));
     }
 
     #[test]
