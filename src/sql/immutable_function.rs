@@ -99,8 +99,11 @@ fn with_literal(before: &str, text: &str, behind: &str) -> Result<Vec<u8>, OutOf
 fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     let mut parameters: Vec<(String, String)> = Vec::new();
     for (name, kind) in model.features.parts.iter().flat_map(columns) {
-        if parameters.iter().all(|(known, _)| *known != name) {
-            parameters.push((name, kind));
+        match parameters.iter_mut().find(|(known, _)| *known == name) {
+            None => parameters.push((name, kind)),
+            // a number that is a category too comes as what the category is
+            Some((_, known)) if *known == FLOAT => *known = kind,
+            Some(_) => {}
         }
     }
     if parameters.len() <= MOST_COLUMNS {

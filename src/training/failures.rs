@@ -30,11 +30,14 @@ pub fn cache_failure(error: CacheError) -> Failure {
             cache_bytes,
             minimum,
         } => {
-            // a training may have several caches, each a part of what is set
-            let parts = (settings::cache_bytes() as u64).div_ceil(cache_bytes.max(1));
+            // a training may have several caches, of which each has a quarter of what is set at least
+            let parts = match cache_bytes < settings::cache_bytes() as u64 {
+                true => 4,
+                false => 1,
+            };
             failure.hint(format!(
                 "SET pgsvm.cache_size = '{}kB'",
-                (minimum * parts.max(1)).div_ceil(1024)
+                (minimum * parts).div_ceil(1024)
             ))
         }
         CacheError::TooLarge { .. } | CacheError::OutOfMemory { .. } => {

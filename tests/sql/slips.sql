@@ -73,7 +73,7 @@ CREATE TABLE weightless AS SELECT *, 0.0 AS w FROM waves;
 SELECT svm_train('weightless', 'label', '{a}', model => 'weightless', weight => 'w');
 SET pgsvm.cache_size = '16kB';
 SELECT svm_train('waves', 'label', '{a}', model => 'small', kernel => 'rbf');
-SET pgsvm.cache_size = '32kB';
+SET pgsvm.cache_size = '64kB';
 SELECT svm_train('waves', 'label', '{a}', model => 'small', kernel => 'rbf');
 RESET pgsvm.cache_size;
 RESET client_min_messages;
