@@ -76,5 +76,5 @@ SELECT svm_train('waves', 'label', '{a}', model => 'small', kernel => 'rbf');
 SET pgsvm.cache_size = '64kB';
 SELECT svm_train('waves', 'label', '{a}', model => 'small', kernel => 'rbf');
 RESET pgsvm.cache_size;
-RESET client_min_messages;
+SET client_min_messages = warning;
 SELECT svm_train('waves', 'label', '{a}', model => 'mean', solver => 'scan', max_passes => 1, options => '{"machines": "average"}');
