@@ -45,7 +45,9 @@ SELECT bool_and(svm_decision('spectrum_stored', s) = svm_decision('spectrum_visi
 -- short forms fit where features do not
 SET pgsvm.cache_size = '512kB';
 SET temp_file_limit = 0;
+\set VERBOSITY sqlstate
 SELECT svm_train_query('SELECT s.* FROM mixed_strings AS s, generate_series(1, 10)', 'y', '{"spectrum(dna, 3)"}', 'spectrum_stored', options => '{"expansion": "stored"}');
+\set VERBOSITY default
 SELECT svm_train_query('SELECT s.* FROM mixed_strings AS s, generate_series(1, 10)', 'y', '{"spectrum(dna, 3)"}', 'spectrum_visit', options => '{"expansion": "visit"}');
 SELECT svm_train_query('SELECT s.* FROM mixed_strings AS s, generate_series(1, 10)', 'y', '{"spectrum(dna, 3)"}', 'spectrum_auto');
 RESET temp_file_limit;
