@@ -90,7 +90,9 @@ def liblinear(path, problem, c):
     head, _, weights = model.read_text().partition("\nw\n")
     order = [int(label) for label in re.search("label (.*)", head)[1].split()]
     w = np.array([line.split() for line in weights.splitlines()], float)
-    scores, rows = problem.x @ w[:, np.argsort(order)], np.arange(problem.rows)
+    # features behind the last one that occurs have no weight
+    scores = problem.x[:, : len(w)] @ w[:, np.argsort(order)]
+    rows = np.arange(problem.rows)
     own = scores[rows, problem.y - 1]
     scores[rows, problem.y - 1] = -np.inf
     loss = np.maximum(0, 1 + scores.max(axis=1) - own).sum()
