@@ -31,7 +31,7 @@ def unread(problem, w, b, s, leaf, most=60_000):
         for rows in leaves(direction, block, leaf, random):
             near += len(rows) * matters[rows].any()
             left += len(rows) * is_unread(direction[rows], norm[rows], w, s)
-    return {"matter": matters.mean(), "near": near / len(x), "unread": left / len(x)}
+    return {"matter": float(matters.mean()), "near": float(near / len(x)), "unread": float(left / len(x))}
 
 
 def leaves(direction, rows, most, random):

@@ -35,6 +35,7 @@ CASES = [
     "servers",
     "citus",
     "indexed",
+    "forest",
     "suspects",
     "bandwidth",
     "profile",

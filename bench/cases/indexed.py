@@ -11,9 +11,6 @@ And rows that do not fit: the ramp through a cache of a tenth from a device of 4
 Bytes are those written to the spool and read from it, as multiples of what the rows take there. T has many local minima, so that both
 objectives are shown: the lower one is the better solution, and ratios of bytes are of trainings that need not end in the same one.
 
-And what a metric forest, the paper's index, could leave unread of the same rows at the solution of the ramp, where its bound prunes most: leaves of so many rows, reckoned
-with numpy (metric_forest.py) on 60,000 rows of each.
-
 And an index that is kept (svm_index) beside the table that it is of (kept_index.py): a second model from it, and the bytes that takes.
 """
 
@@ -21,7 +18,6 @@ import numpy as np
 
 import datasets
 import kept_index
-import metric_forest
 import problems
 from machine import median
 from report import seconds, table
@@ -35,8 +31,6 @@ TOLERANCE, REPEATS = 1e-3, 3
 STREAMED = {"quick": ["a9a", "ijcnn1"], "full": ["a9a", "ijcnn1", "mnist", "kddcup99"]}
 STREAMED_LOSSES = {"ramp": ("hinge", 1.0), "truncated_squared_hinge": ("squared_hinge", 1.25)}
 MB_PER_SECOND, WALL = 40, 1800
-FOREST = ["a9a", "ijcnn1", "kddcup99", "cover_2v4", "mnist"]
-LEAVES = [16, 64, 256]
 BY_S, BY_S_FLIPPED = [0.25, 0.5, 1.0, 2.0, 3.0, None], 20
 
 
@@ -68,17 +62,10 @@ def measure(run):
             cell.update({solver: streamed_cell(problem, table, loss, solver) for solver in ("stream", "indexed")})
             run.say(f"  {cell}")
             streamed.append(cell)
-    forest = []
-    for name, _, problem in datasets.problems_at_hand(run, [(name, "std") for name in FOREST]):
-        _, w, b, _, _ = ours(problem, 1.0, TOLERANCE, loss="hinge", truncation=1.0)
-        for leaf in LEAVES:
-            forest.append({"set": name, "leaf": leaf, **metric_forest.unread(problem, w, b, 1.0, leaf)})
-            run.say(f"  {forest[-1]}")
     return {
         "cells": found,
         "by_s": by_s,
         "streamed": streamed,
-        "forest": forest,
         "kept": kept_index.measure(run),
         "missing": sorted({*missing, *more}),
     }
@@ -171,17 +158,9 @@ def report(found):
         text += "\n" + by_s_report(found["by_s"])
     if found.get("streamed"):
         text += "\n" + streamed_report(found["streamed"], verdicts)
-    if found.get("forest"):
-        text += "\n" + forest_report(found["forest"])
     if found.get("kept"):
         text += "\n" + kept_report(found["kept"], verdicts)
     return text, verdicts, []
-
-
-def forest_report(cells):
-    share = [[f"{100 * cell[it]:.1f} %" for it in ("matter", "near", "unread")] for cell in cells]
-    rows = [[cell["set"], str(cell["leaf"]), *shares] for cell, shares in zip(cells, share)]
-    return table(["data", "rows of a leaf", "rows that matter", "in a leaf with one", "left unread by the bound"], rows)
 
 
 def kept_report(cells, verdicts):
