@@ -66,21 +66,11 @@ pub struct Derived {
 unsafe fn derived(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Option<Derived> {
     // SAFETY: as the caller promises.
     unsafe {
-        let node = &*scan.node;
-        let mut derivation = Derivation {
-            table: scan.table,
-            scanned: node.scanrelid,
-            ended,
-            words: Vec::new(),
-        };
-        derivation.add([FORM])?;
-        derivation.server()?;
-        derivation.table()?;
+        let mut derivation = Derivation::of(scan, ended)?;
         let table = derivation.take();
         let mut found = Vec::new();
         found.room(columns.len()).ok()?;
-        let targets = list::elements::<pg_sys::TargetEntry>(node.plan.targetlist);
-        for target in targets.skip(columns.start).take(columns.len()) {
+        for target in targets(scan, columns) {
             let told = derivation.expression((*target).expr);
             let hash = derivation.take();
             found.push(told.map(|()| hash));
@@ -109,25 +99,48 @@ struct Derivation<'a> {
 unsafe fn seed(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Option<u64> {
     // SAFETY: as the caller promises.
     unsafe {
-        let node = &*scan.node;
-        let mut derivation = Derivation {
-            table: scan.table,
-            scanned: node.scanrelid,
-            ended,
-            words: Vec::new(),
-        };
-        derivation.add([FORM])?;
-        derivation.server()?;
-        derivation.table()?;
-        let targets = list::elements::<pg_sys::TargetEntry>(node.plan.targetlist);
-        for target in targets.skip(columns.start).take(columns.len()) {
+        let mut derivation = Derivation::of(scan, ended)?;
+        for target in targets(scan, columns) {
             derivation.expression((*target).expr)?;
         }
         Some(derivation.take())
     }
 }
 
-impl Derivation<'_> {
+/// The expressions of these columns of a scan.
+///
+/// # Safety
+/// As for [`seed`].
+unsafe fn targets<'a>(
+    scan: &'a TableScan,
+    columns: &Range<usize>,
+) -> impl Iterator<Item = *mut pg_sys::TargetEntry> + 'a {
+    // SAFETY: as the caller promises.
+    let all = unsafe { list::elements::<pg_sys::TargetEntry>((*scan.node).plan.targetlist) };
+    all.skip(columns.start).take(columns.len())
+}
+
+impl<'a> Derivation<'a> {
+    /// Of a scan's rows, whatever its columns are; None where they have no origin.
+    ///
+    /// # Safety
+    /// As for [`seed`].
+    unsafe fn of(scan: &TableScan, ended: &'a Ended) -> Option<Self> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut derivation = Self {
+                table: scan.table,
+                scanned: (*scan.node).scanrelid,
+                ended,
+                words: Vec::new(),
+            };
+            derivation.add([FORM])?;
+            derivation.server()?;
+            derivation.table()?;
+            Some(derivation)
+        }
+    }
+
     /// Adds these words; None where there is no memory for them: rows have no origin then.
     fn add<const N: usize>(&mut self, words: [u64; N]) -> Option<()> {
         let room = self.words.room(N).ok()?;
