@@ -35,6 +35,7 @@ CASES = [
     "servers",
     "citus",
     "indexed",
+    "indexed_figures",
     "forest",
     "suspects",
     "bandwidth",

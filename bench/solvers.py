@@ -105,6 +105,14 @@ class Liblinear:
         """Other labels for the same rows."""
         self._labels[:] = y
 
+    def pick(self, rows):
+        """Trainings are over these rows from now on, a flag each."""
+        self._picked = self._pointers[rows], self._labels[rows]
+        pointers, labels = self._picked
+        self._call.l = len(labels)
+        self._call.y = labels.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+        self._call.x = pointers.ctypes.data_as(ctypes.POINTER(ctypes.POINTER(feature_node)))
+
     def train(self, c, epsilon, seed=None, solver=3):
         """(usage, w, b, its dual objective or None, whether the iteration cap was reached); it shuffles by the C library's
         generator, which goes on where it was unless a seed is given."""
