@@ -7,7 +7,7 @@ use crate::request::kernel::{KernelTerms, Method};
 use crate::request::words::invalid;
 use crate::request::Request;
 use pgsvm_core::plan::Folds;
-use pgsvm_core::{Leader, Policy, Purpose};
+use pgsvm_core::{Leader, Loss, Policy, Purpose};
 
 /// Refuses what a scan does not keep.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
@@ -60,8 +60,12 @@ fn kept(request: &Request) -> Option<&'static str> {
             "an exact kernel machine compares rows with each other",
         ),
         (
-            request.terms.truncation.is_some(),
-            "a truncated loss remembers which are outliers",
+            request.terms.truncation.is_some() && request.terms.loss != Loss::SquaredHinge,
+            "the ramp remembers which are outliers",
+        ),
+        (
+            !plan.truncations.is_empty(),
+            "truncations are compared on all rows held out",
         ),
         (
             request.index.is_some(),

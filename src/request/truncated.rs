@@ -4,7 +4,7 @@ use crate::base::errors::Failure;
 use crate::request::kernel::{KernelTerms, Method};
 use crate::request::words::invalid;
 use crate::request::{Request, Terms};
-use pgsvm_core::{Leader, Policy};
+use pgsvm_core::{Leader, Loss, Policy};
 
 /// Refuses what solves convex problems alone.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
@@ -13,7 +13,13 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     let loss = terms.loss_word();
-    let led = matches!(terms.leader, Leader::Newton | Leader::Scans);
+    let led =
+        matches!(terms.leader, Leader::Newton | Leader::Scans) && terms.loss != Loss::SquaredHinge;
+    if terms.averages {
+        return Err(invalid(format!("averages do not minimize loss '{loss}'"))
+            .detail("It is not convex: the mean of what parts of the rows find may be worse than each of them.")
+            .hint("Leave \"machines\" out of the options: by scans all rows find it together"));
+    }
     if led || terms.interior_point || terms.policy != Policy::Cached {
         let solver = match terms.policy {
             Policy::Paper => "stream' with policy \"paper\" as published".to_owned(),
@@ -21,7 +27,10 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         };
         return Err(invalid(format!("solver '{solver} does not minimize loss '{loss}'"))
             .detail("Which rows are outliers changes from round to round, and it solves one convex problem.")
-            .hint("solver => 'auto', 'stream' or 'indexed'"));
+            .hint(match terms.loss {
+                Loss::Hinge => "solver => 'auto', 'stream' or 'indexed'",
+                Loss::SquaredHinge => "solver => 'auto', 'stream', 'indexed', 'newton' or 'scan'",
+            }));
     }
     Ok(())
 }

@@ -156,3 +156,41 @@ fn truncated_losses_arrive_on_wrong_labels_from_any_beginning() {
         }
     }
 }
+
+/// Rows that stream, as they are: weights on the way are those of few rows, and worse than none.
+#[test]
+fn truncated_losses_of_rows_that_stream_are_no_higher_than_in_memory() {
+    for (file, skipped) in [("a9a/a9a.xz", 0), ("ijcnn1/ijcnn1.trn.xz", 1)] {
+        let Some(clean) = load(file) else { return };
+        let bytes: usize = clean.iter().map(|it| 36 + 8 * it.sparse_index.len()).sum();
+        for share in [0.0, 0.2].into_iter().skip(skipped) {
+            let mut examples = clean.clone();
+            let mut numbers = Numbers::new(36);
+            for example in &mut examples {
+                if numbers.uniform() < share {
+                    example.group = 1 - example.group;
+                }
+            }
+            for (loss, s) in [(Loss::Hinge, 1.0), (Loss::SquaredHinge, 1.25)] {
+                let problem = Problem::new(loss, 1.0, 1e-3).expect("valid");
+                let problem = problem.with_truncation(Some(s)).expect("valid");
+                let problem = problem.with_timing(Timing::Lockstep);
+                let objective = |seed, cache| {
+                    let settings = settings(cache, Scale::None, Threads::One);
+                    let trained = train(problem.with_seed(seed), &examples, settings);
+                    let head = trained.trainer.report().unwrap().heads[0];
+                    assert_eq!(head.stop, Some(StopReason::Tolerance), "{file} {loss:?}");
+                    head.truncated.expect("a truncated loss").objective
+                };
+                let most = objective(0, 2 * bytes);
+                for seed in 0..2 {
+                    let found = objective(seed, bytes / 10);
+                    assert!(
+                        found <= 1.04 * most,
+                        "{file} {share} {loss:?} {seed}: {found} {most}"
+                    );
+                }
+            }
+        }
+    }
+}

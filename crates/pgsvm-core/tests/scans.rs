@@ -169,6 +169,53 @@ fn what_a_scan_certifies_is_true_of_the_rows() {
 }
 
 #[test]
+fn a_truncated_loss_is_scanned_for_too() {
+    let mut examples = weighed(clouds(3000, 8, 3.0, 71));
+    for example in examples.iter_mut().skip(1).step_by(5) {
+        example.group = 1 - example.group;
+    }
+    for (c, s) in [(0.01, 1.25), (1.0, 0.5), (1.0, 3.0)] {
+        let problem = problem(c, 1e-4).with_leader(Leader::Scans);
+        let problem = problem.with_truncation(Some(s)).expect("valid");
+        let dealt = [
+            (Parts::by_turns(&examples, 1), 0, 1 << 20),
+            (Parts::by_turns(&examples, 3), 20_000, 100_000),
+            (Parts::by_class(&examples, 2), 40_000, 0),
+            (Parts::by_turns(&examples, 1), PLENTY, PLENTY),
+        ];
+        for (parts, sample, room) in dealt {
+            let found = with_room(&problem, &parts, Scale::None, (sample, room));
+            let (head, w) = (found.report.heads[0], &found.weights[0]);
+            assert_eq!(head.stop, Some(StopReason::Tolerance), "{c} {s}: {head:?}");
+            assert!(head.certificate.gap <= 1e-4);
+            let mut sums = (0.5 * w.iter().map(|w| w * w).sum::<f64>(), 0);
+            for example in &examples {
+                let y = if example.group == 1 { 1.0 } else { -1.0 };
+                let products = example
+                    .dense
+                    .iter()
+                    .zip(w)
+                    .map(|(x, w)| f64::from(*x as f32) * w);
+                let score = products.sum::<f64>() + w[w.len() - 1];
+                let loss = (1.0 - y * score).max(0.0).powi(2);
+                sums.0 += c * f64::from(example.cost) * loss.min(1.0 + s);
+                sums.1 += u64::from(loss > 1.0 + s);
+            }
+            let truncated = head.truncated.expect("a truncated loss");
+            assert!(
+                (truncated.objective / sums.0 - 1.0).abs() < 1e-6,
+                "{truncated:?} {sums:?}"
+            );
+            assert!(
+                truncated.outliers.abs_diff(sums.1) <= 2,
+                "{truncated:?} {sums:?}"
+            );
+            assert_eq!(head.certificate.primal, truncated.objective);
+        }
+    }
+}
+
+#[test]
 fn all_classes_are_scanned_for_at_once() {
     let examples = on_a_circle(900);
     let problem = problem(1.0, 1e-5);

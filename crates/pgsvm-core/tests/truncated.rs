@@ -12,8 +12,9 @@ use pgsvm_core::{
 
 const PLENTY: usize = 16 << 20;
 const TOLERANCE: f64 = 1e-3;
-/// No band in which rows stay on their side is wider.
+/// No band in which rows stay on their side is wider: of any s, and as a part of it.
 const BAND: f64 = 0.26;
+const BAND_OF_S: f64 = 0.25;
 
 fn problem(loss: Loss, c: f64, s: f64) -> Problem {
     let problem = Problem::new(loss, c, TOLERANCE).expect("valid");
@@ -57,6 +58,7 @@ fn assert_truncated(
     let report = trained.trainer.report().unwrap().heads[head];
     let truncated = report.truncated.expect("a truncated loss");
     let most = 1.0 + problem.truncation().unwrap();
+    let band = BAND.max(BAND_OF_S * (most - 1.0));
     let (weights, duals) = (trained.trainer.weights(head), trained.trainer.duals(head));
     let mut v = vec![0.0; weights.len() + 1];
     let (mut all, mut dual, mut outside, mut between) = (0.0, 0.0, 0.0, (0, 0));
@@ -75,13 +77,13 @@ fn assert_truncated(
         );
         let weight = spec.c * f64::from(example.cost);
         all += weight * loss.min(most);
-        between.0 += u64::from(loss > most + BAND);
-        between.1 += u64::from(loss > most - BAND);
-        if loss > most + BAND {
+        between.0 += u64::from(loss > most + band);
+        between.1 += u64::from(loss > most - band);
+        if loss > most + band {
             assert_eq!(alpha, 0.0, "an outlier holds weights");
         }
         // of the rows between the dual variable says which are outliers: on the wrong side all others have one
-        if loss > most - BAND && alpha == 0.0 {
+        if loss > most - band && alpha == 0.0 {
             outside += weight * most;
         }
         dual += match problem.loss() {
@@ -140,6 +142,51 @@ fn what_a_truncated_training_says_is_so() {
             check(&problem(loss, c, s), &rows, settings);
         }
     }
+}
+
+/// What Newton's method is to minimize.
+fn led(c: f64, s: f64) -> Problem {
+    let problem = Problem::new(Loss::SquaredHinge, c, TOLERANCE).expect("valid");
+    let problem = problem.with_leader(Leader::Newton).with_truncation(Some(s));
+    problem.expect("valid")
+}
+
+fn objective(trained: &Trained) -> f64 {
+    let head = trained.trainer.report().unwrap().heads[0];
+    head.truncated.expect("a truncated loss").objective
+}
+
+#[test]
+fn newtons_method_finds_outliers_anew_in_each_pass() {
+    let rows = weighted(flipped(clouds(3000, 12, 4.0, 61), 0.2, 62), 63);
+    for (c, s) in [(0.01, 1.25), (1.0, 0.5), (1.0, 3.0), (30.0, 1.25)] {
+        // rows in the cache, by one thread and two, and rows that stream
+        for (cache, trainers) in [(PLENTY, 1), (PLENTY, 2), (3000 * 96 / 10, 1)] {
+            let problem = led(c, s).with_trainers(trainers).expect("valid");
+            let settings = || settings(cache, Scale::None, Threads::One);
+            let trained = check(&problem, &rows, settings());
+            let report = trained.trainer.report().unwrap();
+            assert!(report.newton && report.passes <= 60, "{c} {s}: {report:?}");
+            let head = report.heads[0];
+            // no row is on the wrong side
+            assert_eq!(head.certificate.primal, objective(&trained));
+            let problem = problem.with_leader(Leader::Nobody);
+            let visited = check(&problem, &rows, settings());
+            let (a, b) = (objective(&trained), objective(&visited));
+            assert!(a <= 1.03 * b, "{c} {s}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn newtons_method_solves_many_columns_by_products() {
+    let rows = flipped(words(3000, 3000, 0, 64), 0.1, 65);
+    let settings = || settings(PLENTY, Scale::None, Threads::One);
+    let led = train(led(0.1, 1.25), &rows, settings());
+    let visited = train(problem(Loss::SquaredHinge, 0.1, 1.25), &rows, settings());
+    let head = led.trainer.report().unwrap().heads[0];
+    assert!(led.trainer.report().unwrap().newton && head.certificate.gap <= TOLERANCE);
+    assert!(objective(&led) <= 1.03 * objective(&visited));
 }
 
 #[test]
@@ -318,9 +365,10 @@ fn what_solves_one_convex_problem_is_refused() {
             Err(ProblemError::Truncation(_))
         ));
     }
+    let hinge = Problem::new(Loss::Hinge, 1.0, TOLERANCE).expect("valid");
     let others = [
-        plain.with_leader(Leader::Newton),
-        plain.with_leader(Leader::Scans),
+        hinge.with_leader(Leader::Newton),
+        hinge.with_leader(Leader::Scans),
         plain.with_policy(Policy::Block),
         plain.with_policy(Policy::Paper),
     ];

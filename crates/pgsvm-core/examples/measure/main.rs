@@ -282,7 +282,8 @@ fn tell(fields: &[(&str, f64)], report: &TrainerReport, points: &[Point], log: &
         .map(|(name, value)| format!("\"{name}\": {value}"))
         .collect();
     let gaps: Vec<f64> = report.heads.iter().map(|it| it.certificate.gap).collect();
-    let points: Vec<_> = points.iter().map(point).collect();
+    let known = points.iter().filter(|point| point.primal.is_finite());
+    let points: Vec<_> = known.map(point).collect();
     println!(
         "{{{}, \"gaps\": {gaps:?}, \"resident\": {}, \"points\": [{}], \"duals\": [{}], \"events\": [{}]}}",
         fields.join(", "),

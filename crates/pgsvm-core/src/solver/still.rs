@@ -17,6 +17,9 @@ pub(in crate::solver) struct Visited {
     pub(in crate::solver) positive_weight: f64,
     /// The constant behind a row's features.
     pub(in crate::solver) intercept: f64,
+    /// How far within the margin a row may be, 1 - m; one that is further is an outlier, which costs what this costs and has no say
+    /// in the weights. Infinite where the loss is not truncated.
+    pub(in crate::solver) most_within: f64,
 }
 
 impl Visited {
@@ -28,11 +31,18 @@ impl Visited {
         })
     }
 
-    /// Whether a row that takes part is within the margin at these weights.
+    /// Whether a row that takes part is within the margin at these weights, and no outlier.
     #[inline(always)]
     pub(in crate::solver) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
         let y = f64::from(self.signs[row.group()]);
-        y != 0.0 && y * self.score::<K>(row, w) < 1.0
+        let within = 1.0 - y * self.score::<K>(row, w);
+        y != 0.0 && within > 0.0 && !self.is_out(within)
+    }
+
+    /// Whether a row that is so far within the margin is an outlier.
+    #[inline(always)]
+    pub(in crate::solver) fn is_out(&self, within: f64) -> bool {
+        within > self.most_within
     }
 
     /// <w, x>, the intercept's constant behind the features.

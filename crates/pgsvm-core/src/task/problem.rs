@@ -394,7 +394,8 @@ impl Problem {
             if !(s > 0.0 && s.is_finite()) {
                 return Err(ProblemError::Truncation(s));
             }
-            let led = matches!(self.leader, Leader::Newton | Leader::Scans);
+            let led = matches!(self.leader, Leader::Newton | Leader::Scans)
+                && self.loss != Loss::SquaredHinge;
             if led || self.policy != Policy::Cached {
                 return Err(ProblemError::CannotTruncate);
             }
@@ -552,7 +553,7 @@ impl fmt::Display for ProblemError {
                 write!(f, "truncation must be positive and finite, but is {s}")
             }
             Self::CannotTruncate => {
-                write!(f, "truncated losses are solved by coordinate descent alone")
+                write!(f, "truncated losses are solved by coordinate descent, and that of the squared hinge by Newton's method")
             }
             Self::NoProjectedGradient => {
                 write!(f, "there is no projected gradient of the dual to stop by")

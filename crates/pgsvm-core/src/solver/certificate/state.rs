@@ -12,7 +12,7 @@ use crate::solver::certificate::dual::Proved;
 use crate::solver::certificate::dual::Verified;
 use crate::solver::certificate::shrinking::{wake, Shrinking};
 use crate::solver::certificate::stop::Stopping;
-use crate::solver::certificate::truncated::Truncated;
+use crate::solver::certificate::truncated::{Found, Sides, Truncated};
 use crate::solver::proximal::iterate::Norms;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::rule::{Measured, Rule};
@@ -128,7 +128,7 @@ impl HeadState {
         } else {
             problem.proximal()
         };
-        let truncated = Truncated::of(problem, spec);
+        let truncated = Truncated::of(problem, spec, together < facts.rows);
         let rule = Rule::new(
             proximal,
             problem.loss().slope(),
@@ -325,7 +325,13 @@ impl HeadState {
         let visits = self.sums.visits;
         let is_best = self.bounds.take_dual(dual, full.support, visits);
         let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
-        self.truncated.end_full(primal, estimate);
+        if start == 0.0 {
+            // all rows are at a margin of 0
+            let smaller = (full.rows - full.ties.unsigned_abs().min(full.rows)) / 2;
+            let nothing = self.terms.c * full.start_loss;
+            self.truncated.take_nothing(nothing, (full.rows, smaller));
+        }
+        self.truncated.end_full(primal);
         let estimate = estimate.min(self.best_primal());
         self.stop.end_full(relative_gap(estimate, dual));
         self.measured = Measured {
@@ -497,7 +503,7 @@ impl HeadState {
     }
 
     fn adapt(&mut self) -> Shift {
-        let wanted = match self.truncated.opens() {
+        let wanted = match self.truncated.is_open() {
             // primal and dual are of other rows at the beginning of a pass than at its end
             true => self.rule.follow(self.measured.mean_aq),
             false => self.rule.adapt(self.measured),
@@ -652,15 +658,27 @@ impl HeadState {
         norm: f64,
         (losses, sorted): (f64, Sorted),
         drafts: bool,
-    ) -> bool {
+    ) -> Sides {
         let inside = 0.5 * norm + self.terms.c * losses;
         let sides = (inside, self.terms.c, self.tolerance());
-        let takes = self.truncated.is() && self.truncated.take_sides(sides, sorted, drafts);
+        if !self.truncated.is() {
+            return Sides::Kept;
+        }
+        let ends = (drafts, self.stop.ends_anyway());
+        let seen = Found {
+            correct: self.sums.full.correct,
+            gap: self.bounds.gap(),
+        };
+        let found = self.truncated.take_sides(sides, sorted, ends, seen);
+        if found == Sides::Anew {
+            // what was known is of rows that had other sides
+            self.bounds = Bounds::UNKNOWN;
+        }
         if self.begins == Beginning::AtDual {
             // weights were not those of the dual variables
             self.truncated.forget();
         }
-        takes
+        found
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
@@ -755,8 +773,8 @@ impl HeadState {
     pub(crate) fn report(&self, rows: usize) -> HeadReport {
         let best = self.bounds.best_primal();
         HeadReport {
-            // before the first full pass nothing better is known than w = 0 and a = 0, every cost taken as 1
-            certificate: match best.value.is_finite() || self.stop.full_passes() > 0 {
+            // before the first full pass, and where rows begin anew, nothing better is known than w = 0 and a = 0, every cost taken as 1
+            certificate: match best.value.is_finite() {
                 true => self.bounds.certificate(),
                 false => Certificate {
                     primal: self.terms.c * rows as f64,

@@ -18,6 +18,10 @@ use crate::task::report::Truncation;
 const MOST_CONVEX_PASSES: u32 = 30;
 /// And then those whose visits put rows on their sides.
 const OPEN_PASSES: u32 = 3;
+/// The convex problem is solved roughly where its gap is no larger.
+const SOLVED: f64 = 0.05;
+/// Weights are no better than a constant decision where so many of the rows that this puts on the wrong side lie there.
+const CONSTANT: f64 = 0.97;
 /// The band at first, as a multiple of the tolerance's root: rows in it that are on the wrong side cost as the square of it.
 const BAND: f64 = 8.0;
 /// The share of the tolerance that they are let cost.
@@ -42,6 +46,11 @@ pub(in crate::solver) struct Truncated {
     passes: u32,
     first: f64,
     opens_with: u32,
+    /// Rows of which so few are on their side that a constant decision would do.
+    plain: u64,
+    /// How rows come to be sorted the first time, and how often that led to weights no better than none.
+    way: Way,
+    tries: u32,
     /// Times that rows have been sorted.
     rounds: u32,
     /// How rows stand on their sides.
@@ -60,8 +69,38 @@ pub(in crate::solver) struct Truncated {
     at_best: bool,
 }
 
+/// How weights come about by which rows are sorted the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Some passes begin at better weights than none, and others put rows on their sides at each visit.
+    Open,
+    /// The convex problem of all rows is solved, roughly.
+    Convex,
+}
+
+/// What a verifying pass says beside losses.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::solver) struct Found {
+    /// Rows on their side.
+    pub(in crate::solver) correct: u64,
+    /// What was known before of the gap of the rows as they stand.
+    pub(in crate::solver) gap: f64,
+}
+
+/// Where rows go behind a verifying pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::solver) enum Sides {
+    /// Where its weights put them.
+    Found,
+    /// Nowhere: they stay where they are.
+    Kept,
+    /// No row is an outlier: the weights that put them on their sides are no better than none.
+    Anew,
+}
+
 impl Truncated {
-    pub(in crate::solver) fn of(problem: &Problem, spec: &HeadSpec) -> Self {
+    /// Of a head whose rows are all there in each pass, or stream.
+    pub(in crate::solver) fn of(problem: &Problem, spec: &HeadSpec, streams: bool) -> Self {
         let s = spec.truncation.or(problem.truncation());
         let band = BAND * problem.tolerance().sqrt();
         Self {
@@ -70,6 +109,9 @@ impl Truncated {
             passes: 0,
             first: f64::INFINITY,
             opens_with: u32::MAX,
+            way: if streams { Way::Convex } else { Way::Open },
+            tries: 0,
+            plain: 0,
             rounds: 0,
             sorted: Sorted::default(),
             objective: f64::INFINITY,
@@ -92,9 +134,14 @@ impl Truncated {
         self.is() && self.rounds == 0
     }
 
-    /// Whether visits put rows on their sides, as long as weights are far from what they will be.
+    /// Whether training is on the way to weights at which visits put rows on their sides, or they do.
     pub(in crate::solver) fn opens(&self) -> bool {
-        self.begins()
+        self.begins() && self.way == Way::Open
+    }
+
+    /// Whether visits put rows on their sides, as long as weights are far from what they will be.
+    pub(in crate::solver) fn is_open(&self) -> bool {
+        self.opens() && self.passes >= self.opens_with
     }
 
     /// Whether rows are to be sorted behind so many full passes.
@@ -109,17 +156,25 @@ impl Truncated {
 
     /// The outliers of a head that begins from nothing: none.
     pub(in crate::solver) fn outliers(&self, rows: usize) -> Result<Option<Outliers>, OutOfMemory> {
-        let made = |_| Outliers::none(self.line(), rows);
+        let made = |_| Outliers::none(self.line_of_visits(), rows);
         self.s.map(made).transpose()
+    }
+
+    /// The line between the sides in visits: none until they put rows on their sides.
+    pub(in crate::solver) fn line_of_visits(&self) -> Line {
+        match self.rounds > 0 || self.is_open() {
+            true => self.line(),
+            false => Line {
+                most_loss: f64::INFINITY,
+                ..self.line()
+            },
+        }
     }
 
     /// The line between the sides.
     pub(in crate::solver) fn line(&self) -> Line {
         Line {
-            most_loss: match self.rounds > 0 || self.passes >= self.opens_with {
-                true => 1.0 + self.s.unwrap_or(0.0),
-                false => f64::INFINITY,
-            },
+            most_loss: 1.0 + self.s.unwrap_or(0.0),
             band: match self.rounds < FREE_ROUNDS {
                 true => 0.0,
                 false => self.band,
@@ -129,13 +184,15 @@ impl Truncated {
 
     /// A verifying pass has found where its weights put rows, at which 1/2 |w|^2 and the losses of the rows inside come to
     /// `inside`: whether they go there. Then it is told of until the next full pass. They stay where they are unless that lowers the truncated
-    /// objective: the weights that put them there have a lower one, and so no weights with a lower one are lost.
+    /// objective: the weights that put them there have a lower one, and so no weights with a lower one are lost. The first time it
+    /// must be lower than that of no weights, where training began with those, unless the pass is the `last` one.
     pub(in crate::solver) fn take_sides(
         &mut self,
         (inside, c, tolerance): (f64, f64, f64),
         sorted: Sorted,
-        drafts: bool,
-    ) -> bool {
+        (drafts, last): (bool, bool),
+        found: Found,
+    ) -> Sides {
         let most = c * (1.0 + self.s.unwrap_or(0.0)) * sorted.cost;
         let objective = inside + most - c * sorted.excess;
         let least = LOWERS * tolerance;
@@ -144,6 +201,28 @@ impl Truncated {
             self.misled += u32::from(self.drafted && !lowers(self.proved));
             self.proved = self.proved.min(objective);
         }
+        let is_plain = found.correct <= self.plain;
+        let is_too_bad = match (self.way, self.tries) {
+            (_, 0) | (Way::Convex, 1) => is_plain || objective >= self.first,
+            (Way::Open, _) => objective >= self.first,
+            (Way::Convex, _) => objective > self.first * (1.0 + tolerance),
+        };
+        let is_too_bad = is_too_bad && self.rounds == 0 && !last;
+        if is_too_bad && self.way == Way::Convex && found.gap > SOLVED {
+            // it is not what the convex problem leads to
+            (self.sorts, self.kept) = (false, true);
+            return Sides::Kept;
+        }
+        if is_too_bad {
+            // of the rows inside nothing that is better than none may come
+            self.tries += 1;
+            (self.way, self.opens_with) = match self.way {
+                Way::Convex => (Way::Open, self.passes + 1),
+                Way::Open => (Way::Convex, u32::MAX),
+            };
+            (self.sorts, self.kept) = (false, true);
+            return Sides::Anew;
+        }
         let proves = self.drafted && !drafts;
         let takes = std::mem::take(&mut self.at_best) || proves || lowers(self.objective);
         if takes {
@@ -151,7 +230,10 @@ impl Truncated {
             self.rounds += 1;
         }
         (self.sorts, self.kept) = (takes, !takes);
-        takes
+        match takes {
+            true => Sides::Found,
+            false => Sides::Kept,
+        }
     }
 
     /// What was sorted says nothing of weights to come: there is none that may not be worse.
@@ -181,7 +263,7 @@ impl Truncated {
 
     /// Whether rows on the wrong side cost no more than `most`, and that is known.
     pub(in crate::solver) fn stays(&self, c: f64, most: f64) -> bool {
-        c * self.sorted.excess <= most && !self.drafted
+        !self.begins() && c * self.sorted.excess <= most && !self.drafted
     }
 
     /// Whether rows were left where they were though those on the wrong side cost more than a share of `most`. Then the problem that they
@@ -210,21 +292,41 @@ impl Truncated {
         self.sorts && self.sorted.moved == 0
     }
 
-    /// A full pass ends: the convex primal where it began, if rows have not been sorted, and by what its visits met.
-    pub(in crate::solver) fn end_full(&mut self, began: f64, met: f64) {
-        if self.passes == 1 {
-            self.first = began;
-        }
-        let is_better = met < self.first || self.passes >= MOST_CONVEX_PASSES;
-        if self.begins() && is_better {
+    /// A full pass ends: the convex primal where it began, if rows have not been sorted.
+    pub(in crate::solver) fn end_full(&mut self, began: f64) {
+        let is_better = began < self.first || self.passes >= MOST_CONVEX_PASSES;
+        if self.opens() && is_better {
             self.opens_with = self.opens_with.min(self.passes + 1);
         }
+    }
+
+    /// The first full pass has begun at weights of 0, where losses of all rows come to so much; rows, and those of the smaller class.
+    pub(in crate::solver) fn take_nothing(&mut self, nothing: f64, (rows, smaller): (u64, u64)) {
+        self.first = nothing;
+        self.plain = rows - (CONSTANT * smaller as f64) as u64;
     }
 
     /// A full pass begins.
     pub(in crate::solver) fn begin_full(&mut self) {
         self.passes += 1;
         self.sorts = false;
+    }
+
+    /// How far within the margin a row of the squared hinge is an outlier: 1 - m where (1 - m)^2 is 1 + s.
+    pub(in crate::solver) fn most_within(&self) -> f64 {
+        self.s.map_or(f64::INFINITY, |s| (1.0 + s).sqrt())
+    }
+
+    /// Newton's method has found these outliers, and what their losses count beside C, at the weights that are the best: each on the
+    /// side where these put it.
+    pub(in crate::solver) fn take_outliers(&mut self, (outliers, cost): (u64, f64)) {
+        if self.is() {
+            self.sorted = Sorted {
+                outliers,
+                cost,
+                ..Sorted::default()
+            };
+        }
     }
 
     /// What it came to at weights of this primal.
@@ -242,11 +344,15 @@ mod tests {
     use crate::task::loss::Loss;
 
     const TOLERANCE: f64 = 1e-3;
+    const GOOD: Found = Found {
+        correct: 100,
+        gap: 0.0,
+    };
 
     fn truncated() -> Truncated {
         let problem = Problem::new(Loss::Hinge, 1.0, TOLERANCE).unwrap();
         let problem = problem.with_truncation(Some(1.0)).unwrap();
-        Truncated::of(&problem, &HeadSpec::binary(1.0))
+        Truncated::of(&problem, &HeadSpec::binary(1.0), false)
     }
 
     /// Whether rows go where weights with this truncated objective put them.
@@ -256,20 +362,32 @@ mod tests {
             outliers: 10,
             ..Sorted::default()
         };
-        truncated.take_sides((objective - 20.0, 1.0, TOLERANCE), sorted, drafts)
+        let sides = truncated.take_sides(
+            (objective - 20.0, 1.0, TOLERANCE),
+            sorted,
+            (drafts, false),
+            GOOD,
+        );
+        assert_ne!(sides, Sides::Anew);
+        sides == Sides::Found
     }
 
     #[test]
     fn no_row_is_an_outlier_until_weights_are_better_than_none() {
         let mut truncated = truncated();
-        for (met, is_convex) in [(3000.0, true), (200.0, true), (90.0, false), (120.0, false)] {
+        truncated.take_nothing(100.0, (100, 40));
+        for (began, is_convex) in [(3000.0, true), (200.0, true), (90.0, false), (120.0, false)] {
             truncated.begin_full();
-            truncated.end_full(100.0, met);
+            truncated.end_full(began);
             let next = Truncated {
                 passes: truncated.passes + 1,
                 ..truncated
             };
-            assert_eq!(next.line().most_loss.is_infinite(), is_convex, "{met}");
+            assert_eq!(
+                next.line_of_visits().most_loss.is_infinite(),
+                is_convex,
+                "{began}"
+            );
         }
         let opened = 4;
         assert!(!truncated.wants_sorting(opened + OPEN_PASSES - 2));

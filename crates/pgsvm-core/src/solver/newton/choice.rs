@@ -50,7 +50,6 @@ pub(crate) fn leading(
     let one_block =
         together >= facts.rows && problem.block_newton() && problem.blocks().unwrap_or(1) == 1;
     let can = problem.loss() == Loss::SquaredHinge
-        && problem.truncation().is_none()
         && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
     let does = can
@@ -59,6 +58,7 @@ pub(crate) fn leading(
             Leader::Auto => {
                 let all_c = specs.iter().map(|spec| spec.c);
                 (together >= facts.rows || as_they_came(facts, &Costs::new(facts)))
+                    && problem.truncation().is_none()
                     && leaves_open(problem, specs)
                     && pays(facts, problem.trainers(), all_c)
             }

@@ -33,6 +33,11 @@
 //!
 //! which is the problem of all rows less what does not depend on the block (Yen, Chang, Lin, Lin, Lin, KDD 2013, equation 16).
 //!
+//! Where the loss is truncated, min(max(0, 1 - m)^2, 1 + s), a row whose loss at w is more than 1 + s is an outlier of the pass: it costs
+//! C c (1 + s) and is in no other sum. With the others, IN, P(w) is the truncated objective T(w), and T <= P_IN everywhere, so that a step
+//! which lowers P_IN lowers T: which rows are outliers is found anew by each pass, one step a round of the relaxation (the same paper,
+//! equation 5). The dual has the same constant, and the gap is that of the convex problem over the rows that are no outliers at w.
+//!
 //! Where the intercept is free its weight is not in the norm, and dual variables must balance, sum a y = 0: those of the
 //! heavier side are multiplied by what makes them.
 //!
@@ -91,6 +96,8 @@ pub(crate) struct Given {
     pub(crate) positive_weight: f64,
     /// The constant behind a row's features, 0 without an intercept.
     pub(crate) intercept: f64,
+    /// How far within the margin rows are outliers, infinite where the loss is not truncated.
+    pub(crate) most_within: f64,
     /// Whether the intercept's weight is not in the norm.
     pub(crate) free: bool,
     pub(crate) tolerance: f64,
@@ -153,6 +160,7 @@ impl Newton {
                 c: given.c,
                 positive_weight: given.positive_weight,
                 intercept: given.intercept,
+                most_within: given.most_within,
             },
             c: given.c,
             free: given.free,
@@ -326,6 +334,14 @@ impl Newton {
     /// What a pass like the last one would sum at weights of 0.
     pub(crate) fn at_zero(&self) -> Tally {
         self.sums.at_zero()
+    }
+
+    /// Outliers in the last pass, and what their losses count beside C.
+    pub(crate) fn outliers(&self) -> (u64, f64) {
+        let sides = self.sums.sides.iter();
+        sides.fold((0, 0.0), |(rows, cost), side| {
+            (rows + side.outliers, cost + side.outside)
+        })
     }
 
     /// Whether the intercept's weight is not in the norm.

@@ -63,6 +63,8 @@ pub(super) struct Local {
     products: Lower,
     v: Vec<f64>,
     loss: f64,
+    /// What outliers cost, which have no other part in it.
+    constant: f64,
     /// The step so far and F there; the step under way is `base` + `part` of the head's.
     s: Vec<f64>,
     base: Vec<f64>,
@@ -118,7 +120,7 @@ impl Newton {
     pub(super) fn begin_local(&mut self) -> Option<Next> {
         let near = self.sums.near.take()?;
         // without memory there is no step
-        let local = Local::new(near, &mut self.sums);
+        let local = Local::new(near, &self.sums, self.sums.of_outliers(&self.visited));
         Some(match local {
             Ok(local) => {
                 self.local = Some(Box::new(local));
@@ -225,7 +227,7 @@ impl Newton {
 }
 
 impl Local {
-    fn new(near: NearRows, sums: &mut Sums) -> Result<Self, OutOfMemory> {
+    fn new(near: NearRows, sums: &Sums, constant: f64) -> Result<Self, OutOfMemory> {
         let length = sums.beyond.len();
         let mut products = Lower::new(length)?;
         if let Some(gram) = &sums.gram {
@@ -241,6 +243,7 @@ impl Local {
             products,
             v,
             loss: negative.loss + positive.loss,
+            constant,
             s: zeros(length)?,
             base: zeros(length)?,
             part: 1.0,
@@ -305,7 +308,7 @@ impl Local {
             norm += own * own;
             *g = own - (self.v[column] + self.own_v[column] - 2.0 * c * *g);
         }
-        0.5 * norm + c * loss
+        0.5 * norm + c * loss + self.constant
     }
 }
 

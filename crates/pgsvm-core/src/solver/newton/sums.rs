@@ -27,11 +27,13 @@ impl Visited {
             return;
         }
         let within = 1.0 - y * self.score::<K>(row, best);
-        line.add(cost, within, -y * self.score::<K>(row, step));
+        if !self.is_out(within) {
+            line.add(cost, within, -y * self.score::<K>(row, step));
+        }
     }
 }
 
-/// Sums over the rows of one sign, with dual variables a = 2 C c max(0, 1 - m) at margins m.
+/// Sums over the rows of one sign, with dual variables a = 2 C c max(0, 1 - m) at margins m; those of outliers are 0.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Side {
     /// Sum of a x, the intercept's constant last.
@@ -44,6 +46,9 @@ pub(super) struct Side {
     /// Sum of c, and rows.
     pub(super) costs: f64,
     pub(super) rows: u64,
+    /// The same of outliers alone.
+    pub(super) outside: f64,
+    pub(super) outliers: u64,
 }
 
 /// Weights of a pass, and the best so far.
@@ -87,7 +92,22 @@ pub(crate) enum Order {
     Second,
 }
 
+impl Side {
+    /// What its outliers cost at C.
+    fn of_outliers(&self, head: &Visited) -> f64 {
+        match self.outliers {
+            0 => 0.0,
+            _ => head.c * self.outside * SquaredHinge.value(1.0 - head.most_within),
+        }
+    }
+}
+
 impl Sums {
+    /// What outliers cost: a constant of primal and dual.
+    pub(super) fn of_outliers(&self, head: &Visited) -> f64 {
+        self.sides.iter().map(|side| side.of_outliers(head)).sum()
+    }
+
     pub(super) fn new(length: usize, matrix: bool) -> Result<Self, OutOfMemory> {
         let side = || {
             Ok::<_, OutOfMemory>(Side {
@@ -96,6 +116,8 @@ impl Sums {
                 loss: 0.0,
                 costs: 0.0,
                 rows: 0,
+                outside: 0.0,
+                outliers: 0,
             })
         };
         Ok(Self {
@@ -131,6 +153,8 @@ impl Sums {
             own.loss += more.loss;
             own.costs += more.costs;
             own.rows += more.rows;
+            own.outside += more.outside;
+            own.outliers += more.outliers;
         }
         self.tally = self.tally.with(more.tally);
         if let (Some(own), Some(more), true) = (&mut self.gram, &more.gram, gathers) {
@@ -153,6 +177,7 @@ impl Sums {
             side.v.fill(0.0);
             (side.duals, side.loss) = (0.0, 0.0);
             (side.costs, side.rows) = (0.0, 0);
+            (side.outside, side.outliers) = (0.0, 0);
         }
         self.tally = Tally::EMPTY;
         self.beyond.fill(0.0);
@@ -178,6 +203,9 @@ impl Sums {
             return (0.0, 0);
         }
         let lost = self.count::<K>(head, at.w, row, (y, cost));
+        if head.is_out(lost) {
+            return (0.0, 0);
+        }
         let mut within_best = false;
         let is_new = lost > 0.0 && !before;
         if let Some(best) = at.best.filter(|_| at.again || is_new) {
@@ -208,7 +236,7 @@ impl Sums {
 }
 
 impl Sums {
-    /// Counts a row of this sign and cost; gives back 1 - y <w, x>.
+    /// Counts a row of this sign and cost, and what it costs where it is an outlier; gives back 1 - y <w, x>.
     #[inline(always)]
     fn count<K: Isa>(
         &mut self,
@@ -223,7 +251,12 @@ impl Sums {
         let side = &mut self.sides[usize::from(y > 0.0)];
         side.costs += cost;
         side.rows += 1;
-        1.0 - y * score
+        let within = 1.0 - y * score;
+        if head.is_out(within) {
+            side.outside += cost;
+            side.outliers += 1;
+        }
+        within
     }
 
     /// Adds what a row within the margin loses, and its dual variable, which is given back.
@@ -256,6 +289,9 @@ impl Sums {
             return;
         }
         let lost = self.count::<K>(head, w, row, (y, cost));
+        if head.is_out(lost) {
+            return;
+        }
         if lost > 0.0 {
             self.lose::<K>(head, row, (y, cost, lost));
         }

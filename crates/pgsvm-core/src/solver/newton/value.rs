@@ -43,14 +43,15 @@ impl Newton {
         let sum = |of: fn(&Side) -> f64, factors: [f64; 2]| {
             factors[0] * of(negative) + factors[1] * of(positive)
         };
-        let primal = 0.5 * norm + c * sum(|side| side.loss, [1.0; 2]);
+        let constant = self.sums.of_outliers(&self.visited);
+        let primal = 0.5 * norm + c * sum(|side| side.loss, [1.0; 2]) + constant;
         let a = (sum(|side| side.duals, balance) - of_fixed).max(0.0);
         let b = 0.5 * of_duals + c * sum(|side| side.loss, balance.map(|of| of * of));
         let (dual, multiple) = match b > 0.0 {
             true => (a / b * (a / 4.0), 0.5 * a / b),
             false => (0.0, 0.0),
         };
-        let dual = no_more_than_rounding_above(dual, primal);
+        let dual = no_more_than_rounding_above(dual + constant, primal);
         Value {
             primal,
             dual,

@@ -232,7 +232,7 @@ impl<T: Real> Head<T> {
         self.iterate.write_weights(&mut self.start);
         self.state.begin_full(norms);
         if let (true, Some(outliers)) = (self.state.truncated.opens(), &mut self.outliers) {
-            outliers.line = self.state.truncated.line();
+            outliers.line = self.state.truncated.line_of_visits();
         }
         let shifts = self.shifts() && self.state.is_near() && !self.start_is_zero;
         self.breakpoints = shifts.then(Breakpoints::new);

@@ -51,6 +51,7 @@ impl<T: Real> Head<T> {
             c: self.state.terms.c,
             positive_weight: f64::from(self.state.terms.positive_weight),
             intercept: self.iterate.intercept(),
+            most_within: self.state.truncated.most_within(),
             free,
             tolerance: self.state.tolerance(),
             max_passes: self.state.max_passes(),
@@ -67,6 +68,7 @@ impl<T: Real> Head<T> {
                 c: self.state.terms.c,
                 positive_weight: f64::from(self.state.terms.positive_weight),
                 intercept: self.iterate.intercept(),
+                most_within: f64::INFINITY,
             },
             classes: None,
             stop: self.state.stop_rule(),
@@ -117,6 +119,7 @@ impl<T: Real> Head<T> {
             for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
                 *own = T::of(*w);
             }
+            self.state.truncated.take_outliers(newton.outliers());
             self.lay_duals(1.0);
             settle(&mut self.laid, multiples);
         }

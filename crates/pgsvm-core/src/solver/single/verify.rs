@@ -7,6 +7,7 @@ use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Verified;
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::Verifying;
+use crate::solver::certificate::truncated::Sides;
 use crate::solver::proximal::form::WeightMap;
 use crate::solver::single::head::Head;
 use crate::solver::single::resting::Look;
@@ -188,7 +189,14 @@ impl<T: Real> Head<T> {
             &mut self.outliers,
             self.state.take_sides(norm, found, drafts),
         ) {
-            (Some(outliers), true) => outliers.take_found(&mut self.alpha, &mut self.shrunk),
+            (Some(outliers), Sides::Found) => {
+                outliers.take_found(&mut self.alpha, &mut self.shrunk);
+            }
+            (Some(outliers), Sides::Anew) => {
+                proof.keep_sides();
+                self.best_w.fill(T::of(0.0));
+                outliers.clear(self.state.truncated.opens());
+            }
             _ => proof.keep_sides(),
         }
         if self.state.end_verify_primal(norm, shifted) {

@@ -49,6 +49,12 @@ impl Outliers {
         })
     }
 
+    /// No row is an outlier; whether visits put rows on their sides from now on.
+    pub(in crate::solver) fn clear(&mut self, open: bool) {
+        self.open = open;
+        self.rows.clear();
+    }
+
     /// A verifying pass begins, by this line.
     pub(in crate::solver) fn begin(&mut self, line: Line) {
         (self.line, self.open) = (line, false);

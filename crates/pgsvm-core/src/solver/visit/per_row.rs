@@ -48,6 +48,11 @@ impl Shrunk {
         Ok(Self { words })
     }
 
+    /// All rows of 0..rows active, and what is behind them.
+    pub(in crate::solver) fn clear(&mut self) {
+        self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
+    }
+
     /// Takes over the bits of as many rows.
     pub(in crate::solver) fn copy(&mut self, other: &Self) {
         for (own, other) in self.words.iter_mut().zip(&other.words) {
