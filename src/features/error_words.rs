@@ -329,6 +329,10 @@ impl FeatureError {
                 as_number(column, others),
                 quote(column)
             ),
+            Self::Index { part, .. } if part.starts_with("weighted_degree") => {
+                "Take shorter runs, or shorter strings: each run has a number of its own at each place."
+                    .to_owned()
+            }
             Self::Keys { named: true, keys } if !keys.is_empty() => {
                 format!(
                     "Leave it out of features. {}{HASH_HINT}.",

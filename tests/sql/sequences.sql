@@ -82,3 +82,5 @@ SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 2, AA)"}', 'wrong');
 SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 2, ACG)"}', 'wrong');
 SELECT svm_decision('degree', 'ACGNT'::text);
 SELECT svm_decision('degree', r) FROM (SELECT 1 AS dna) AS r;
+-- more runs at the places of a string than there are numbers
+SELECT svm_train_query($$ SELECT i % 2 = 0 AS label, repeat(chr(65 + i % 2 * 2), 5) AS dna FROM generate_series(1, 100) AS i $$, 'label', '{"weighted_degree(dna, 15)"}', 'no');

@@ -769,12 +769,17 @@ impl HeadState {
         verified
     }
 
+    /// Whether a full pass has told what its primal is, be it no number.
+    fn is_to_know(&self) -> bool {
+        self.stop.full_passes() > 0 && !self.truncated.begins()
+    }
+
     /// How the head ended, or stands.
     pub(crate) fn report(&self, rows: usize) -> HeadReport {
         let best = self.bounds.best_primal();
         HeadReport {
             // before the first full pass, and where rows begin anew, nothing better is known than w = 0 and a = 0, every cost taken as 1
-            certificate: match best.value.is_finite() {
+            certificate: match best.value.is_finite() || self.is_to_know() {
                 true => self.bounds.certificate(),
                 false => Certificate {
                     primal: self.terms.c * rows as f64,
