@@ -19,7 +19,7 @@ from report import seconds, table
 from solvers import ours
 
 NEAR = 0.01
-PASSES = {"quick": [1, 4, 16], "full": [1, 2, 4, 8, 16, 32, 64]}
+PASSES = {"quick": [1, 4, 16, 64], "full": [1, 2, 4, 8, 16, 32, 64, 128]}
 FILES = machine.TARGET / "vowpal"
 
 
@@ -81,7 +81,7 @@ def vowpal(run, connection, select, problem, makes):
         scores = np.array([float(line.split()[0].split(":")[-1]) for line in open(said) if line.strip()])
         weights = [float(line.split(":")[1].split()[0]) for line in open(f"{model}.txt") if re.match(r"\d+:", line)]
         loss = np.maximum(0, 1 - problem.y * scores).sum()
-        above = (0.5 * float(np.square(weights).sum()) + loss) / least - 1
+        above = float((0.5 * np.square(weights).sum() + loss) / least - 1)
         runs.append({"passes": passes, "wall": copied.wall + used.wall, "cpu": copied.cpu + used.cpu, "above": above})
         if above <= NEAR:
             break

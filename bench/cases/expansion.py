@@ -31,7 +31,7 @@ ROWS = {"quick": 200_000, "full": 1_000_000}
 STRINGS = {"quick": 20_000, "full": 100_000}
 # of the paper's figure; with their runs stored a device of 40 MB/s would read a million of them for five minutes a pass
 FIGURE_STRINGS = {"quick": 50_000, "full": 1_000_000}
-HASHED, BITS = [("reuters_moneyfx", "raw"), ("kddcup99", "raw")], [6, 8, 10, 12, 14, 18]
+HASHED, BITS = [("reuters_moneyfx", "raw"), ("a9a", "raw")], [6, 8, 10, 12, 14, 18]
 LETTERS, DEGREE, DISK = 200, 8, "40MB"
 # of the runs of a string, number and value
 RUN_BYTES = 8 * (DEGREE * LETTERS - DEGREE * (DEGREE - 1) // 2)

@@ -34,6 +34,7 @@ const FREE_ROUNDS: u32 = 4;
 const LOWERS: f64 = 0.01;
 /// Proofs that find it higher than one before them, because drafts led there, until there are no more drafts.
 const MISLED: u32 = 3;
+
 /// Where a head with a truncated loss stands; of others, that they are none.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::solver) struct Truncated {
@@ -46,7 +47,7 @@ pub(in crate::solver) struct Truncated {
     passes: u32,
     first: f64,
     opens_with: u32,
-    /// Rows of which so few are on their side that a constant decision would do.
+    /// Where fewer rows are on their side, a constant decision would do.
     plain: u64,
     /// How rows come to be sorted the first time, and how often that led to weights no better than none.
     way: Way,
@@ -201,7 +202,7 @@ impl Truncated {
             self.misled += u32::from(self.drafted && !lowers(self.proved));
             self.proved = self.proved.min(objective);
         }
-        let is_plain = found.correct <= self.plain;
+        let is_plain = found.correct < self.plain;
         let is_too_bad = match (self.way, self.tries) {
             (_, 0) | (Way::Convex, 1) => is_plain || objective >= self.first,
             (Way::Open, _) => objective >= self.first,
@@ -220,6 +221,7 @@ impl Truncated {
                 Way::Convex => (Way::Open, self.passes + 1),
                 Way::Open => (Way::Convex, u32::MAX),
             };
+            self.forget();
             (self.sorts, self.kept) = (false, true);
             return Sides::Anew;
         }
@@ -357,19 +359,50 @@ mod tests {
 
     /// Whether rows go where weights with this truncated objective put them.
     fn takes(truncated: &mut Truncated, objective: f64, drafts: bool) -> bool {
+        let sides = sides(truncated, objective, drafts, GOOD);
+        assert_ne!(sides, Sides::Anew);
+        sides == Sides::Found
+    }
+
+    fn sides(truncated: &mut Truncated, objective: f64, drafts: bool, found: Found) -> Sides {
         let sorted = Sorted {
             cost: 10.0,
             outliers: 10,
             ..Sorted::default()
         };
-        let sides = truncated.take_sides(
-            (objective - 20.0, 1.0, TOLERANCE),
-            sorted,
-            (drafts, false),
-            GOOD,
+        let inside = (objective - 20.0, 1.0, TOLERANCE);
+        truncated.take_sides(inside, sorted, (drafts, false), found)
+    }
+
+    #[test]
+    fn what_is_no_better_than_a_constant_decision_is_not_begun_with() {
+        let constant = |gap| Found { correct: 60, gap };
+        let mut truncated = Truncated {
+            way: Way::Convex,
+            ..truncated()
+        };
+        truncated.take_nothing(100.0, (100, 40));
+        truncated.begin_full();
+        // as long as the convex problem is not solved nothing follows from that
+        assert_eq!(
+            sides(&mut truncated, 95.0, false, constant(0.5)),
+            Sides::Kept
         );
-        assert_ne!(sides, Sides::Anew);
-        sides == Sides::Found
+        assert!(!truncated.opens() && truncated.begins());
+        assert_eq!(
+            sides(&mut truncated, 95.0, false, constant(0.01)),
+            Sides::Anew
+        );
+        assert!(truncated.opens());
+        // what opens is to be better than no weights
+        assert_eq!(sides(&mut truncated, 100.0, false, GOOD), Sides::Anew);
+        assert!(!truncated.opens());
+        // the convex problem has the last word
+        assert_eq!(
+            sides(&mut truncated, 99.0, false, constant(0.01)),
+            Sides::Found
+        );
+        assert!(!truncated.begins());
     }
 
     #[test]
