@@ -274,6 +274,10 @@ its figures show |P - P*| / P*. D* and P* are the best found by any training her
 
 OCAS, CPA and Pegasos as the paper of OCAS shows them are in [results.md](../bench/results.md#cutting-planes-as-their-paper-shows-them).
 
+Truncated losses beside the figures of Indexed Block Coordinate Descent (Yen, Chang, Lin, Lin, Lin, KDD 2013), test error against time, are in
+[results.md](../bench/results.md#truncated-losses-as-their-paper-shows-them), and StreamSVM's figure of features expanded on the fly is
+[there](../bench/results.md#features-made-while-rows-are-read) too.
+
 ## Beside the papers
 """
 
