@@ -36,7 +36,7 @@ WATCH = '{"watch": "held"}'
 
 
 HELD = """
-    SELECT head.support_vectors, version.rows FROM svm_model AS model JOIN svm_version AS version ON version.model_id = model.id
+    SELECT head.support_vectors FROM svm_model AS model JOIN svm_version AS version ON version.model_id = model.id
     JOIN svm_head AS head ON head.version_id = version.id WHERE model.name = 'figure'"""
 
 
@@ -167,8 +167,8 @@ class Data:
         told = WATCH if s is None else f'{{"watch": "held", "truncation": {s}}}'
         self.train(way("hinge" if s is None else "ramp", "stream", told), 1.0, AMPLE)
         log = "SELECT test_error FROM svm_training_log('figure') WHERE test_error IS NOT NULL ORDER BY seconds DESC LIMIT 1"
-        held = self.connection.execute(HELD).fetchone()
-        return {"error": float(self.connection.execute(log).fetchone()[0]), "support": held[0] / held[1]}
+        held = self.connection.execute(HELD).fetchone()[0]
+        return {"error": float(self.connection.execute(log).fetchone()[0]), "support": held / self.trained.rows}
 
 
 def report(found):

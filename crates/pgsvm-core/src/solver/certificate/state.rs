@@ -331,7 +331,7 @@ impl HeadState {
             let nothing = self.terms.c * full.start_loss;
             self.truncated.take_nothing(nothing, (full.rows, smaller));
         }
-        self.truncated.end_full(primal);
+        self.truncated.end_full(estimate);
         let estimate = estimate.min(self.best_primal());
         self.stop.end_full(relative_gap(estimate, dual));
         self.measured = Measured {

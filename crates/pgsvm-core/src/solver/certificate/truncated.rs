@@ -73,7 +73,7 @@ pub(in crate::solver) struct Truncated {
 /// How weights come about by which rows are sorted the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Some passes begin at better weights than none, and others put rows on their sides at each visit.
+    /// Visits put rows on their sides, once a full pass has met something better than no weights.
     Open,
     /// The convex problem of all rows is solved, roughly.
     Convex,
@@ -294,9 +294,9 @@ impl Truncated {
         self.sorts && self.sorted.moved == 0
     }
 
-    /// A full pass ends: the convex primal where it began, if rows have not been sorted.
-    pub(in crate::solver) fn end_full(&mut self, began: f64) {
-        let is_better = began < self.first || self.passes >= MOST_CONVEX_PASSES;
+    /// A full pass ends: the convex primal by what its visits met.
+    pub(in crate::solver) fn end_full(&mut self, met: f64) {
+        let is_better = met < self.first || self.passes >= MOST_CONVEX_PASSES;
         if self.opens() && is_better {
             self.opens_with = self.opens_with.min(self.passes + 1);
         }
@@ -409,9 +409,9 @@ mod tests {
     fn no_row_is_an_outlier_until_weights_are_better_than_none() {
         let mut truncated = truncated();
         truncated.take_nothing(100.0, (100, 40));
-        for (began, is_convex) in [(3000.0, true), (200.0, true), (90.0, false), (120.0, false)] {
+        for (met, is_convex) in [(3000.0, true), (200.0, true), (90.0, false), (120.0, false)] {
             truncated.begin_full();
-            truncated.end_full(began);
+            truncated.end_full(met);
             let next = Truncated {
                 passes: truncated.passes + 1,
                 ..truncated
@@ -419,7 +419,7 @@ mod tests {
             assert_eq!(
                 next.line_of_visits().most_loss.is_infinite(),
                 is_convex,
-                "{began}"
+                "{met}"
             );
         }
         let opened = 4;
