@@ -179,6 +179,33 @@ fn newtons_method_finds_outliers_anew_in_each_pass() {
 }
 
 #[test]
+fn a_rare_class_is_not_given_up() {
+    // one row in fifty, apart from the others, all of which are outliers of a first step from 0
+    let mut rows = clouds(6000, 6, 6.0, 66);
+    let mut seen = 0;
+    rows.retain(|row| {
+        seen += u32::from(row.group == 1);
+        row.group == 0 || seen % 50 == 1
+    });
+    let rows = by_first_appearance(rows);
+    let problem = led(1.0, 1.25);
+    for (cache, leader) in [
+        (PLENTY, Leader::Newton),
+        (PLENTY, Leader::Nobody),
+        (24 * 1024, Leader::Newton),
+        (24 * 1024, Leader::Nobody),
+    ] {
+        let trained = check(
+            &problem.with_leader(leader),
+            &rows,
+            settings(cache, Scale::None, Threads::One),
+        );
+        let right = trained.trainer.report().unwrap().heads[0].training_accuracy;
+        assert!(right > 0.995, "{cache} {leader:?}: {right}");
+    }
+}
+
+#[test]
 fn newtons_method_solves_many_columns_by_products() {
     let rows = flipped(words(3000, 3000, 0, 64), 0.1, 65);
     let settings = || settings(PLENTY, Scale::None, Threads::One);

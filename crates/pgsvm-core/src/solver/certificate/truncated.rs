@@ -19,7 +19,7 @@ const MOST_CONVEX_PASSES: u32 = 30;
 /// And then those whose visits put rows on their sides.
 const OPEN_PASSES: u32 = 3;
 /// The convex problem is solved roughly where its gap is no larger.
-const SOLVED: f64 = 0.05;
+pub(in crate::solver) const SOLVED: f64 = 0.05;
 /// Weights are no better than a constant decision where so many of the rows that this puts on the wrong side lie there.
 const CONSTANT: f64 = 0.97;
 /// The band at first, as a multiple of the tolerance's root: rows in it that are on the wrong side cost as the square of it.
@@ -47,8 +47,9 @@ pub(in crate::solver) struct Truncated {
     passes: u32,
     first: f64,
     opens_with: u32,
-    /// Where fewer rows are on their side, a constant decision would do.
-    plain: u64,
+    /// Rows, and those of the smaller class, of a training that began with weights of 0.
+    rows: u64,
+    smaller: u64,
     /// How rows come to be sorted the first time, and how often that led to weights no better than none.
     way: Way,
     tries: u32,
@@ -68,6 +69,12 @@ pub(in crate::solver) struct Truncated {
     /// put them there.
     kept: bool,
     at_best: bool,
+}
+
+/// Whether weights that put so many of the rows on their side are hardly better than a constant decision, which puts all but those of the
+/// smaller class there.
+pub(in crate::solver) fn is_constant(correct: u64, rows: u64, smaller: u64) -> bool {
+    correct < rows - (CONSTANT * smaller as f64) as u64
 }
 
 /// How weights come about by which rows are sorted the first time.
@@ -112,7 +119,8 @@ impl Truncated {
             opens_with: u32::MAX,
             way: if streams { Way::Convex } else { Way::Open },
             tries: 0,
-            plain: 0,
+            rows: 0,
+            smaller: 0,
             rounds: 0,
             sorted: Sorted::default(),
             objective: f64::INFINITY,
@@ -202,7 +210,7 @@ impl Truncated {
             self.misled += u32::from(self.drafted && !lowers(self.proved));
             self.proved = self.proved.min(objective);
         }
-        let is_plain = found.correct < self.plain;
+        let is_plain = is_constant(found.correct, self.rows, self.smaller);
         let is_too_bad = match (self.way, self.tries) {
             (_, 0) | (Way::Convex, 1) => is_plain || objective >= self.first,
             (Way::Open, _) => objective >= self.first,
@@ -305,7 +313,7 @@ impl Truncated {
     /// The first full pass has begun at weights of 0, where losses of all rows come to so much; rows, and those of the smaller class.
     pub(in crate::solver) fn take_nothing(&mut self, nothing: f64, (rows, smaller): (u64, u64)) {
         self.first = nothing;
-        self.plain = rows - (CONSTANT * smaller as f64) as u64;
+        (self.rows, self.smaller) = (rows, smaller);
     }
 
     /// A full pass begins.

@@ -36,7 +36,7 @@
 //! Where the loss is truncated, min(max(0, 1 - m)^2, 1 + s), a row whose loss at w is more than 1 + s is an outlier of the pass: it costs
 //! C c (1 + s) and is in no other sum. With the others, IN, P(w) is the truncated objective T(w), and T <= P_IN everywhere, so that a step
 //! which lowers P_IN lowers T: which rows are outliers is found anew by each pass, one step a round of the relaxation (the same paper,
-//! equation 5). The dual has the same constant, and the gap is that of the convex problem over the rows that are no outliers at w.
+//! equation 5). Where that leads to a constant decision the convex problem is solved roughly first. The dual has the same constant, and the gap is that of the convex problem over the rows that are no outliers at w.
 //!
 //! Where the intercept is free its weight is not in the norm, and dual variables must balance, sum a y = 0: those of the
 //! heavier side are multiplied by what makes them.
@@ -50,6 +50,7 @@ use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::Gram;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
+use crate::solver::certificate::truncated::{is_constant, SOLVED};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::local::{Bringing, Local};
@@ -86,6 +87,15 @@ pub(crate) enum Next {
     Arrived,
     /// It does not get on, or no pass is left.
     GivenUp,
+}
+
+/// Whether the convex problem of all rows is solved first, where the loss is truncated: once where the rows that are left lead to no more
+/// than a constant decision, as they do where one class is rare and all its rows are outliers of the first step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Convex {
+    NotYet,
+    UnderWay,
+    Done,
 }
 
 /// A head that Newton's method is given.
@@ -145,6 +155,11 @@ pub(crate) struct Newton {
     pub(super) gathers: bool,
     pub(super) samples: bool,
     pub(super) pace: Pace,
+    /// How far within the margin rows are outliers, and whether none is one yet.
+    most_within: f64,
+    convex: Convex,
+    /// Whether the last pass was of the convex problem of all rows, or has led to it: of other rows than its outliers make.
+    is_beside: bool,
     /// Passes over all rows, and those of the sample under way.
     passes: u32,
     pub(super) sampled: u32,
@@ -189,6 +204,9 @@ impl Newton {
             gathers: true,
             samples: false,
             pace: Pace::new(costs),
+            most_within: given.most_within,
+            convex: Convex::NotYet,
+            is_beside: false,
             passes: 0,
             sampled: 0,
             state: Value {
@@ -386,6 +404,15 @@ impl Newton {
         if !primal.is_finite() {
             return self.give_up();
         }
+        let was_convex = self.convex == Convex::UnderWay;
+        let turns = self.turns(gap);
+        self.is_beside = was_convex || turns;
+        if turns {
+            self.best_primal = f64::INFINITY;
+            (self.rises, self.is_shortened) = (0, false);
+            self.begin_pass(true);
+            return Next::Pass;
+        }
         if !self.samples && gap <= self.tolerance {
             self.stand_here(primal);
             return Next::Arrived;
@@ -433,6 +460,39 @@ impl Newton {
             true => self.begin_factoring(),
             false => self.take_step(),
         }
+    }
+
+    /// Whether rows are sorted otherwise from now on, at the weights of the pass that has ended: none is an outlier any more, or the
+    /// convex problem is solved roughly.
+    fn turns(&mut self, gap: f64) -> bool {
+        let is_last = self.passes + 2 >= self.max_passes;
+        match self.convex {
+            Convex::NotYet if self.samples || !self.most_within.is_finite() || is_last => false,
+            Convex::NotYet => {
+                let [negative, positive] = &self.sums.sides;
+                let smaller = negative.rows.min(positive.rows);
+                let correct = self.sums.tally.correct;
+                let turns =
+                    self.outliers().0 > 0 && is_constant(correct, self.sums.tally.rows, smaller);
+                if turns {
+                    (self.convex, self.visited.most_within) = (Convex::UnderWay, f64::INFINITY);
+                }
+                turns
+            }
+            Convex::UnderWay => {
+                let turns = gap <= SOLVED || is_last;
+                if turns {
+                    (self.convex, self.visited.most_within) = (Convex::Done, self.most_within);
+                }
+                turns
+            }
+            Convex::Done => false,
+        }
+    }
+
+    /// Whether what the last pass found is not to be taken: that of the convex problem of all rows, or what led to it.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.is_beside
     }
 
     /// The weights of the pass, with this primal, are the best.

@@ -110,6 +110,9 @@ impl<T: Real> Head<T> {
             multiples,
             ..
         } = newton.value();
+        if newton.is_beside() {
+            return;
+        }
         if !newton.is_free() {
             self.state.take_nothing(|| newton.at_zero());
         }
