@@ -180,12 +180,12 @@ fn newtons_method_finds_outliers_anew_in_each_pass() {
 
 #[test]
 fn a_rare_class_is_not_given_up() {
-    // one row in fifty, apart from the others, all of which are outliers of a first step from 0
-    let mut rows = clouds(6000, 6, 6.0, 66);
+    // one row in a hundred, apart from the others, all of which are outliers of a first step from 0
+    let mut rows = clouds(12_000, 6, 4.0, 66);
     let mut seen = 0;
     rows.retain(|row| {
         seen += u32::from(row.group == 1);
-        row.group == 0 || seen % 50 == 1
+        row.group == 0 || seen % 100 == 1
     });
     let rows = by_first_appearance(rows);
     let problem = led(1.0, 1.25);
@@ -201,7 +201,7 @@ fn a_rare_class_is_not_given_up() {
             settings(cache, Scale::None, Threads::One),
         );
         let right = trained.trainer.report().unwrap().heads[0].training_accuracy;
-        assert!(right > 0.995, "{cache} {leader:?}: {right}");
+        assert!(right > 0.994, "{cache} {leader:?}: {right}");
     }
 }
 
