@@ -42,12 +42,10 @@ def words(run, connection, train):
 def products(run, connection, train):
     """Of the table products."""
     y, x = (np.array(it) for it in zip(*connection.execute("SELECT label, x FROM products ORDER BY ctid").fetchall()))
-    columns = x.shape[1]
-    pairs = [(i, j) for i in range(columns) for j in range(i, columns)]
-    all_columns = np.column_stack([x, *(x[:, i] * x[:, j] for i, j in pairs)]).astype(np.float32)
-    named = " || ".join(f"' f{k}:' || x[{k + 1}]" for k in range(columns))
+    named = " || ".join(f"' f{k}:' || x[{k + 1}]" for k in range(x.shape[1]))
     select = f"SELECT label || ' |x' || {named} FROM products"
-    theirs = vowpal(run, connection, select, made("vowpal_products", all_columns, y), ["--interactions", "xx"])
+    problem = made("vowpal_products", problems.with_products(x), y)
+    theirs = vowpal(run, connection, select, problem, ["--interactions", "xx"])
     arguments = f"'{{\"polynomial(x, 2)\"}}', 'beside_vowpal', scale => 'none', loss => 'hinge', tolerance => {NEAR}"
     cell = {"what": "products of ten numbers", **theirs, "ours": timed(connection, "products", arguments, train)}
     run.say(f"  {cell}")

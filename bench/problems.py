@@ -48,6 +48,13 @@ class Problem:
             yield rows, self.x[rows].astype(np.float64), self.y[rows].astype(np.float64)
 
 
+def with_products(x):
+    """These columns, their squares and the products of each two."""
+    columns = x.shape[1]
+    pairs = [(i, j) for i in range(columns) for j in range(i, columns)]
+    return np.column_stack([x, *(x[:, i] * x[:, j] for i, j in pairs)]).astype(np.float32)
+
+
 def primal(problem, c, w, b, squared=False):
     """P(w, b) = 1/2 (|w|^2 + b^2) + C sum max(0, 1 - y (<w, x> + b)) in 64-bit arithmetic, the losses squared where asked
     for: every system's objective."""

@@ -21,6 +21,7 @@ import numpy as np
 import datasets
 import machine
 import made_by_vowpal
+import problems
 import server
 from machine import ServerWatch, median
 from report import Picture, seconds, table, thinned
@@ -171,11 +172,8 @@ def numbers(run, rows):
 
 
 def products(connection, y, x, repeats):
-    columns = x.shape[1]
-    pairs = [(i, j) for i in range(columns) for j in range(i, columns)]
-    stored = np.column_stack([x, *(x[:, i] * x[:, j] for i, j in pairs)])
     server.load_arrays(connection, "products", y, x)
-    server.load_arrays(connection, "squares", y, stored)
+    server.load_arrays(connection, "squares", y, problems.with_products(x))
     times = {"made": [], "stored": []}
     for _ in range(repeats):
         times["made"].append(trained(connection, "'{\"polynomial(x, 2)\"}', model => 'made'", "products"))
@@ -185,7 +183,7 @@ def products(connection, y, x, repeats):
     )
     connection.execute("SELECT svm_drop(name) FROM unnest('{made,stored}'::text[]) AS name")
     cpu = {name: median([one["cpu"] for one in all]) for name, all in times.items()}
-    return {"rows": len(y), "columns": columns, "cpu": cpu, "auc": auc}
+    return {"rows": len(y), "columns": x.shape[1], "cpu": cpu, "auc": auc}
 
 
 def hashed(connection, name, problem):

@@ -260,10 +260,6 @@ fn rows_that_stream_come_to_the_same() {
         let trained = |cache| check(&problem, &rows, settings(cache, Scale::None, Threads::One));
         let [whole, tenth] = [trained(PLENTY), trained(8000 * 112 / 10)];
         assert!(whole.reader.resident && !tenth.reader.resident);
-        let objective = |it: &Trained| {
-            let head = it.trainer.report().unwrap().heads[0];
-            head.truncated.expect("a truncated loss").objective
-        };
         let [a, b] = [&whole, &tenth].map(objective);
         assert!((a - b).abs() <= 3e-3 * a.max(b), "{a} {b}");
     }
@@ -436,10 +432,6 @@ fn an_index_leaves_rows_out_and_what_is_said_is_so() {
             assert!(read <= announced, "{loss:?} {s}: {read} {announced}");
             saved = (saved.0 + read, saved.1 + announced);
             println!("{loss:?} {s}: {read:.2} of {announced}, streaming {passes}");
-            let objective = |it: &Trained| {
-                let head = it.trainer.report().unwrap().heads[0];
-                head.truncated.expect("a truncated loss").objective
-            };
             let [a, b] = [&plain, &indexed].map(objective);
             assert!((a - b).abs() <= 2e-2 * a.max(b), "{a} {b}");
         }
