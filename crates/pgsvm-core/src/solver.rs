@@ -357,22 +357,38 @@ impl<T: Real> Solver<T> {
         running.map(code).min().unwrap_or(0)
     }
 
-    /// The chunks that the full pass that has begun leaves out: where losses are truncated, and so nothing but a verifying pass proves
-    /// anything, those that are not likely to matter to any head.
-    pub(crate) fn left_out_of_full(&self) -> LeftOut {
-        let Heads::Apart(singles) = &self.heads else {
-            return LeftOut::NONE;
+    /// The chunks that the full pass that has begun may leave out, as they are not likely to matter to any head: nothing but a verifying
+    /// pass proves anything then.
+    pub(crate) fn left_out_of_full(&mut self) -> Result<LeftOut, OutOfMemory> {
+        let Heads::Apart(singles) = &mut self.heads else {
+            return Ok(LeftOut::NONE);
         };
         let mut left_out = LeftOut::ALL;
-        for head in singles.heads.iter().filter(|head| head.state.runs()) {
-            left_out.with(&match &head.resting {
-                Some(resting) if head.state.truncated.is() && !head.state.truncated.begins() => {
-                    resting.begin_full(&head.start, &head.alpha)
-                }
-                _ => LeftOut::NONE,
-            });
+        for head in singles.running() {
+            left_out.with(&head.may_leave_out_of_full()?);
         }
-        left_out
+        Ok(left_out)
+    }
+
+    /// The full pass that has begun leaves these out.
+    pub(crate) fn leave_out_of_full(&mut self, left_out: &LeftOut) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            singles
+                .running()
+                .for_each(|head| head.leave_out_of_full(left_out));
+        }
+    }
+
+    /// The share of the rows that full passes to come would read, were they filed as they stand.
+    pub(crate) fn share_to_read(&self, rows: usize) -> f64 {
+        let Heads::Apart(singles) = &self.heads else {
+            return 1.0;
+        };
+        let running = || singles.heads.iter().filter(|head| head.state.runs());
+        let least = running().filter_map(|head| head.resting.as_ref());
+        let least = least.map(|resting| resting.least_code).max().unwrap_or(0);
+        let read = (0..rows).filter(|row| self.file_of(*row) < least).count();
+        read as f64 / rows.max(1) as f64
     }
 
     /// The chunks that the verifying pass that has begun leaves out: those that no head needs.
@@ -412,12 +428,6 @@ impl<T: Real> Solver<T> {
     /// Whether rows of a truncated loss have been sorted by the verifying pass that has ended.
     pub(crate) fn has_sorted(&self) -> bool {
         self.running().any(|state| state.truncated.has_sorted())
-    }
-
-    /// Whether rows of a truncated loss are sorted by verifying passes.
-    pub(crate) fn sorts(&self) -> bool {
-        let mut running = self.running();
-        running.any(|state| state.truncated.is() && !state.truncated.begins())
     }
 
     /// Whether visits put rows of a truncated loss on their sides.

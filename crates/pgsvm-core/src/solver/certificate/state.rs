@@ -111,6 +111,8 @@ pub(crate) struct HeadState {
     /// from a draft.
     proves: bool,
     drafted: bool,
+    /// Whether the full pass in progress, or the last one, knows the losses of all rows at the weights that it began with.
+    pub(in crate::solver) sees_all: bool,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
 }
@@ -174,6 +176,7 @@ impl HeadState {
             truncated,
             proves: false,
             drafted: false,
+            sees_all: true,
             updates: None,
         }
     }
@@ -365,7 +368,7 @@ impl HeadState {
     fn take_primal_in_full(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
         let was = self.bounds.primal;
         let (primal, is_best) = self.take_primal(norm, shifted);
-        if !self.truncated.is() || self.truncated.begins() {
+        if self.sees_all && (!self.truncated.is() || self.truncated.begins()) {
             return (primal, is_best);
         }
         self.bounds.primal = was;
@@ -717,7 +720,7 @@ impl HeadState {
         } else if self.exactness == Exactness::Known {
             // it was not there after all
             self.exactness = Exactness::Narrow;
-        } else if self.verifies_primal {
+        } else if self.verifies_primal && self.sees_all {
             self.stop.learn(gap);
         }
         self.sums.alpha = alpha;

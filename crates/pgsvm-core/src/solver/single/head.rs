@@ -182,7 +182,11 @@ impl<T: Real> Head<T> {
     #[inline(always)]
     pub(crate) fn visit_full<K: Isa>(&mut self, row: &Row<'_>) -> Outcome {
         self.learn_row(row);
-        self.visit_one::<K, true>(row)
+        let outcome = self.visit_one::<K, true>(row);
+        if self.resting.is_some() {
+            self.look_from_start::<K>(row);
+        }
+        outcome
     }
 
     /// A visit between full passes.
@@ -243,6 +247,11 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn end_full(&mut self) {
         let start = self.start_norm();
+        if let Some(resting) = &self.resting {
+            let free = resting.free_left_out();
+            let full = &mut self.state.sums.full;
+            (full.rows, full.correct) = (full.rows + free, full.correct + free);
+        }
         let norms = match self.descent {
             Some(_) => self.settle_descent(),
             None => self.iterate.norms(),
@@ -293,7 +302,8 @@ impl<T: Real> Head<T> {
 
     /// Whether better intercepts are looked for. Truncated losses are not: rows are outliers or not at the weights as they are.
     pub(in crate::solver) fn shifts(&self) -> bool {
-        self.iterate.intercept() > 0.0 && self.outliers.is_none()
+        // nor where rows are left out, of which nobody knows where a better intercept puts them
+        self.iterate.intercept() > 0.0 && self.outliers.is_none() && self.resting.is_none()
     }
 
     /// A better intercept for the weights of the start.

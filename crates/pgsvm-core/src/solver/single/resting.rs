@@ -1,4 +1,4 @@
-//! Rows that cannot have changed since they were looked at: what lets a verifying pass leave chunks of rows unread.
+//! Rows that cannot have changed since they were looked at: what lets passes leave chunks of rows unread.
 //!
 //! At weights w0 a row x has the margin m0, and at other weights w one of at least m0 - |w - w0| |x| (Cauchy and Schwarz). Where
 //! m0 is above 1 the row has no loss while |w - w0| stays below
@@ -9,7 +9,7 @@
 //! (m1 - m0) / |x|. A row without a dual variable adds nothing to v, to the dual and to the primal then but what is known of it: 1 to
 //! the rows, and what an outlier costs. So a chunk all of whose rows have a = 0 and more slack than the weights have moved since it
 //! was read is left out of a proof, and the proof is that of all rows none the less. How far weights have moved is the length of the
-//! difference from a copy of theirs.
+//! difference from a copy of theirs. A verifying pass looks at rows at the weights that it verifies, a full one at those that it begins with.
 
 use std::sync::Arc;
 
@@ -28,6 +28,10 @@ const LEAST_COPIES: usize = 2;
 /// Where weights move in a direction that has nothing to do with a row, its margin moves by |w - w0| |x| over the root of the number
 /// of weights, as a deviation. A draft counts on no more than so many deviations.
 const DEVIATIONS: f64 = 3.0;
+/// What a full pass leaves out by mistake a later one visits: it counts on so many times less still.
+const AT_EASE: f64 = 3.0;
+/// Rows filed today are to be left out for some passes: while weights move so many times as far as they did in the last one.
+const AHEAD: f64 = 2.0;
 /// What rounding may take from a margin: as a part of it and of 1, and of |w| |x|; and from a slack.
 const MARGIN_ROUNDING: f64 = 1e-5;
 const PRODUCT_ROUNDING: f64 = 1e-6;
@@ -45,7 +49,7 @@ fn code_of(slack: f64, length: f64) -> u8 {
     }
 }
 
-/// How a row stood in a proof.
+/// How a row stood when it was looked at.
 #[derive(Clone, Copy)]
 pub(in crate::solver) struct Look {
     pub(in crate::solver) margin: f64,
@@ -77,6 +81,13 @@ const UNKNOWN: Known = Known {
     cost: 0.0,
 };
 
+/// |u - w|.
+fn distance<T: Real>(u: &[T], w: &[T]) -> f64 {
+    let squares = u.iter().zip(w);
+    let squares = squares.map(|(u, w)| (u.to() - w.to()).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
 struct Copied<T> {
     number: u32,
     weights: Vec<T>,
@@ -87,6 +98,8 @@ pub(in crate::solver) struct Resting<T> {
     filed: Option<Arc<FiledRows>>,
     /// By ordinal: how much slack rows had when they were last looked at, see [`code_of`].
     codes: Vec<u8>,
+    /// The least of rows that full passes would leave out, if nothing but their chunks had them read.
+    pub(in crate::solver) least_code: u8,
     known: Vec<Known>,
     copies: Vec<Copied<T>>,
     most_copies: usize,
@@ -99,16 +112,19 @@ pub(in crate::solver) struct Resting<T> {
     /// What the pass under way leaves out, and whether that may have changed: then it is a draft, and no proof.
     pub(in crate::solver) left_out: LeftOut,
     pub(in crate::solver) drafts: bool,
-    /// How many times as far as their slack weights may move in a draft.
+    /// How many times as far as their slack weights may move in a draft, and in a full pass.
     reach: f64,
+    full_reach: f64,
 }
 
 impl<T: Real> Resting<T> {
     pub(in crate::solver) fn new(rows: usize, weights: usize) -> Result<Self, OutOfMemory> {
         let bytes = weights * size_of::<T>();
+        let reach = ((weights as f64).sqrt() / DEVIATIONS).max(1.0);
         Ok(Self {
             filed: None,
             codes: zeros(rows)?,
+            least_code: u8::MAX,
             known: Vec::new(),
             copies: Vec::new(),
             most_copies: (COPIES_BYTES / bytes).clamp(LEAST_COPIES, MOST_COPIES),
@@ -118,7 +134,8 @@ impl<T: Real> Resting<T> {
             kinks: [None; 2],
             left_out: LeftOut::NONE,
             drafts: false,
-            reach: ((weights as f64).sqrt() / DEVIATIONS).max(1.0),
+            reach,
+            full_reach: AT_EASE * reach,
         })
     }
 
@@ -156,11 +173,45 @@ impl<T: Real> Resting<T> {
     }
 
     /// A full pass begins at these weights: which chunks are not likely to matter in it.
-    pub(in crate::solver) fn begin_full(&self, weights: &[T], duals: &[f32]) -> LeftOut {
+    pub(in crate::solver) fn begin_full(
+        &mut self,
+        weights: &[T],
+        duals: &[f32],
+        intercept: f64,
+    ) -> Result<LeftOut, OutOfMemory> {
         let mut may = LeftOut::ALL;
-        self.read_moved(weights, self.reach, &mut may);
+        self.intercept = intercept;
+        self.read_moved(weights, self.full_reach, &mut may);
         self.read_held(duals, &mut may);
-        may
+        let last = self.copies.iter().find(|copy| copy.number == self.now);
+        let moved = last.map_or(f64::INFINITY, |copy| distance(&copy.weights, weights));
+        self.least_code = code_of(AHEAD * moved / self.full_reach, self.length).saturating_add(1);
+        self.copy(weights)?;
+        Ok(may)
+    }
+
+    /// What is known of the chunks is of other sides.
+    pub(in crate::solver) fn forget(&mut self) {
+        self.known.fill(UNKNOWN);
+    }
+
+    /// Full passes have left out what mattered: weights are not to move as far in those to come.
+    pub(in crate::solver) fn doubt(&mut self) {
+        self.full_reach = (self.full_reach / 4.0).max(1.0);
+    }
+
+    /// Whether rows that full passes leave out cannot have changed.
+    pub(in crate::solver) fn is_strict(&self) -> bool {
+        self.full_reach == 1.0
+    }
+
+    /// Rows that the pass leaves out, which have no loss and so are on the right side.
+    pub(in crate::solver) fn free_left_out(&self) -> u64 {
+        let known = self.known.iter().enumerate();
+        let left_out = known.filter(|(unit, _)| self.left_out.has(*unit));
+        left_out
+            .map(|(_, known)| u64::from(known.rows - known.outliers))
+            .sum()
     }
 
     /// Has chunks read with a row that holds weights.
@@ -175,11 +226,7 @@ impl<T: Real> Resting<T> {
 
     /// Has chunks read whose rows may have changed at these weights.
     fn read_moved(&self, weights: &[T], reach: f64, may: &mut LeftOut) {
-        let moved = |copy: &Copied<T>| {
-            let both = copy.weights.iter().zip(weights);
-            let squares = both.map(|(old, new)| (old.to() - new.to()).powi(2));
-            (copy.number, squares.sum::<f64>().sqrt())
-        };
+        let moved = |copy: &Copied<T>| (copy.number, distance(&copy.weights, weights));
         let moved: Vec<_> = self.copies.iter().map(moved).collect();
         for (unit, known) in self.known.iter().enumerate() {
             let moved = moved.iter().find(|(number, _)| *number == known.from);

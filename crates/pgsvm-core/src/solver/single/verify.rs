@@ -12,7 +12,7 @@ use crate::solver::proximal::form::WeightMap;
 use crate::solver::single::head::Head;
 use crate::solver::single::resting::Look;
 use crate::solver::visit::visitor::{exact_score, score, HeadView};
-use crate::task::loss::{by_loss, LossFunction, NO_LOSS_FROM};
+use crate::task::loss::{by_loss, Loss, LossFunction, NO_LOSS_FROM};
 
 impl<T: Real> HeadView<'_, T> {
     /// Adds a row to the proof.
@@ -88,6 +88,14 @@ impl<T> HeadView<'_, T> {
     }
 }
 
+/// The margins from where a row has no loss, and up to where it is an outlier.
+fn kinks(loss: Loss, most_loss: Option<f64>) -> [Option<f64>; 2] {
+    [
+        Some(NO_LOSS_FROM),
+        most_loss.map(|most| loss.margin_at(most)),
+    ]
+}
+
 impl<T: Real> Head<T> {
     /// Begins to verify; true when rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
@@ -109,8 +117,7 @@ impl<T: Real> Head<T> {
             self.exchange_duals(1.0);
         }
         let sorts = self.state.sorts_rows();
-        // of rows that are left out nobody knows where a better intercept puts them
-        let shifts = self.shifts() && self.resting.is_none();
+        let shifts = self.shifts();
         let kind = (sorts, self.outliers.is_some());
         let proof = Proof::new(self.iterate.len(), verifying, shifts, kind)?;
         self.proof = Some(Box::new(proof));
@@ -126,14 +133,63 @@ impl<T: Real> Head<T> {
             });
         };
         let most_loss = self.outliers.as_ref().map(|it| it.line.most_loss);
-        let loss = self.state.terms.loss;
-        resting.kinks = [
-            Some(NO_LOSS_FROM),
-            most_loss.map(|most| loss.margin_at(most)),
-        ];
+        resting.kinks = kinks(self.state.terms.loss, most_loss);
+        if self.state.truncated.opens() {
+            resting.forget();
+        }
         let weights = proof.primal.then_some(&self.start[..]);
         resting.drafts = self.state.may_draft();
         resting.begin(weights, &self.alpha, self.iterate.intercept())
+    }
+
+    /// The same of the full pass that has begun.
+    pub(in crate::solver) fn may_leave_out_of_full(&mut self) -> Result<LeftOut, OutOfMemory> {
+        let Some(resting) = &mut self.resting else {
+            return Ok(LeftOut::NONE);
+        };
+        let truncated = &self.state.truncated;
+        let most_loss = truncated.is().then_some(truncated.line().most_loss);
+        resting.kinks = kinks(self.state.terms.loss, most_loss);
+        let intercept = self.iterate.intercept();
+        let may = resting.begin_full(&self.start, &self.alpha, intercept)?;
+        Ok(match self.state.truncated.opens() {
+            // any visit may put any row on another side
+            true => LeftOut::NONE,
+            false => may,
+        })
+    }
+
+    /// The full pass that has begun leaves these out.
+    pub(in crate::solver) fn leave_out_of_full(&mut self, left_out: &LeftOut) {
+        let Some(resting) = &mut self.resting else {
+            return;
+        };
+        resting.leave_out(left_out, true);
+        self.state.sees_all = *left_out == LeftOut::NONE || resting.is_strict();
+    }
+
+    /// In a full pass, how a row that has been visited stands at the weights of the start.
+    #[inline(always)]
+    pub(in crate::solver) fn look_from_start<K: Isa>(&mut self, row: &Row<'_>) {
+        let Some(mut resting) = self.resting.take() else {
+            return;
+        };
+        let view = self.view().1;
+        let y = f64::from(view.signs[row.group()]);
+        if let (Some(start), true) = (view.start, y != 0.0) {
+            let WeightMap {
+                dense, intercept, ..
+            } = view.form;
+            let look = Look {
+                margin: y * score::<K, T>(row, start, dense, intercept),
+                cost: view.terms.cost(row.cost(), y),
+                is_out: view.outliers.is_some_and(|it| it.has(row.ordinal())),
+                turns: false,
+                has_dual: view.alpha[row.ordinal()].get() > 0.0,
+            };
+            resting.take(row, Some(look));
+        }
+        self.resting = Some(resting);
     }
 
     /// Whether the verifying pass needs this row even if it looks at the dual only.
@@ -196,6 +252,9 @@ impl<T: Real> Head<T> {
                 proof.keep_sides();
                 self.best_w.fill(T::of(0.0));
                 outliers.clear(self.state.truncated.opens());
+                if let Some(resting) = &mut self.resting {
+                    resting.forget();
+                }
             }
             _ => proof.keep_sides(),
         }
@@ -211,6 +270,9 @@ impl<T: Real> Head<T> {
             Verified::Again { shrink } => self.exchange_duals(shrink),
             Verified::Exactly => {}
             Verified::GoesOn { .. } => {
+                if let (false, Some(resting)) = (self.state.truncated.is(), &mut self.resting) {
+                    resting.doubt();
+                }
                 if self.state.truncated.has_sorted() {
                     // v has lost rows that the weights are still good for
                     self.iterate.move_centre(self.state.kappa())?;

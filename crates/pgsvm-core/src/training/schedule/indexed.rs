@@ -1,10 +1,9 @@
-//! Rows filed in chunks by how far a verifying pass found them from mattering, so that later passes leave out chunks that cannot matter.
+//! Rows filed in chunks by how far the last pass found them from mattering, so that later passes leave out chunks that cannot matter.
 //!
-//! A full pass behind a verifying one that has sorted the rows of a truncated loss files them, and a later one does so again where most
-//! chunks have to be read all the same. Where the loss is not truncated nothing is filed: the one proof comes at the end.
+//! A full pass files them where passes to come make good what that takes, and a later one does so again.
 //! | pass | leaves out |
 //! |---|---|
-//! | full | nothing; where the loss is truncated, chunks none of whose rows are likely to matter |
+//! | full | chunks none of whose rows are likely to matter; nothing where visits put rows of a truncated loss on their sides |
 //! | verifying | chunks none of whose rows can have changed, see `solver::single::resting` |
 //! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
 
@@ -21,10 +20,11 @@ use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::schedule::pass::{Passes, StreamedPass};
 
-/// Rows are filed anew where full passes must read this share of them, so many full passes after the last time, so often at most.
-const MUCH: f64 = 0.4;
-const FILING_PASSES: u32 = 6;
-const MOST_FILINGS: u32 = 3;
+/// Filing takes a pass that reads and writes all rows. They are filed where that spares more in so many full passes; so many full passes
+/// after the last time at least, and so often at most.
+const PAYS_IN: f64 = 8.0;
+const FILING_PASSES: u32 = 2;
+const MOST_FILINGS: u32 = 4;
 
 pub(in crate::training) struct Indexed {
     chunk_words: usize,
@@ -34,8 +34,10 @@ pub(in crate::training) struct Indexed {
     of_row: Vec<u16>,
     /// Behind it.
     filed: Option<Arc<FiledRows>>,
-    /// Whether a verifying pass has looked at all rows.
-    is_known: bool,
+    /// Passes that have looked at rows at weights other than 0.
+    looks: u32,
+    /// The share of the rows that full passes would have to read, were they filed as they stood when the last one began.
+    to_read: f64,
     /// Times that rows have been filed, and full passes since.
     filings: u32,
     passes: u32,
@@ -60,7 +62,8 @@ impl Indexed {
             filing: None,
             of_row: Vec::new(),
             filed: None,
-            is_known: false,
+            looks: 0,
+            to_read: 1.0,
             filings: 0,
             passes: 0,
             announced: false,
@@ -127,10 +130,8 @@ impl Indexed {
         (solver, pass): (&mut Solver<T>, StreamedPass),
     ) -> Result<(), TrainError> {
         self.announced = false;
-        match pass {
-            StreamedPass::Full => self.passes += 1,
-            StreamedPass::Verify => self.is_known = true,
-        }
+        self.passes += u32::from(pass == StreamedPass::Full);
+        self.looks += u32::from(pass == StreamedPass::Verify || self.passes > 1);
         let Some(filing) = self.filing.take() else {
             return Ok(());
         };
@@ -148,9 +149,14 @@ impl Indexed {
     }
 
     /// Whether rows are to be filed in a full pass that would have to read this share of them.
-    fn wants_filing(&self, share: f64) -> bool {
-        let again = share >= MUCH && self.passes >= FILING_PASSES && self.filings < MOST_FILINGS;
-        self.is_known && (self.filings == 0 || again)
+    fn wants_filing<T: Real>(&mut self, share: f64, solver: &Solver<T>) -> bool {
+        if self.looks == 0 || self.filings == MOST_FILINGS {
+            return false;
+        }
+        let to_read = solver.share_to_read(self.rows);
+        // one pass in which weights hardly moved says little
+        let to_read = to_read.max(std::mem::replace(&mut self.to_read, to_read));
+        self.passes >= FILING_PASSES && (share - to_read) * PAYS_IN > 2.0 - share
     }
 
     /// Announces the pass that has begun, if one has.
@@ -162,25 +168,30 @@ impl Indexed {
         if passes.solver.done() {
             return Ok(());
         }
-        let mut left_out = match (passes.current, &self.filed) {
-            (StreamedPass::Full, Some(_)) => passes.solver.left_out_of_full(),
-            (StreamedPass::Verify, Some(_)) => passes.solver.left_out()?,
-            _ => LeftOut::NONE,
+        let is_full = passes.current == StreamedPass::Full;
+        let mut left_out = match is_full {
+            true => passes.solver.left_out_of_full()?,
+            false => passes.solver.left_out()?,
         };
         let mut share = 1.0;
-        if let Some(filed) = &self.filed {
-            let read = |unit: &usize| !left_out.has(*unit);
-            let read: u32 = (0..filed.rows.len())
-                .filter(read)
-                .map(|it| filed.rows[it])
-                .sum();
-            share = f64::from(read.max(1)) / filed.of_row.len() as f64;
+        match &self.filed {
+            Some(filed) => {
+                let read = |unit: &usize| !left_out.has(*unit);
+                let read: u32 = (0..filed.rows.len())
+                    .filter(read)
+                    .map(|it| filed.rows[it])
+                    .sum();
+                share = f64::from(read.max(1)) / filed.of_row.len() as f64;
+            }
+            None => left_out = LeftOut::NONE,
         }
-        if passes.current == StreamedPass::Full && self.wants_filing(share) && passes.solver.sorts()
-        {
+        if is_full && self.wants_filing(share, &passes.solver) {
             (left_out, share) = (LeftOut::NONE, 1.0);
             self.filing = Some(Filing::new(self.chunk_words));
             self.of_row.room(self.rows)?.resize(self.rows, 0);
+        }
+        if is_full {
+            passes.solver.leave_out_of_full(&left_out);
         }
         self.rows_for_each = 1.0 / share;
         self.announce(consumer, &left_out);
