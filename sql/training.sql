@@ -189,7 +189,7 @@ SELECT
     index.created_at
 FROM svm_index AS index
 CROSS JOIN LATERAL (
-    SELECT coalesce(pg_catalog.sum(chunk.rows), 0)::bigint,
+    SELECT coalesce(pg_catalog.sum(chunk.rows) FILTER (WHERE chunk.part = 0), 0)::bigint,
         coalesce(pg_catalog.sum(pg_catalog.octet_length(chunk.tuples) + pg_catalog.octet_length(chunk.numbers)), 0)::bigint
     FROM svm_index_chunk AS chunk WHERE chunk.index_id = index.id
 ) AS kept (rows, bytes);
