@@ -43,10 +43,12 @@ pub use buffer::{FeatureBuffer, Nulls};
 pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use error::{utf8, FeatureError};
-pub use kept::{KeptLists, KeptPairs, KeptPlaces, KeptRow, List, ListKind, Narrowed};
+pub use kept::{
+    KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
+};
 pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, MOST_LANDMARKS, SUPPORT_VECTORS};
 pub use libsvm::parse as parse_libsvm;
-pub use lists::{ListReader, Pairs};
+pub use lists::{ListReader, Listed};
 pub use made_form::Made;
 pub use name::Feature;
 pub use resolve::resolve;

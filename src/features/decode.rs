@@ -168,6 +168,11 @@ impl Decoder {
         &self.parts
     }
 
+    /// Whether it has the words of text part `number` from an earlier pass.
+    pub(super) fn has_words(&self, number: usize) -> bool {
+        self.texts.kept.iter().any(|(of, _)| *of == number)
+    }
+
     /// Most values of a row.
     pub(super) fn most(&self) -> usize {
         self.most
@@ -255,12 +260,14 @@ impl Decoder {
                         let kept = kept.as_ref().and_then(|kept| kept.pairs(place));
                         self.sparse(part, (number, sparse_part - 1), kept, &row, out)?
                     }
-                    (Part::Text { at, kind }, _) => {
+                    (Part::Text { at, kind }, kept) => {
                         sparse_part += 1;
                         let (part, sparse) = (&self.features.parts[number], &self.sparse);
                         let out = (sparse, &mut *out);
                         let numbers = (number, sparse_part - 1);
-                        self.texts.decode(part, numbers, &row, (at, kind), out)?
+                        let kept = kept.as_ref().and_then(|kept| kept.words(place));
+                        let from = (&row, at, kind, kept);
+                        self.texts.decode(part, numbers, from, out)?
                     }
                     (Part::Crossed { first, second }, _) => {
                         self.crossed(number, &row, first, second, out)?

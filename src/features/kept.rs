@@ -3,12 +3,12 @@
 
 use super::decode::{check_length, check_row, Decoder};
 use super::error::FeatureError;
-use super::part::Part;
+use super::part::{Part, TextKind};
 use core::ops::Range;
-use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 
-/// By place among a decoder's parts, where its values stand in what is kept of a row.
+/// By place among the parts that are wanted, where their values stand in what is kept of a row.
 #[derive(Default)]
 pub struct KeptPlaces {
     /// The numbers of its columns; none for a part that is no number.
@@ -41,6 +41,104 @@ pub type KeptPairs<'a> = (Narrowed<'a, u32, u64>, KeptNumbers<'a>);
 pub trait KeptLists {
     /// The pairs of the list of this number; None where they are not kept.
     fn pairs(&self, list: usize) -> Option<KeptPairs<'_>>;
+    /// The same of words.
+    fn words(&self, list: usize) -> Option<KeptText<'_>>;
+}
+
+/// The words of a text in their order, by their numbers in a list.
+#[derive(Clone, Copy)]
+pub struct KeptText<'a> {
+    pub numbers: &'a [u32],
+    pub list: &'a WordList,
+    /// By which lists are told apart.
+    pub chunk: usize,
+}
+
+impl<'a> KeptText<'a> {
+    pub fn words(&self) -> impl Iterator<Item = &'a str> {
+        let list = self.list;
+        let words = self.numbers.iter();
+        words.map(|number| list.get(*number as usize).unwrap_or_default())
+    }
+}
+
+/// Words, each once.
+#[derive(Debug, Default)]
+pub struct WordList {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl WordList {
+    /// Those of such lengths that stand in a text; None where they are not those.
+    pub fn new(text: Vec<u8>, lengths: &[u32]) -> Result<Option<Self>, OutOfMemory> {
+        let Ok(text) = String::from_utf8(text) else {
+            return Ok(None);
+        };
+        let (mut ends, mut end) = (Vec::new(), 0usize);
+        ends.room(lengths.len())?;
+        for length in lengths {
+            end = end.saturating_add(*length as usize);
+            if !text.is_char_boundary(end) {
+                return Ok(None);
+            }
+            ends.push(end);
+        }
+        Ok((end == text.len()).then_some(Self { text, ends }))
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, number: usize) -> Option<&str> {
+        let start = match number {
+            0 => 0,
+            _ => *self.ends.get(number - 1)?,
+        };
+        self.text.get(start..*self.ends.get(number)?)
+    }
+}
+
+/// Under which numbers the words of a list are known elsewhere.
+#[derive(Default)]
+pub(super) struct WordNumbers {
+    chunk: Option<usize>,
+    /// By number in the list.
+    known: Vec<u32>,
+}
+
+impl WordNumbers {
+    /// Not asked as yet, and none; numbers themselves are smaller.
+    const NEW: u32 = u32::MAX;
+    const NONE: u32 = u32::MAX - 1;
+
+    /// Begins a text.
+    pub fn begin(&mut self, text: &KeptText<'_>) -> Result<(), OutOfMemory> {
+        if self.chunk != Some(text.chunk) {
+            self.known.clear();
+            let words = text.list.len();
+            self.known.room(words)?.resize(words, Self::NEW);
+            self.chunk = Some(text.chunk);
+        }
+        Ok(())
+    }
+
+    /// The number of a word of it, where it has one; it is looked up where it is met first in its list.
+    #[inline]
+    pub fn of(
+        &mut self,
+        text: &KeptText<'_>,
+        word: u32,
+        look_up: impl FnOnce(&str) -> Result<Option<u32>, OutOfMemory>,
+    ) -> Result<Option<u32>, OutOfMemory> {
+        let known = &mut self.known[word as usize];
+        if *known == Self::NEW {
+            let word = text.list.get(word as usize).unwrap_or_default();
+            *known = look_up(word)?.unwrap_or(Self::NONE);
+        }
+        Ok((*known != Self::NONE).then_some(*known))
+    }
 }
 
 /// What the values of a list are.
@@ -49,6 +147,8 @@ pub trait KeptLists {
 pub enum ListKind {
     /// Indices with a value each.
     Pairs,
+    /// The words of a text in their order.
+    Words,
 }
 
 /// A part whose list may be kept: of which kind, and the places in a row of the columns that it is read from, of which there are
@@ -65,6 +165,10 @@ impl List {
         let (kind, first, second) = match part {
             Part::Sparse { index, value } => (ListKind::Pairs, index.0, Some(value.0)),
             Part::Libsvm { at } | Part::Sparsevec { at } => (ListKind::Pairs, *at, None),
+            Part::Text {
+                at,
+                kind: TextKind::Words(_),
+            } => (ListKind::Words, *at, None),
             _ => return None,
         };
         Some(Self {
@@ -117,6 +221,12 @@ impl<'a> KeptRow<'a> {
     pub(super) fn pairs(&self, place: usize) -> Option<KeptPairs<'a>> {
         self.lists.pairs(self.places.lists[place]?)
     }
+
+    /// The words of the part at this place, where they are kept.
+    #[inline]
+    pub(super) fn words(&self, place: usize) -> Option<KeptText<'a>> {
+        self.lists.words(self.places.lists[place]?)
+    }
 }
 
 /// The columns of a part whose numbers may be kept.
@@ -140,30 +250,47 @@ impl KeptPlaces {
     }
 }
 
-impl Decoder {
-    /// The places in a row of its number columns and arrays of numbers.
-    pub fn number_columns(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places().iter().flat_map(columns)
+/// What is wanted of kept rows, by place among the parts of who reads them: the columns whose numbers, and the list.
+pub struct Wanted(Vec<(Range<usize>, Option<List>)>);
+
+impl Wanted {
+    /// What these parts want; not the lists of those for which `has` says that they have them from elsewhere.
+    pub(super) fn of(
+        parts: impl Iterator<Item = Part>,
+        has: impl Fn(usize) -> bool,
+    ) -> Result<Self, OutOfMemory> {
+        let mut number = 0;
+        let wanted = parts.map(|part| {
+            let (columns, first) = (columns(&part), number);
+            number += columns.len().max(1);
+            (columns, List::of(&part).filter(|_| !has(first)))
+        });
+        gathered(wanted).map(Self)
     }
 
-    /// Its parts whose lists may be kept.
+    /// The columns whose numbers are wanted.
+    pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().flat_map(|(columns, _)| columns.clone())
+    }
+
+    /// The lists that are wanted.
     pub fn lists(&self) -> impl Iterator<Item = List> + '_ {
-        self.places().iter().filter_map(List::of)
+        self.0.iter().filter_map(|(_, list)| *list)
     }
 
-    /// Where what it wants stands in kept rows, in which `kept` finds the numbers of a column by its place in the row, and `list`
+    /// Where all that stands in kept rows, in which `kept` finds the numbers of a column by its place in the row, and `list`
     /// the number of a list.
     ///
     /// # Errors
     /// The place of the first column whose numbers are not kept.
-    pub fn kept_places(
+    pub fn places(
         &self,
         kept: impl Fn(usize) -> Option<Range<usize>>,
         list: impl Fn(List) -> Option<usize>,
     ) -> Result<KeptPlaces, usize> {
-        let places = self.places().iter().map(|part| {
+        let places = self.0.iter().map(|(columns, _)| {
             let mut ranges = Vec::<Range<usize>>::new();
-            for column in columns(part) {
+            for column in columns.clone() {
                 let found = kept(column).ok_or(column)?;
                 match ranges.last_mut() {
                     Some(last) if last.end == found.start => last.end = found.end,
@@ -172,10 +299,19 @@ impl Decoder {
             }
             Ok::<_, usize>(ranges)
         });
-        let lists = self.places().iter().map(|part| list(List::of(part)?));
+        let lists = self.0.iter().map(|(_, wanted)| list((*wanted)?));
         Ok(KeptPlaces {
             numbers: places.collect::<Result<_, _>>()?,
             lists: lists.collect(),
+        })
+    }
+}
+
+impl Decoder {
+    /// What it wants of kept rows: not the words of texts that it has from an earlier pass.
+    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
+        Wanted::of(self.places().iter().copied(), |number| {
+            self.has_words(number)
         })
     }
 

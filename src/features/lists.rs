@@ -1,5 +1,5 @@
-//! Reads the lists of rows for an index to keep: the indices and values of sparse parts as they stand in the row, whatever a
-//! training makes of them.
+//! Reads the lists of rows for an index to keep: the indices and values of sparse parts as they stand in the row, and the words of
+//! texts, whatever a training makes of them.
 
 use super::error::FeatureError;
 use super::kept::List;
@@ -8,26 +8,36 @@ use super::resolve::ByName;
 use super::row::RowValues;
 use super::set::{FeaturePart, FeatureSet};
 use super::sparse::SparseScratch;
+use super::text::TextReader;
+use super::text_form::Unit;
 use crate::pg::query::Column;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_expand::Tokens;
 
 /// Reads the parts of a feature set that are lists.
 pub struct ListReader {
     parts: Vec<(FeaturePart, Part, List)>,
     sparse: SparseScratch,
+    texts: TextReader,
 }
 
-/// The indices and values of a sparse part in a row.
-pub type Pairs<'a> = (&'a [f64], &'a [f64]);
+/// A list of a row.
+pub enum Listed<'a> {
+    /// Indices, and as many values.
+    Pairs(&'a [f64], &'a [f64]),
+    Words(&'a Tokens),
+}
 
 impl FeaturePart {
     /// Whether an index may keep it as a list.
     pub fn is_list(&self) -> bool {
-        matches!(
-            self,
-            Self::Sparse { .. } | Self::Libsvm { .. } | Self::Sparsevec { .. }
-        )
+        match self {
+            Self::Sparse { .. } | Self::Libsvm { .. } | Self::Sparsevec { .. } => true,
+            // what a text search configuration makes of a text may change
+            Self::Text { form, .. } => form.unit == Unit::Words && form.configuration.is_none(),
+            _ => false,
+        }
     }
 }
 
@@ -48,7 +58,11 @@ impl ListReader {
         }
         let mut sparse = SparseScratch::new(parts.len());
         sparse.most = most;
-        Ok(Self { parts, sparse })
+        Ok(Self {
+            parts,
+            sparse,
+            texts: TextReader::default(),
+        })
     }
 
     /// The lists, in the order of their numbers.
@@ -56,23 +70,35 @@ impl ListReader {
         self.parts.iter().map(|(_, _, list)| *list)
     }
 
-    /// The pairs of list `number` in a row; None where there is a NULL, or something that no training takes.
+    /// List `number` of a row; None where there is a NULL, or something that no training takes.
     ///
     /// # Safety
     /// As for `Decoder::decode`.
-    pub unsafe fn pairs(
+    pub unsafe fn read(
         &mut self,
         number: usize,
         values: &[pg_sys::Datum],
         nulls: &[bool],
-    ) -> Result<Option<Pairs<'_>>, OutOfMemory> {
+    ) -> Result<Option<Listed<'_>>, OutOfMemory> {
         let (part, place, _) = &self.parts[number];
+        if let Part::Text { at, kind } = *place {
+            if nulls[at] {
+                return Ok(None);
+            }
+            // SAFETY: as the caller promises.
+            let words = unsafe { self.texts.tokens(&part.name(), (values[at], kind)) };
+            return match words {
+                Ok(words) => Ok(Some(Listed::Words(words))),
+                Err(FeatureError::OutOfMemory(error)) => Err(error),
+                Err(_) => Ok(None),
+            };
+        }
         let row = RowValues { values, nulls };
         // SAFETY: as the caller promises.
         match unsafe { self.sparse.read(part, *place, &row) } {
             Ok(Some([false, false])) => {
                 let (indices, values) = self.sparse.pairs();
-                Ok((indices.len() == values.len()).then_some((indices, values)))
+                Ok((indices.len() == values.len()).then_some(Listed::Pairs(indices, values)))
             }
             Err(FeatureError::OutOfMemory(error)) => Err(error),
             Ok(_) | Err(_) => Ok(None),

@@ -149,6 +149,11 @@ impl SparseScratch {
         out: &mut FeatureBuffer,
     ) -> Decoded {
         let (indices, values) = pairs;
+        if let (Narrowed::Narrow(indices), Narrowed::Narrow(values)) = pairs {
+            if self.push_narrow(part, number, (indices, values), out)? {
+                return Ok(None);
+            }
+        }
         self.clear();
         match indices {
             Narrowed::Narrow(indices) => {
@@ -162,6 +167,51 @@ impl SparseScratch {
         }
         values.append(&mut self.value)?;
         self.add(part, number, [false; 2], out)
+    }
+
+    /// The same of such that 32 bits hold; false, and nothing added, where each is to be looked at, or one is no feature.
+    #[inline]
+    fn push_narrow(
+        &self,
+        part: &FeaturePart,
+        number: i64,
+        (indices, values): (&[u32], &[f32]),
+        out: &mut FeatureBuffer,
+    ) -> Result<bool, FeatureError> {
+        let is_hashed = matches!(
+            part,
+            FeaturePart::Sparse {
+                hash_bits: Some(_),
+                ..
+            }
+        );
+        if is_hashed || self.precision.as_ref().is_some_and(Precision::looks) {
+            return Ok(false);
+        }
+        self.room(indices.len(), out)?;
+        let start = out.sparse_index.len();
+        let (parts, number) = (self.parts as u64, number as u64);
+        let mut bad = false;
+        for indices in indices.chunks(PAIRS_AT_ONCE) {
+            check_for_interrupts();
+            out.sparse_index.extend(indices.iter().map(|index| {
+                let id = u64::from(*index) * parts + number;
+                bad |= id > i32::MAX as u64;
+                id as u32
+            }));
+        }
+        for values in values.chunks(PAIRS_AT_ONCE) {
+            check_for_interrupts();
+            out.sparse_value.extend(values.iter().map(|value| {
+                bad |= !value.is_finite();
+                *value
+            }));
+        }
+        if bad {
+            out.sparse_index.truncate(start);
+            out.sparse_value.truncate(start);
+        }
+        Ok(!bad)
     }
 
     /// # Safety

@@ -13,6 +13,7 @@
 
 use super::lists::ListBuilder;
 use super::packed::Packer;
+use crate::features::ListKind;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 
 /// Rows of a chunk, at most.
@@ -37,12 +38,12 @@ pub struct Chunk {
 }
 
 impl ChunkBuilder {
-    /// For rows with so many lists.
-    pub fn new(lists: usize) -> Result<Self, OutOfMemory> {
+    /// For rows with lists of these kinds.
+    pub fn new(lists: impl Iterator<Item = ListKind>) -> Result<Self, OutOfMemory> {
         Ok(Self {
             tuples: Vec::new(),
             numbers: Vec::new(),
-            lists: gathered((0..lists).map(|_| ListBuilder::default()))?,
+            lists: gathered(lists.map(ListBuilder::new))?,
             packer: Packer::default(),
         })
     }

@@ -1,7 +1,7 @@
 //! An index in a training: what is kept of a row that it knows. In the process that reads.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{Decoder, KeptLists, KeptPairs, KeptPlaces, KeptRow, List};
+use crate::features::{KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted};
 use crate::index::chunks;
 use crate::index::lists::Lists;
 use crate::index::packed::{Numbers, Unpacker};
@@ -35,12 +35,19 @@ struct RowLists {
     /// By number; those that are wanted are read.
     lists: Vec<Lists>,
     row: usize,
+    /// The place of the chunk.
+    chunk: usize,
 }
 
 impl KeptLists for RowLists {
     #[inline]
     fn pairs(&self, list: usize) -> Option<KeptPairs<'_>> {
         self.lists[list].pairs(self.row)
+    }
+
+    #[inline]
+    fn words(&self, list: usize) -> Option<KeptText<'_>> {
+        self.lists[list].words(self.row, self.chunk)
     }
 }
 
@@ -57,15 +64,15 @@ pub struct Served {
 }
 
 impl Kept {
-    /// The rows of an index for those of a started query; `columns` are the names of its feature columns, which begin at place
-    /// `first` of its rows.
+    /// What an index has of what is `wanted` of the rows of a started query; `columns` are the names of its feature columns, which
+    /// begin at place `first` of its rows.
     ///
     /// # Errors
     /// Where numbers of a column are wanted that the index has not.
     pub fn open(
         stored: Rc<Stored>,
         running: &mut Running,
-        decoder: &Decoder,
+        wanted: &Wanted,
         (first, columns): (usize, &[&str]),
     ) -> Result<Self, Failure> {
         let derived = running.derived();
@@ -75,23 +82,23 @@ impl Kept {
             let is = |kept: &KeptList| kept.is(&list, |at| found[at - first]);
             stored.lists.iter().position(is)
         };
-        let kept_lists = decoder.lists().filter(|list| list_of(*list).is_some());
+        let kept_lists = wanted.lists().filter(|list| list_of(*list).is_some());
         let of_lists = kept_lists.flat_map(|list| list.columns());
-        let wanted = decoder.number_columns().chain(of_lists);
-        let wanted = gathered(wanted.map(|at| at - first))?;
+        let all = wanted.columns().chain(of_lists);
+        let all = gathered(all.map(|at| at - first))?;
         let is_kept = |now: &&Derived| {
             let known = stored.tables.iter().find(|it| it.table == now.table);
             let same = |known: &Derived, column: usize| {
                 let before = found[column].and_then(|place| known.columns[place]);
                 before.is_some() && before == now.columns[column]
             };
-            known.is_some_and(|known| wanted.iter().all(|column| same(known, *column)))
+            known.is_some_and(|known| all.iter().all(|column| same(known, *column)))
         };
         let kept = derived.iter().flatten().filter(is_kept);
         let kept = gathered(kept.map(|derived| derived.table))?;
         let numbers = |at: usize| stored.columns[found[at - first]?].numbers.clone();
         let is_known = |now: &Derived| stored.tables.iter().any(|it| it.table == now.table);
-        let places = match decoder.kept_places(numbers, list_of) {
+        let places = match wanted.places(numbers, list_of) {
             Ok(places) => places,
             // of rows none of which is known nothing is wanted
             Err(_) if !derived.iter().flatten().any(is_known) => KeptPlaces::default(),
@@ -105,7 +112,11 @@ impl Kept {
             places,
             unpacker: Unpacker::default(),
             numbers: Numbers::default(),
-            lists: RowLists { lists, row: 0 },
+            lists: RowLists {
+                lists,
+                row: 0,
+                chunk: 0,
+            },
             at: None,
             used: 0,
             read: 0,
@@ -178,11 +189,12 @@ impl Kept {
             stored.part((chunk, 0), |bytes| unpacker.numbers(bytes, count, numbers))?;
         }
         for number in self.places.lists() {
-            let list = &mut self.lists.lists[number];
+            let (kind, list) = (stored.lists[number].kind, &mut self.lists.lists[number]);
             stored.part((chunk, 1 + number), |bytes| {
-                list.read(bytes, rows, unpacker)
+                list.read(kind, bytes, rows, unpacker)
             })?;
         }
+        self.lists.chunk = at;
         self.at = Some(at);
         Ok(at)
     }

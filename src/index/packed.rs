@@ -53,6 +53,14 @@ impl Packer {
         self.append(is_wide, out)
     }
 
+    /// Appends bytes.
+    pub fn bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
+        self.bytes.clear();
+        self.bytes.room(bytes.len())?.extend_from_slice(bytes);
+        self.rounds = Some(0);
+        self.append(false, out)
+    }
+
     fn append(&mut self, is_wide: bool, out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
         let (length, rounds) = self.pack()?;
         let is_packed = length < self.bytes.len() - self.bytes.len() / LEAST_SAVED;
@@ -162,7 +170,11 @@ impl Unpacker {
         count: usize,
         out: &mut Numbers,
     ) -> Result<bool, OutOfMemory> {
-        self.read(stored, count, out, f32::from_le_bytes, f64::from_le_bytes)
+        let Some((is_wide, body)) = self.body(stored, count, [4, 8])? else {
+            return Ok(false);
+        };
+        read((is_wide, body), out, f32::from_le_bytes, f64::from_le_bytes)?;
+        Ok(true)
     }
 
     /// The same of whole numbers.
@@ -172,53 +184,70 @@ impl Unpacker {
         count: usize,
         out: &mut Integers,
     ) -> Result<bool, OutOfMemory> {
-        self.read(stored, count, out, u32::from_le_bytes, u64::from_le_bytes)
-    }
-
-    fn read<N, W>(
-        &mut self,
-        stored: &[u8],
-        count: usize,
-        out: &mut Run<N, W>,
-        narrow: impl Fn([u8; 4]) -> N,
-        wide: impl Fn([u8; 8]) -> W,
-    ) -> Result<bool, OutOfMemory> {
-        let Some((form, body)) = stored.split_first() else {
+        let Some((is_wide, body)) = self.body(stored, count, [4, 8])? else {
             return Ok(false);
         };
-        let is_wide = form & WIDE != 0;
-        let bytes = count.saturating_mul(if is_wide { 8 } else { 4 });
-        let body = match form & PACKED {
-            0 => body,
-            _ => {
-                if self.bytes.len() < bytes {
-                    self.bytes = filled(0, bytes)?;
-                }
-                let rounds = u32::from(form >> ROUNDS_AT);
-                let into = &mut self.bytes[..bytes];
-                let whole = match ROUNDS.contains(&rounds) {
-                    true => self.packing.unpack(body, rounds, into),
-                    false => Ok(false),
-                };
-                if !whole.map_err(|_| out_of_memory(bytes))? {
-                    return Ok(false);
-                }
-                &self.bytes[..bytes]
-            }
-        };
-        if body.len() != bytes {
-            return Ok(false);
-        }
-        match is_wide {
-            true => {
-                let words = body.as_chunks().0.iter();
-                out.wide().room(count)?.extend(words.map(|x| wide(*x)));
-            }
-            false => {
-                let words = body.as_chunks().0.iter();
-                out.narrow().room(count)?.extend(words.map(|x| narrow(*x)));
-            }
-        }
+        read((is_wide, body), out, u32::from_le_bytes, u64::from_le_bytes)?;
         Ok(true)
     }
+
+    /// The same of bytes; None where they are not those.
+    pub fn bytes<'a>(
+        &'a mut self,
+        stored: &'a [u8],
+        count: usize,
+    ) -> Result<Option<&'a [u8]>, OutOfMemory> {
+        Ok(self.body(stored, count, [1, 1])?.map(|(_, bytes)| bytes))
+    }
+
+    /// The bytes of `count` numbers of one of these sizes, and whether it is the second.
+    fn body<'a>(
+        &'a mut self,
+        stored: &'a [u8],
+        count: usize,
+        [narrow, wide]: [usize; 2],
+    ) -> Result<Option<(bool, &'a [u8])>, OutOfMemory> {
+        let Some((form, body)) = stored.split_first() else {
+            return Ok(None);
+        };
+        let is_wide = form & WIDE != 0;
+        let bytes = count.saturating_mul(if is_wide { wide } else { narrow });
+        if form & PACKED == 0 {
+            return Ok((body.len() == bytes).then_some((is_wide, body)));
+        }
+        let rounds = u32::from(form >> ROUNDS_AT);
+        if !ROUNDS.contains(&rounds) {
+            return Ok(None);
+        }
+        if self.bytes.len() < bytes {
+            self.bytes = filled(0, bytes)?;
+        }
+        let into = &mut self.bytes[..bytes];
+        let whole = self.packing.unpack(body, rounds, into);
+        let whole = whole.map_err(|_| out_of_memory(bytes))?;
+        Ok(whole.then_some((is_wide, &self.bytes[..bytes])))
+    }
+}
+
+fn read<N, W>(
+    (is_wide, body): (bool, &[u8]),
+    out: &mut Run<N, W>,
+    narrow: impl Fn([u8; 4]) -> N,
+    wide: impl Fn([u8; 8]) -> W,
+) -> Result<(), OutOfMemory> {
+    match is_wide {
+        true => {
+            let words = body.as_chunks().0.iter();
+            out.wide()
+                .room(words.len())?
+                .extend(words.map(|x| wide(*x)));
+        }
+        false => {
+            let words = body.as_chunks().0.iter();
+            out.narrow()
+                .room(words.len())?
+                .extend(words.map(|x| narrow(*x)));
+        }
+    }
+    Ok(())
 }

@@ -46,7 +46,7 @@ pub struct KeptColumn {
 /// A list that is kept: of which kind, and the columns that it is read from.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptList {
-    kind: ListKind,
+    pub kind: ListKind,
     columns: Vec<usize>,
 }
 
@@ -209,6 +209,11 @@ impl Stored {
         let ends = self.columns.iter().rev();
         let mut ends = ends.filter_map(|column| Some(column.numbers.as_ref()?.end));
         ends.next().unwrap_or(0)
+    }
+
+    /// Whether it has words of texts.
+    pub fn has_words(&self) -> bool {
+        self.lists.iter().any(|list| list.kind == ListKind::Words)
     }
 
     /// The place of the column of this name.

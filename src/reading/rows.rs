@@ -62,7 +62,8 @@ impl RowSource {
         if let Some(index) = &job.index {
             let names = job.features.columns();
             let columns = (job.columns.features.start, &names[..]);
-            let kept = Kept::open(index.clone(), rows.running(), &decode.decoder, columns)?;
+            let wanted = decode.decoder.wanted()?;
+            let kept = Kept::open(index.clone(), rows.running(), &wanted, columns)?;
             decode.kept = Some(kept);
         }
         Ok(Self {

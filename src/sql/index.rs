@@ -6,16 +6,17 @@ use crate::base::text::listed;
 use crate::catalog::{identifiers, rights};
 use crate::features::{
     self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader, Nulls,
+    TextGuess, LOOKED_AT,
 };
 use crate::index::chunks::ChunkBuilder;
 use crate::index::lists::MOST_ENTRIES;
 use crate::index::stored::{self, KeptList, Storing};
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{each_row, Continue, Row, Running};
 use crate::pg::long_errors::cut_off;
 use crate::pg::origin::{self, Derived, Known};
-use crate::pg::query::{self, Column};
+use crate::pg::query;
 use crate::pg::snapshot::with_latest;
 use crate::request::source::{qualified_relation, quote, Source};
 use crate::request::words::{entries, excluded};
@@ -104,7 +105,7 @@ impl Asked {
         let relation = required(self.relation, "relation")?;
         let source = Source::Relation(relation);
         let columns = columns(
-            &source.columns()?,
+            &source,
             self.features.map(entries).transpose()?,
             &excluded(self.exclude.unwrap_or_default())?,
         )?;
@@ -122,7 +123,7 @@ impl Asked {
 
 /// What is kept: what is named, or all columns that may be kept as they are and are no identifiers.
 fn columns(
-    all: &[Column],
+    source: &Source,
     named: Option<Vec<String>>,
     exclude: &[String],
 ) -> Result<Columns, Failure> {
@@ -131,24 +132,26 @@ fn columns(
         FeaturePart::Array { made, .. } => made.is_none(),
         part => part.is_list(),
     };
+    let all = source.columns()?;
     if let Some(entries) = named {
-        let (features, _) = features::resolve(Some(&entries), all, "")?;
+        let (features, _) = features::resolve(Some(&entries), &all, "")?;
         let other = features.parts.iter().find(|part| !may_be_kept(part));
         return match other {
             None => Ok(Columns::new(features.parts, Vec::new())),
             Some(part) => Err(invalid(format!(
-                "\"{}\" is no number, and an index keeps numbers, arrays of numbers and sparse features",
+                "\"{}\" is no number, and an index keeps numbers, arrays of numbers, sparse features and words of texts",
                 shortened(&part.name())
             ))
             .hint("Leave it out: a training takes from the table what the index has not")),
         };
     }
-    let reasons = identifiers::reasons(all)?;
+    let reasons = identifiers::reasons(&all)?;
     let usable = all.iter().zip(&reasons);
     let usable =
         usable.filter(|(column, reason)| reason.is_none() && !exclude.contains(&column.name));
     let usable = gathered(usable.map(|(column, _)| column.clone()))?;
     let (mut features, _) = features::resolve(None, &usable, "")?;
+    find_texts(source, &mut features)?;
     let others = features.parts.iter().filter(|part| !may_be_kept(part));
     let others = gathered(others.map(FeaturePart::name))?;
     features.parts.retain(may_be_kept);
@@ -172,6 +175,22 @@ struct Counts {
     table: f64,
 }
 
+/// Tells texts from categories by the first rows, as a training does.
+fn find_texts(source: &Source, features: &mut FeatureSet) -> Result<(), Failure> {
+    let list = gathered(features.columns().into_iter().map(quote))?;
+    let planned = query::plan(&source.select(&list)?);
+    let Some(mut guess) = TextGuess::new(features, &planned.columns)? else {
+        return Ok(());
+    };
+    each_row(&planned, LOOKED_AT, |row, _| {
+        // SAFETY: the executor's row has the columns of the plan for which the guess was made.
+        unsafe { guess.take(row.values, row.nulls) }
+            .map_err(|error| FeatureError::from(error).into())
+    })?;
+    guess.finish(features, false);
+    Ok(())
+}
+
 /// Reads the relation and stores the index.
 fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Result<Counts, Failure> {
     let names = columns.names()?;
@@ -192,7 +211,7 @@ fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Resul
         .hint("CREATE MATERIALIZED VIEW … AS SELECT …, and svm_index of that"));
     }
     let lists = ListReader::new(&columns.lists, &planned.columns, MOST_ENTRIES)?;
-    let builder = ChunkBuilder::new(lists.lists().len())?;
+    let builder = ChunkBuilder::new(lists.lists().map(|list| list.kind))?;
     let mut rows = Rows {
         builder,
         decoder: Decoder::new(&columns.numbers, &planned.columns, Nulls::Skip)?,
@@ -299,7 +318,7 @@ impl Rows {
         }
         for (number, list) in self.builder.lists.iter_mut().enumerate() {
             // SAFETY: the same.
-            list.push(unsafe { self.lists.pairs(number, row.values, row.nulls) }?)?;
+            list.push(unsafe { self.lists.read(number, row.values, row.nulls) }?)?;
         }
         self.builder.push(row.tuple, &self.buffer.dense)?;
         self.counts.kept += 1;
