@@ -11,6 +11,8 @@ use super::sparse::SparseScratch;
 use super::text::TextReader;
 use super::text_form::Unit;
 use crate::pg::query::Column;
+use crate::pg::types::NumberKind;
+use crate::pg::varlena::plain_payload;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::Tokens;
@@ -27,6 +29,8 @@ pub enum Listed<'a> {
     /// Indices, and as many values.
     Pairs(&'a [f64], &'a [f64]),
     Words(&'a Tokens),
+    /// Not read: arrays of integers and floats, or a `sparsevec`, that lie in the row as they are. Nothing is faster.
+    InRow,
 }
 
 impl FeaturePart {
@@ -95,6 +99,10 @@ impl ListReader {
         }
         let row = RowValues { values, nulls };
         // SAFETY: as the caller promises.
+        if unsafe { lies_in_row(place, &row) } {
+            return Ok(Some(Listed::InRow));
+        }
+        // SAFETY: as the caller promises.
         match unsafe { self.sparse.read(part, *place, &row) } {
             Ok(Some([false, false])) => {
                 let (indices, values) = self.sparse.pairs();
@@ -103,5 +111,23 @@ impl ListReader {
             Err(FeatureError::OutOfMemory(error)) => Err(error),
             Ok(_) | Err(_) => Ok(None),
         }
+    }
+}
+
+/// Whether the pairs of a part lie in the row as they are, and are no text and no `numeric`.
+///
+/// # Safety
+/// As for `Decoder::decode`.
+unsafe fn lies_in_row(place: &Part, row: &RowValues<'_>) -> bool {
+    let lies = |at: usize| {
+        // SAFETY: as the caller promises; arrays and a `sparsevec` are of variable length.
+        !row.nulls[at] && unsafe { plain_payload(row.values[at]) }.is_some()
+    };
+    match place {
+        Part::Sparse { index, value } => {
+            value.1 != NumberKind::Numeric && lies(index.0) && lies(value.0)
+        }
+        Part::Sparsevec { at } => lies(*at),
+        _ => false,
     }
 }

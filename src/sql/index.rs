@@ -5,7 +5,7 @@ use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::base::text::listed;
 use crate::catalog::{identifiers, rights};
 use crate::features::{
-    self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader, Nulls,
+    self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader, Listed, Nulls,
     TextGuess, LOOKED_AT,
 };
 use crate::index::chunks::ChunkBuilder;
@@ -23,7 +23,7 @@ use crate::request::words::{entries, excluded};
 use crate::request::{invalid, required};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::memory::{all_of, gathered, OutOfMemory, Room};
+use pgsvm_core::memory::{all_of, filled, gathered, OutOfMemory, Room};
 
 /// Rows between two looks for interrupts.
 const ROWS_A_STEP: u64 = 1000;
@@ -116,7 +116,7 @@ impl Asked {
         };
         stored::check_name(&name)?;
         let kept = with_latest(|| keep(&name, &full_name, &source, &columns))?;
-        kept.tell(&name, &full_name, columns.others);
+        kept.tell(&name, &full_name, &columns);
         Ok(name)
     }
 }
@@ -167,6 +167,8 @@ struct Counts {
     kept: u64,
     /// Rows with a NULL, or something that no training takes, in one of the columns.
     incomplete: u64,
+    /// By list, rows in which it lies as it is.
+    in_rows: Vec<u64>,
     /// Rows that say not where they come from: their transactions may not have been over for all who look.
     unknown: u64,
     bytes: u64,
@@ -220,6 +222,7 @@ fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Resul
         counts: Counts {
             columns: names.len(),
             table: planned.relation_bytes,
+            in_rows: filled(0, columns.lists.parts.len())?,
             ..Counts::default()
         },
     };
@@ -318,7 +321,9 @@ impl Rows {
         }
         for (number, list) in self.builder.lists.iter_mut().enumerate() {
             // SAFETY: the same.
-            list.push(unsafe { self.lists.read(number, row.values, row.nulls) }?)?;
+            let read = unsafe { self.lists.read(number, row.values, row.nulls) }?;
+            self.counts.in_rows[number] += u64::from(matches!(read, Some(Listed::InRow)));
+            list.push(read)?;
         }
         self.builder.push(row.tuple, &self.buffer.dense)?;
         self.counts.kept += 1;
@@ -328,7 +333,7 @@ impl Rows {
 
 impl Counts {
     /// Says what is kept.
-    fn tell(&self, name: &str, relation: &str, others: Vec<String>) {
+    fn tell(&self, name: &str, relation: &str, columns: &Columns) {
         let megabytes = |bytes: f64| bytes / f64::from(1 << 20);
         let said = Failure::new(
             Code::ERRCODE_SUCCESSFUL_COMPLETION,
@@ -353,10 +358,18 @@ impl Counts {
                 rows(self.unknown)
             ));
         }
-        if !others.is_empty() {
+        let in_rows = columns.lists.parts.iter().zip(&self.in_rows);
+        for (part, count) in in_rows.filter(|(_, count)| **count > 0) {
             detail.push(format!(
-                "No numbers, read from the table: {}.",
-                listed(&others)
+                "In the row as it is, and read from there: {} of {}.",
+                part.name(),
+                rows(*count)
+            ));
+        }
+        if !columns.others.is_empty() {
+            detail.push(format!(
+                "Not kept, read from the table: {}.",
+                listed(&columns.others)
             ));
         }
         match detail.is_empty() {
