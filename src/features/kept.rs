@@ -250,8 +250,25 @@ impl KeptPlaces {
     }
 }
 
-/// What is wanted of kept rows, by place among the parts of who reads them: the columns whose numbers, and the list.
-pub struct Wanted(Vec<(Range<usize>, Option<List>)>);
+/// What is wanted of kept rows, by place among the parts of who reads them.
+pub struct Wanted(Vec<WantedPart>);
+
+struct WantedPart {
+    /// Its number in the feature set, or that of the first of several columns.
+    number: usize,
+    /// The columns whose numbers are wanted.
+    columns: Range<usize>,
+    list: Option<List>,
+    /// Whether what is in the list is there from elsewhere.
+    is_there: bool,
+}
+
+impl WantedPart {
+    /// Its list, where that is to be read.
+    fn unread(&self) -> Option<List> {
+        self.list.filter(|_| !self.is_there)
+    }
+}
 
 impl Wanted {
     /// What these parts want; not the lists of those for which `has` says that they have them from elsewhere.
@@ -261,21 +278,33 @@ impl Wanted {
     ) -> Result<Self, OutOfMemory> {
         let mut number = 0;
         let wanted = parts.map(|part| {
-            let (columns, first) = (columns(&part), number);
-            number += columns.len().max(1);
-            (columns, List::of(&part).filter(|_| !has(first)))
+            let wanted = WantedPart {
+                number,
+                columns: columns(&part),
+                list: List::of(&part),
+                is_there: has(number),
+            };
+            number += wanted.columns.len().max(1);
+            wanted
         });
         gathered(wanted).map(Self)
     }
 
     /// The columns whose numbers are wanted.
     pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().flat_map(|(columns, _)| columns.clone())
+        self.0.iter().flat_map(|part| part.columns.clone())
     }
 
     /// The lists that are wanted.
     pub fn lists(&self) -> impl Iterator<Item = List> + '_ {
-        self.0.iter().filter_map(|(_, list)| *list)
+        self.0.iter().filter_map(WantedPart::unread)
+    }
+
+    /// The numbers of the parts that are no numbers and of which there is no list, as `list` tells that of one.
+    pub fn others(&self, list: impl Fn(List) -> Option<usize>) -> Result<Vec<usize>, OutOfMemory> {
+        let is_other =
+            |part: &&WantedPart| part.columns.is_empty() && part.list.and_then(&list).is_none();
+        gathered(self.0.iter().filter(is_other).map(|part| part.number))
     }
 
     /// Where all that stands in kept rows, in which `kept` finds the numbers of a column by its place in the row, and `list`
@@ -288,9 +317,9 @@ impl Wanted {
         kept: impl Fn(usize) -> Option<Range<usize>>,
         list: impl Fn(List) -> Option<usize>,
     ) -> Result<KeptPlaces, usize> {
-        let places = self.0.iter().map(|(columns, _)| {
+        let places = self.0.iter().map(|part| {
             let mut ranges = Vec::<Range<usize>>::new();
-            for column in columns.clone() {
+            for column in part.columns.clone() {
                 let found = kept(column).ok_or(column)?;
                 match ranges.last_mut() {
                     Some(last) if last.end == found.start => last.end = found.end,
@@ -299,7 +328,7 @@ impl Wanted {
             }
             Ok::<_, usize>(ranges)
         });
-        let lists = self.0.iter().map(|(_, wanted)| list((*wanted)?));
+        let lists = self.0.iter().map(|part| list(part.unread()?));
         Ok(KeptPlaces {
             numbers: places.collect::<Result<_, _>>()?,
             lists: lists.collect(),

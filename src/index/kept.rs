@@ -1,7 +1,9 @@
 //! An index in a training: what is kept of a row that it knows. In the process that reads.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted};
+use crate::features::{
+    FeaturePart, FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted,
+};
 use crate::index::chunks;
 use crate::index::lists::Lists;
 use crate::index::packed::{Numbers, Unpacker};
@@ -19,6 +21,8 @@ pub struct Kept {
     /// By chunk its number, and the row behind its last.
     chunks: Vec<(i32, usize)>,
     places: KeptPlaces,
+    /// Parts of the features of which it has nothing.
+    others: Vec<usize>,
     unpacker: Unpacker,
     /// The numbers of the rows of the chunk at this place.
     numbers: Numbers,
@@ -61,6 +65,8 @@ pub struct Served {
     pub read: u64,
     /// Rows of it that were not met.
     pub unmet: u64,
+    /// Features that it does not have, as `features` asks for them.
+    pub others: Vec<String>,
 }
 
 impl Kept {
@@ -98,6 +104,7 @@ impl Kept {
         let kept = gathered(kept.map(|derived| derived.table))?;
         let numbers = |at: usize| stored.columns[found[at - first]?].numbers.clone();
         let is_known = |now: &Derived| stored.tables.iter().any(|it| it.table == now.table);
+        let others = wanted.others(list_of)?;
         let places = match wanted.places(numbers, list_of) {
             Ok(places) => places,
             // of rows none of which is known nothing is wanted
@@ -110,6 +117,7 @@ impl Kept {
             tuples: Tuples::default(),
             chunks: Vec::new(),
             places,
+            others,
             unpacker: Unpacker::default(),
             numbers: Numbers::default(),
             lists: RowLists {
@@ -199,13 +207,17 @@ impl Kept {
         Ok(at)
     }
 
-    /// How it has served.
-    pub fn served(&self) -> Served {
+    /// How it has served a training of these features.
+    pub fn served(&self, features: &FeatureSet) -> Served {
         Served {
             name: self.stored.name.clone(),
             used: self.used,
             read: self.read,
             unmet: (self.tuples.len() as u64).saturating_sub(self.used),
+            others: {
+                let parts = self.others.iter().filter_map(|at| features.parts.get(*at));
+                parts.map(FeaturePart::name).collect()
+            },
         }
     }
 }

@@ -170,7 +170,8 @@ impl RowSource {
 
     /// How an index has served, where there is one.
     pub fn served(&self) -> Option<Served> {
-        self.decode.kept.as_ref().map(Kept::served)
+        let kept = self.decode.kept.as_ref()?;
+        Some(kept.served(self.decode.decoder.learned()))
     }
 
     /// Gives the rows away by which a kernel machine is compared.

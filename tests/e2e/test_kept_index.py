@@ -114,6 +114,16 @@ def test_rows_of_transactions_that_may_go_on_are_read(server, indexed):
     assert by_index(indexed) == (2100, [])
 
 
+def test_what_it_has_not_is_named(indexed):
+    told = listen(indexed)
+    for features in (["x", "text(body, 2)"], ["x", "ngrams(body, 2, 2)", "log(i)", "text(body)"]):
+        train = """SELECT svm_train('points', 'label', %s, 'named', options => '{"index": "kept", "inherit": false}')"""
+        indexed.execute(train, [features])
+    first, second = (it.text for it in told if it.severity == "NOTICE")
+    assert "2000 rows of it" in first and "from the table in all rows" not in first
+    assert "from the table in all rows: ngrams(body, 2, 2), log(i)." in second
+
+
 def test_what_is_rolled_back_is_not_kept(server, indexed):
     with pytest.raises(ZeroDivisionError), indexed.transaction():
         indexed.execute("UPDATE points SET x = -x")
