@@ -3,6 +3,7 @@
 In turns, in the session itself without workers and helpers, in a cache that holds all rows: seconds of the statement and until the
 last row is there (svm_training_log). Bytes are blocks of 8 kB that the training took from the index's table and from that
 of the rows, out-of-line values included, whether a buffer had them or not; the few pages of their B-trees, met again and again, aside.
+Of texts the pass that learns their words comes before the one whose last row that is: there the seconds of the statement tell.
 """
 
 import numpy as np

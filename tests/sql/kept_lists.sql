@@ -53,6 +53,8 @@ SELECT * FROM same('label', ', features => ARRAY[''a'', ''sparse(wide, exact)'',
 SELECT * FROM same('kind', ', features => ARRAY[''hash(sparse(idx, val), 6)'']');
 SELECT * FROM same('label', ', features => ARRAY[''a'']');
 SELECT * FROM same('label', ', features => ARRAY[''sparse(idx, val)''], c => NULL, seed => 3');
+SELECT * FROM same('label', ', features => ARRAY[''sparse(idx, val)'', ''a''], kernel => ''rbf'', gamma => 0.1');
+SELECT * FROM same('label', ', features => ARRAY[''sparse(wide, exact)''], key => ''id''');
 -- what the index has not comes from the table
 SELECT * FROM same('label', ', features => ARRAY[''sparse(idx, exact)'', ''a'']');
 
@@ -75,11 +77,14 @@ UPDATE sparse SET val = (SELECT array_agg(-x) FROM unnest(val) AS x) WHERE id BE
 DELETE FROM sparse WHERE id < 20;
 UPDATE sparse SET idx = NULL WHERE id = 300;
 UPDATE sparse SET val[2] = NULL WHERE id = 305;
+-- indices that do not ascend
+UPDATE sparse SET (idx, val) = (SELECT array_agg(i ORDER BY i DESC), array_agg(x ORDER BY i DESC) FROM unnest(idx, val) AS entries (i, x))
+WHERE id BETWEEN 500 AND 550 AND id % 12 > 0;
 SELECT svm_train('sparse', 'label', '{"sparse(idx, val)"}', 'm', nulls => 'skip', options => '{"index": "s", "inherit": false}');
 SELECT * FROM same('label', ', features => ARRAY[''sparse(idx, val)''], nulls => ''skip''');
 VACUUM FULL sparse;
 SELECT svm_index('sparse', '{"sparse(idx, val)", a}', 's');
-SELECT rows FROM svm_indexes;
+SELECT rows, (SELECT count(*) FROM svm_index_chunk WHERE part = 1 AND get_byte(numbers, 0) = 0) AS unordered FROM svm_indexes;
 SELECT * FROM same('label', ', features => ARRAY[''sparse(idx, val)''], nulls => ''skip''');
 SELECT * FROM same('label', ', features => ARRAY[''sparse(idx, val)'', ''a''], nulls => ''zero''');
 

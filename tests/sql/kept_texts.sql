@@ -81,6 +81,18 @@ SELECT * FROM same('label', '{"text(body, 2)"}', 'nulls => ''skip'',');
 VACUUM FULL texts;
 SELECT svm_index('texts', '{text(body)}', 't');
 SELECT * FROM same('label', '{text(body)}', 'nulls => ''zero'',');
+-- by a query that names the column otherwise, and several chunks of rows
+TRUNCATE texts;
+INSERT INTO texts (id, body, label)
+SELECT id, format('w%s w%s w%s', abs(hashint4(id)) % 3000, abs(hashint4(id + 7)) % 100, id % 7), hashint4(id) % 9 > id % 7 FROM generate_series(1, 20000) AS id;
+SELECT svm_index('texts', '{text(body)}', 't');
+SELECT count(*) AS chunks FROM svm_index_chunk WHERE part = 1;
+SELECT * FROM same('label', '{text(body)}');
+SET client_min_messages = notice;
+SELECT svm_train_query('SELECT body AS told, label FROM texts WHERE id % 3 = 0 OR id < 9', 'label', '{text(told)}', 'q', options => '{"index": "t", "inherit": false}');
+SET client_min_messages = warning;
+SELECT svm_train_query('SELECT body AS told, label FROM texts WHERE id % 3 = 0 OR id < 9', 'label', '{text(told)}', 'p', options => '{"inherit": false}');
+SELECT count(DISTINCT primal), count(DISTINCT dual) FROM svm_models WHERE name IN ('p', 'q');
 -- damaged
 \set ON_ERROR_STOP off
 \set VERBOSITY default
