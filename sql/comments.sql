@@ -15,8 +15,8 @@ COMMENT ON TABLE svm_key_leeway IS
 COMMENT ON TABLE svm_key_scaling IS 'the scaling of rows in which leeways are measured; no dump has it';
 COMMENT ON TABLE svm_key_metric IS 'the metrics by class in which leeways are measured; no dump has it';
 COMMENT ON TABLE svm_source IS 'the queries of versions that were trained on one: their owner''s to see';
-COMMENT ON TABLE svm_index IS 'indexes: of which relations and columns numbers are kept';
-COMMENT ON TABLE svm_index_chunk IS 'the numbers that indexes keep; no dump has them';
+COMMENT ON TABLE svm_index IS 'indexes: of which relations and columns numbers, sparse features and words are kept';
+COMMENT ON TABLE svm_index_chunk IS 'the numbers, sparse features and words that indexes keep; no dump has them';
 COMMENT ON TABLE svm_landmark IS 'rows that kernel machines compare rows with, scaled; their factors are in svm_weight';
 COMMENT ON TABLE svm_log IS 'what happened when in a training: arrays of equal length, which svm_training_log shows as rows';
 
@@ -114,8 +114,8 @@ COMMENT ON COLUMN svm_versions.truncated_primal IS 'the truncated objective over
 COMMENT ON COLUMN svm_versions.outliers IS 'rows whose loss is beyond 1 + s, summed over the heads';
 
 COMMENT ON COLUMN svm_indexes.name IS 'options => ''{"index": "name"}'' trains from it';
-COMMENT ON COLUMN svm_indexes.relation IS 'the relation whose numbers it keeps, as SQL writes it';
-COMMENT ON COLUMN svm_indexes.columns IS 'the columns whose numbers it keeps';
+COMMENT ON COLUMN svm_indexes.relation IS 'the relation of whose rows it keeps something, as SQL writes it';
+COMMENT ON COLUMN svm_indexes.columns IS 'the columns of which it keeps something';
 COMMENT ON COLUMN svm_indexes.rows IS 'rows that it keeps; 0 after a crash or a restore';
 COMMENT ON COLUMN svm_indexes.bytes IS 'what they take';
 COMMENT ON COLUMN svm_indexes.owner IS 'the role whose it is';

@@ -162,7 +162,7 @@ CREATE OR REPLACE FUNCTION svm_forget_query(model text, query text, options json
 COMMENT ON FUNCTION svm_forget_query(text, text, jsonb) IS
     'removes the rows with the keys in a SELECT from those a model was trained on, as a new version, and returns its name';
 
--- Numbers of a table's rows, kept from one training to the next.
+-- Numbers, sparse features and words of a table's rows, kept from one training to the next.
 
 CREATE OR REPLACE FUNCTION svm_index(
     relation regclass,
@@ -172,7 +172,7 @@ CREATE OR REPLACE FUNCTION svm_index(
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_index_wrapper';
 COMMENT ON FUNCTION svm_index(regclass, text[], text, text[]) IS
-    'keeps the numbers of a table''s rows for trainings with the option "index", and returns the name of the index';
+    'keeps numbers, sparse features and words of a table''s rows for trainings with the option "index", and returns the name of the index';
 
 CREATE OR REPLACE FUNCTION svm_drop_index(name text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_index_wrapper';
@@ -189,7 +189,7 @@ SELECT
     index.created_at
 FROM svm_index AS index
 CROSS JOIN LATERAL (
-    SELECT coalesce(pg_catalog.sum(chunk.rows), 0)::bigint,
+    SELECT coalesce(pg_catalog.sum(chunk.rows) FILTER (WHERE chunk.part = 0), 0)::bigint,
         coalesce(pg_catalog.sum(pg_catalog.octet_length(chunk.tuples) + pg_catalog.octet_length(chunk.numbers)), 0)::bigint
     FROM svm_index_chunk AS chunk WHERE chunk.index_id = index.id
 ) AS kept (rows, bytes);

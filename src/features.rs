@@ -21,6 +21,7 @@ mod kept;
 mod kernel_form;
 mod leaving_out;
 mod libsvm;
+mod lists;
 mod made;
 mod made_form;
 mod name;
@@ -42,9 +43,12 @@ pub use buffer::{FeatureBuffer, Nulls};
 pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use error::{utf8, FeatureError};
-pub use kept::{KeptNumbers, KeptPlaces, KeptRow};
+pub use kept::{
+    KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
+};
 pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, MOST_LANDMARKS, SUPPORT_VECTORS};
 pub use libsvm::parse as parse_libsvm;
+pub use lists::{ListReader, Listed};
 pub use made_form::Made;
 pub use name::Feature;
 pub use resolve::resolve;

@@ -1,8 +1,10 @@
-//! Indexes: the numbers of a table's rows, kept from one training to the next. Each row is known by where it lies and who
-//! inserted it (`pg::origin`), so what is kept of it is what it holds, or is not used. Knows nothing of labels, models and
-//! trainings.
+//! Indexes: what a table's rows were decoded to, kept from one training to the next: numbers, and lists of any length. Each row is
+//! known by where it lies and who inserted it (`pg::origin`), so what is kept of it is what it holds, or is not used. Knows nothing
+//! of labels, models and trainings.
 
 pub mod chunks;
 pub mod kept;
+pub mod lists;
+mod packed;
 pub mod stored;
 mod tuples;

@@ -9,7 +9,7 @@
 //! | `catalog` | the extension's own tables and who may do what with them; what the catalog says of columns | the calling backend |
 //! | `features` | columns become numbers | whoever reads, whoever predicts |
 //! | `targets`, `keys` | labels, folds and weights of rows; keys and digests of rows | whoever reads |
-//! | `index` | numbers of a table's rows, kept from one training to the next | whoever reads, the calling backend |
+//! | `index` | numbers, sparse features and words of a table's rows, kept from one training to the next | whoever reads, the calling backend |
 //! | `model` | models in memory | any backend or parallel worker |
 //! | `request` | arguments become a request; the source's SELECT | the calling backend |
 //! | `predict` | SQL face of prediction | any backend or parallel worker |

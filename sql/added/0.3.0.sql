@@ -135,7 +135,7 @@ CREATE TRIGGER svm_model_source AFTER UPDATE OF owner ON svm_model
     FOR EACH ROW WHEN (NEW.owner_oid IS DISTINCT FROM OLD.owner_oid)
     EXECUTE FUNCTION svm_internal.svm_source_rights('id');
 
--- Indexes: numbers of a table's rows, kept for trainings that name one. Each row is known by where it lies and which
+-- Indexes: what a table's rows were decoded to, kept for trainings that name one. Each row is known by where it lies and which
 -- transaction inserted it (src/pg/origin.rs), which is so in this cluster only: what is kept of rows does not leave it, no dump
 -- has it, and as an unlogged table it is in no publication, base backup or standby. An index without it serves as one of
 -- which no row is known.
@@ -148,9 +148,12 @@ CREATE TABLE svm_index (
     -- with its schema, as SQL writes it
     relation text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- the columns whose numbers are kept, and how many each has: several of an array
+    -- the columns of which something is kept, and how many numbers each has: several of an array, NULL where only lists are
+    -- made of it
     columns text[] NOT NULL,
     lengths int[] NOT NULL,
+    -- what rows have any number of: of each list the kind, and the columns, from 0, that it is read from
+    lists jsonb NOT NULL,
     -- of each table behind the relation 64 bits that say which one, and 64 for each column that say how it comes from a row
     tables bytea NOT NULL,
     UNIQUE (owner, name)
@@ -160,11 +163,13 @@ SELECT pg_catalog.pg_extension_config_dump('svm_index', '');
 CREATE UNLOGGED TABLE svm_index_chunk (
     index_id bigint NOT NULL,
     chunk int NOT NULL CHECK (chunk >= 0),
+    -- 0 is what rows are known by, and their numbers; behind it the lists
+    part int NOT NULL CHECK (part >= 0),
     rows int NOT NULL CHECK (rows > 0),
     -- what the bytes are stands in src/index/chunks.rs
     tuples bytea NOT NULL,
     numbers bytea NOT NULL,
-    PRIMARY KEY (index_id, chunk)
+    PRIMARY KEY (index_id, chunk, part)
 );
 -- they are compressed where that pays
 ALTER TABLE svm_index_chunk ALTER COLUMN tuples SET STORAGE EXTERNAL, ALTER COLUMN numbers SET STORAGE EXTERNAL;

@@ -10,7 +10,7 @@ use super::buffer::{FeatureBuffer, Nulls};
 use super::category::CategoryLimits;
 use super::dense::columns;
 use super::error::FeatureError;
-use super::kept::KeptRow;
+use super::kept::{KeptPairs, KeptRow};
 use super::made::{make, MadeReader};
 use super::one_hot::OneHot;
 use super::part::Part;
@@ -168,6 +168,11 @@ impl Decoder {
         &self.parts
     }
 
+    /// Whether it has the words of text part `number` from an earlier pass.
+    pub(super) fn has_words(&self, number: usize) -> bool {
+        self.texts.kept.iter().any(|(of, _)| *of == number)
+    }
+
     /// Most values of a row.
     pub(super) fn most(&self) -> usize {
         self.most
@@ -250,16 +255,19 @@ impl Decoder {
                     (Part::Made(reader), _) => self.make(number, &row, reader, out)?,
                     (Part::Array { at, kind }, _) => self.array(number, &row, at, kind, out)?,
                     (Part::Vector { at, half }, _) => self.vector(number, &row, at, half, out)?,
-                    (Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. }, _) => {
+                    (Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. }, kept) => {
                         sparse_part += 1;
-                        self.sparse(part, number, sparse_part - 1, &row, out)?
+                        let kept = kept.as_ref().and_then(|kept| kept.pairs(place));
+                        self.sparse(part, (number, sparse_part - 1), kept, &row, out)?
                     }
-                    (Part::Text { at, kind }, _) => {
+                    (Part::Text { at, kind }, kept) => {
                         sparse_part += 1;
                         let (part, sparse) = (&self.features.parts[number], &self.sparse);
                         let out = (sparse, &mut *out);
                         let numbers = (number, sparse_part - 1);
-                        self.texts.decode(part, numbers, &row, (at, kind), out)?
+                        let kept = kept.as_ref().and_then(|kept| kept.words(place));
+                        let from = (&row, at, kind, kept);
+                        self.texts.decode(part, numbers, from, out)?
                     }
                     (Part::Crossed { first, second }, _) => {
                         self.crossed(number, &row, first, second, out)?
@@ -313,31 +321,27 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes part `number`, of the sparse ones `sparse_part`.
+    /// Decodes part `number`, of the sparse ones `sparse_part`; what is kept of it, where it is kept.
     ///
     /// # Safety
     /// As for `decode`; the part is a sparse one.
     #[inline(always)]
     unsafe fn sparse(
         &mut self,
-        part: Part,
-        number: usize,
-        sparse_part: i64,
+        place: Part,
+        (number, sparse_part): (usize, i64),
+        kept: Option<KeptPairs<'_>>,
         row: &RowValues<'_>,
         out: &mut FeatureBuffer,
     ) -> Decoded {
-        let name = &self.features.parts[number];
-        let sparse = &mut self.sparse;
+        let (part, sparse) = (&self.features.parts[number], &mut self.sparse);
+        if let Some(pairs) = kept {
+            return sparse.add_kept(part, sparse_part, &pairs, out);
+        }
         // SAFETY: as the caller promises.
-        unsafe {
-            match part {
-                Part::Sparse { index, value } => {
-                    sparse.arrays(name, sparse_part, row, index, value, out)
-                }
-                Part::Libsvm { at } => sparse.text(name, sparse_part, row, at, out),
-                Part::Sparsevec { at } => sparse.vector(name, sparse_part, row, at, out),
-                _ => unreachable!("a sparse part"),
-            }
+        match unsafe { sparse.read(part, place, row) }? {
+            None => Ok(Some(Null)),
+            Some(nulls) => sparse.add(part, sparse_part, nulls, out),
         }
     }
 

@@ -1,44 +1,231 @@
-//! Rows whose numbers were kept when they were decoded before: number columns and arrays of numbers come from there, all else
-//! from the row itself.
+//! Rows of which an index has kept what they were decoded to: number columns, arrays of numbers and lists come from there, all
+//! else from the row itself.
 
 use super::decode::{check_length, check_row, Decoder};
 use super::error::FeatureError;
-use super::part::Part;
+use super::part::{Part, TextKind};
 use core::ops::Range;
-use pgsvm_core::memory::Room;
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
+use serde::{Deserialize, Serialize};
 
-/// By place among a decoder's parts, where the numbers of its columns stand in a kept row; none for one that is no number.
+/// By place among the parts that are wanted, where their values stand in what is kept of a row.
 #[derive(Default)]
-pub struct KeptPlaces(Vec<Vec<Range<usize>>>);
+pub struct KeptPlaces {
+    /// The numbers of its columns; none for a part that is no number.
+    numbers: Vec<Vec<Range<usize>>>,
+    /// The number of its list, where it has one that is kept.
+    lists: Vec<Option<usize>>,
+}
 
-/// The numbers of a row, as they were decoded: no NULL is among them.
+/// What is kept of a row. No NULL is among the numbers; of a list that has one nothing is kept.
 #[derive(Clone, Copy)]
 pub struct KeptRow<'a> {
     pub places: &'a KeptPlaces,
     pub numbers: KeptNumbers<'a>,
+    pub lists: &'a dyn KeptLists,
 }
 
-/// In 32 bits where these hold them all.
+/// Values in 32 bits where these hold them all, else in 64.
 #[derive(Clone, Copy)]
-pub enum KeptNumbers<'a> {
-    Narrow(&'a [f32]),
-    Wide(&'a [f64]),
+pub enum Narrowed<'a, N, W> {
+    Narrow(&'a [N]),
+    Wide(&'a [W]),
 }
 
-impl KeptRow<'_> {
+pub type KeptNumbers<'a> = Narrowed<'a, f32, f64>;
+
+/// The indices and values of a sparse part, as many of each.
+pub type KeptPairs<'a> = (Narrowed<'a, u32, u64>, KeptNumbers<'a>);
+
+/// The lists of a row.
+pub trait KeptLists {
+    /// The pairs of the list of this number; None where they are not kept.
+    fn pairs(&self, list: usize) -> Option<KeptPairs<'_>>;
+    /// The same of words.
+    fn words(&self, list: usize) -> Option<KeptText<'_>>;
+}
+
+/// The words of a text in their order, by their numbers in a list.
+#[derive(Clone, Copy)]
+pub struct KeptText<'a> {
+    pub numbers: &'a [u32],
+    pub list: &'a WordList,
+    /// By which lists are told apart.
+    pub chunk: usize,
+}
+
+impl<'a> KeptText<'a> {
+    pub fn words(&self) -> impl Iterator<Item = &'a str> {
+        let list = self.list;
+        let words = self.numbers.iter();
+        words.map(|number| list.get(*number as usize).unwrap_or_default())
+    }
+}
+
+/// Words, each once.
+#[derive(Debug, Default)]
+pub struct WordList {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl WordList {
+    /// Those of such lengths that stand in a text; None where they are not those.
+    pub fn new(text: Vec<u8>, lengths: &[u32]) -> Result<Option<Self>, OutOfMemory> {
+        let Ok(text) = String::from_utf8(text) else {
+            return Ok(None);
+        };
+        let (mut ends, mut end) = (Vec::new(), 0usize);
+        ends.room(lengths.len())?;
+        for length in lengths {
+            end = end.saturating_add(*length as usize);
+            if !text.is_char_boundary(end) {
+                return Ok(None);
+            }
+            ends.push(end);
+        }
+        Ok((end == text.len()).then_some(Self { text, ends }))
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, number: usize) -> Option<&str> {
+        let start = match number {
+            0 => 0,
+            _ => *self.ends.get(number - 1)?,
+        };
+        self.text.get(start..*self.ends.get(number)?)
+    }
+}
+
+/// Under which numbers the words of a list are known elsewhere.
+#[derive(Default)]
+pub(super) struct WordNumbers {
+    chunk: Option<usize>,
+    /// By number in the list.
+    known: Vec<u32>,
+}
+
+impl WordNumbers {
+    /// Not asked as yet, and none; numbers themselves are smaller.
+    const NEW: u32 = u32::MAX;
+    const NONE: u32 = u32::MAX - 1;
+
+    /// Begins a text.
+    pub fn begin(&mut self, text: &KeptText<'_>) -> Result<(), OutOfMemory> {
+        if self.chunk != Some(text.chunk) {
+            self.known.clear();
+            let words = text.list.len();
+            self.known.room(words)?.resize(words, Self::NEW);
+            self.chunk = Some(text.chunk);
+        }
+        Ok(())
+    }
+
+    /// The number of a word of it, where it has one; it is looked up where it is met first in its list.
+    #[inline]
+    pub fn of(
+        &mut self,
+        text: &KeptText<'_>,
+        word: u32,
+        look_up: impl FnOnce(&str) -> Result<Option<u32>, OutOfMemory>,
+    ) -> Result<Option<u32>, OutOfMemory> {
+        let known = &mut self.known[word as usize];
+        if *known == Self::NEW {
+            let word = text.list.get(word as usize).unwrap_or_default();
+            *known = look_up(word)?.unwrap_or(Self::NONE);
+        }
+        Ok((*known != Self::NONE).then_some(*known))
+    }
+}
+
+/// What the values of a list are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ListKind {
+    /// Indices with a value each.
+    Pairs,
+    /// The words of a text in their order.
+    Words,
+}
+
+/// A part whose list may be kept: of which kind, and the places in a row of the columns that it is read from, of which there are
+/// one or two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct List {
+    pub kind: ListKind,
+    pub first: usize,
+    pub second: Option<usize>,
+}
+
+impl List {
+    pub(super) fn of(part: &Part) -> Option<Self> {
+        let (kind, first, second) = match part {
+            Part::Sparse { index, value } => (ListKind::Pairs, index.0, Some(value.0)),
+            Part::Libsvm { at } | Part::Sparsevec { at } => (ListKind::Pairs, *at, None),
+            Part::Text {
+                at,
+                kind: TextKind::Words(_),
+            } => (ListKind::Words, *at, None),
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            first,
+            second,
+        })
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        core::iter::once(self.first).chain(self.second)
+    }
+}
+
+impl KeptNumbers<'_> {
+    /// Appends them.
+    #[inline]
+    pub(super) fn append(&self, out: &mut Vec<f64>) -> Result<(), OutOfMemory> {
+        match self {
+            Self::Narrow(numbers) => out
+                .room(numbers.len())?
+                .extend(numbers.iter().copied().map(f64::from)),
+            Self::Wide(numbers) => out.room(numbers.len())?.extend_from_slice(numbers),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn part(&self, range: Range<usize>) -> Self {
+        match self {
+            Self::Narrow(numbers) => Self::Narrow(&numbers[range]),
+            Self::Wide(numbers) => Self::Wide(&numbers[range]),
+        }
+    }
+}
+
+impl<'a> KeptRow<'a> {
     /// Appends the numbers of the part at this place.
     #[inline]
     pub(super) fn append(&self, place: usize, out: &mut Vec<f64>) -> Result<(), FeatureError> {
-        for range in &self.places.0[place] {
-            let (range, room) = (range.clone(), out.room(range.len())?);
-            match self.numbers {
-                KeptNumbers::Narrow(numbers) => {
-                    room.extend(numbers[range].iter().copied().map(f64::from));
-                }
-                KeptNumbers::Wide(numbers) => room.extend_from_slice(&numbers[range]),
-            }
+        for range in &self.places.numbers[place] {
+            self.numbers.part(range.clone()).append(out)?;
         }
         Ok(())
+    }
+
+    /// The pairs of the part at this place, where they are kept.
+    #[inline]
+    pub(super) fn pairs(&self, place: usize) -> Option<KeptPairs<'a>> {
+        self.lists.pairs(self.places.lists[place]?)
+    }
+
+    /// The words of the part at this place, where they are kept.
+    #[inline]
+    pub(super) fn words(&self, place: usize) -> Option<KeptText<'a>> {
+        self.lists.words(self.places.lists[place]?)
     }
 }
 
@@ -51,23 +238,88 @@ fn columns(part: &Part) -> Range<usize> {
     }
 }
 
-impl Decoder {
-    /// The places in a row of its number columns and arrays of numbers.
-    pub fn number_columns(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places().iter().flat_map(columns)
+impl KeptPlaces {
+    /// Whether numbers are wanted.
+    pub fn has_numbers(&self) -> bool {
+        self.numbers.iter().any(|ranges| !ranges.is_empty())
     }
 
-    /// Where the numbers that it wants stand in kept rows, in which `kept` finds those of a column by its place in the row.
+    /// The lists that are wanted.
+    pub fn lists(&self) -> impl Iterator<Item = usize> + '_ {
+        self.lists.iter().copied().flatten()
+    }
+}
+
+/// What is wanted of kept rows, by place among the parts of who reads them.
+pub struct Wanted(Vec<WantedPart>);
+
+struct WantedPart {
+    /// Its number in the feature set, or that of the first of several columns.
+    number: usize,
+    /// The columns whose numbers are wanted.
+    columns: Range<usize>,
+    list: Option<List>,
+    /// Whether what is in the list is there from elsewhere.
+    is_there: bool,
+}
+
+impl WantedPart {
+    /// Its list, where that is to be read.
+    fn unread(&self) -> Option<List> {
+        self.list.filter(|_| !self.is_there)
+    }
+}
+
+impl Wanted {
+    /// What these parts want; not the lists of those for which `has` says that they have them from elsewhere.
+    pub(super) fn of(
+        parts: impl Iterator<Item = Part>,
+        has: impl Fn(usize) -> bool,
+    ) -> Result<Self, OutOfMemory> {
+        let mut number = 0;
+        let wanted = parts.map(|part| {
+            let wanted = WantedPart {
+                number,
+                columns: columns(&part),
+                list: List::of(&part),
+                is_there: has(number),
+            };
+            number += wanted.columns.len().max(1);
+            wanted
+        });
+        gathered(wanted).map(Self)
+    }
+
+    /// The columns whose numbers are wanted.
+    pub fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().flat_map(|part| part.columns.clone())
+    }
+
+    /// The lists that are wanted.
+    pub fn lists(&self) -> impl Iterator<Item = List> + '_ {
+        self.0.iter().filter_map(WantedPart::unread)
+    }
+
+    /// The numbers of the parts that are no numbers and of which there is no list, as `list` tells that of one.
+    pub fn others(&self, list: impl Fn(List) -> Option<usize>) -> Result<Vec<usize>, OutOfMemory> {
+        let is_other =
+            |part: &&WantedPart| part.columns.is_empty() && part.list.and_then(&list).is_none();
+        gathered(self.0.iter().filter(is_other).map(|part| part.number))
+    }
+
+    /// Where all that stands in kept rows, in which `kept` finds the numbers of a column by its place in the row, and `list`
+    /// the number of a list.
     ///
     /// # Errors
     /// The place of the first column whose numbers are not kept.
-    pub fn kept_places(
+    pub fn places(
         &self,
         kept: impl Fn(usize) -> Option<Range<usize>>,
+        list: impl Fn(List) -> Option<usize>,
     ) -> Result<KeptPlaces, usize> {
-        let places = self.places().iter().map(|part| {
+        let places = self.0.iter().map(|part| {
             let mut ranges = Vec::<Range<usize>>::new();
-            for column in columns(part) {
+            for column in part.columns.clone() {
                 let found = kept(column).ok_or(column)?;
                 match ranges.last_mut() {
                     Some(last) if last.end == found.start => last.end = found.end,
@@ -76,7 +328,20 @@ impl Decoder {
             }
             Ok::<_, usize>(ranges)
         });
-        places.collect::<Result<_, _>>().map(KeptPlaces)
+        let lists = self.0.iter().map(|part| list(part.unread()?));
+        Ok(KeptPlaces {
+            numbers: places.collect::<Result<_, _>>()?,
+            lists: lists.collect(),
+        })
+    }
+}
+
+impl Decoder {
+    /// What it wants of kept rows: not the words of texts that it has from an earlier pass.
+    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
+        Wanted::of(self.places().iter().copied(), |number| {
+            self.has_words(number)
+        })
     }
 
     /// The numbers of array part `number`, at this place among the parts.

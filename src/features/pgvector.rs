@@ -4,7 +4,7 @@
 use super::buffer::FeatureBuffer;
 use super::decode::{check_length, Decoder};
 use super::error::FeatureError;
-use super::row::{Decoded, Null, RowValues};
+use super::row::{Decoded, RowValues};
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use crate::pg::varlena::Varlena;
@@ -40,31 +40,28 @@ impl Decoder {
 }
 
 impl SparseScratch {
-    /// A `sparsevec` as sparse part `number`.
+    /// A `sparsevec`.
     ///
     /// # Safety
     /// As for `Decoder::decode`; column `at` is a `sparsevec`.
-    pub unsafe fn vector(
+    pub(super) unsafe fn vector(
         &mut self,
         part: &FeaturePart,
-        number: i64,
         row: &RowValues<'_>,
         at: usize,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
         if row.nulls[at] {
-            return Ok(Some(Null));
+            return Ok(None);
         }
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
         let pairs = vector::pairs(value.payload()).ok_or_else(|| FeatureError::Damaged {
             column: part.name(),
         })?;
-        self.room(pairs.size_hint().0, out)?;
+        self.clear();
         for (index, value) in pairs {
-            let pair = (f64::from(index) + 1.0, f64::from(value));
-            self.push(part, pair, number, out)?;
+            self.take(f64::from(index) + 1.0, f64::from(value))?;
         }
-        Ok(None)
+        Ok(Some([false; 2]))
     }
 }

@@ -3,9 +3,11 @@
 
 use super::buffer::FeatureBuffer;
 use super::error::FeatureError;
+use super::kept::{KeptPairs, Narrowed};
 use super::made::check_array;
 use super::made_form::Made;
 use super::name::Feature;
+use super::part::Part;
 use super::precision::Precision;
 use super::row::{Decoded, Null, RowValues};
 use super::set::{FeaturePart, FeatureSet};
@@ -76,22 +78,46 @@ impl SparseScratch {
         self.parts
     }
 
+    /// Reads the pairs of a part where they stand in the row, for [`Self::add`]; whether one of the indices is NULL, and one of the
+    /// values. None where there are no pairs but a NULL.
+    ///
     /// # Safety
-    /// As for `Decoder::decode`; the columns are arrays of these kinds.
-    pub unsafe fn arrays(
+    /// As for `Decoder::decode`; the columns are of the kinds that `place` says.
+    #[inline]
+    pub unsafe fn read(
+        &mut self,
+        part: &FeaturePart,
+        place: Part,
+        row: &RowValues<'_>,
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match place {
+                Part::Sparse { index, value } => self.arrays(part, row, index, value),
+                Part::Libsvm { at } => self.text(row, at),
+                Part::Sparsevec { at } => self.vector(part, row, at),
+                _ => unreachable!("a sparse part"),
+            }
+        }
+    }
+
+    /// The indices and values that were read last: NaN for a NULL index, 0 for a NULL value.
+    pub fn pairs(&self) -> (&[f64], &[f64]) {
+        (&self.index, &self.value)
+    }
+
+    /// Adds the pairs that were read last to sparse part `number`. `nulls`: whether one of the indices is NULL, and one of the
+    /// values.
+    #[inline]
+    pub fn add(
         &mut self,
         part: &FeaturePart,
         number: i64,
-        row: &RowValues<'_>,
-        index: (usize, NumberKind),
-        value: (usize, NumberKind),
+        nulls: [bool; 2],
         out: &mut FeatureBuffer,
     ) -> Decoded {
-        if row.nulls[index.0] || row.nulls[value.0] {
-            return Ok(Some(Null));
-        }
-        // SAFETY: as the caller promises.
-        let (index_nulls, value_nulls) = unsafe { self.read_pairs(part, row, index, value) }?;
+        let [index_nulls, value_nulls] = nulls;
+        let null = (index_nulls || value_nulls).then_some(Null);
         let (indices, values) = (self.index.len(), self.value.len());
         self.room(indices.min(values), out)?;
         if indices != values {
@@ -107,38 +133,111 @@ impl SparseScratch {
         } = part
         {
             self.push_hashed(part, *bits, number, out)?;
-            return Ok((index_nulls || value_nulls).then_some(Null));
+        } else if index_nulls || !self.push_all(number, out) {
+            self.push_each(part, number, out)?;
         }
-        if !index_nulls && self.push_all(number, out) {
-            return Ok(value_nulls.then_some(Null));
-        }
-        self.push_each(part, number, out)?;
-        Ok((index_nulls || value_nulls).then_some(Null))
+        Ok(null)
     }
 
-    /// Reads both arrays, NaN for a NULL index, 0 for a NULL value; whether there are NULLs in the one and in the other.
-    ///
-    /// # Safety
-    /// As for `arrays`.
+    /// Adds pairs that were kept.
     #[inline]
-    unsafe fn read_pairs(
+    pub fn add_kept(
+        &mut self,
+        part: &FeaturePart,
+        number: i64,
+        pairs: &KeptPairs<'_>,
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let (indices, values) = pairs;
+        if let (Narrowed::Narrow(indices), Narrowed::Narrow(values)) = pairs {
+            if self.push_narrow(part, number, (indices, values), out)? {
+                return Ok(None);
+            }
+        }
+        self.clear();
+        match indices {
+            Narrowed::Narrow(indices) => {
+                let room = self.index.room(indices.len())?;
+                room.extend(indices.iter().copied().map(f64::from));
+            }
+            Narrowed::Wide(indices) => {
+                let room = self.index.room(indices.len())?;
+                room.extend(indices.iter().map(|index| *index as f64));
+            }
+        }
+        values.append(&mut self.value)?;
+        self.add(part, number, [false; 2], out)
+    }
+
+    /// The same of such that 32 bits hold; false, and nothing added, where each is to be looked at, or one is no feature.
+    #[inline]
+    fn push_narrow(
+        &self,
+        part: &FeaturePart,
+        number: i64,
+        (indices, values): (&[u32], &[f32]),
+        out: &mut FeatureBuffer,
+    ) -> Result<bool, FeatureError> {
+        let is_hashed = matches!(
+            part,
+            FeaturePart::Sparse {
+                hash_bits: Some(_),
+                ..
+            }
+        );
+        if is_hashed || self.precision.as_ref().is_some_and(Precision::looks) {
+            return Ok(false);
+        }
+        self.room(indices.len(), out)?;
+        let start = out.sparse_index.len();
+        let (parts, number) = (self.parts as u64, number as u64);
+        let mut bad = false;
+        for indices in indices.chunks(PAIRS_AT_ONCE) {
+            check_for_interrupts();
+            out.sparse_index.extend(indices.iter().map(|index| {
+                let id = u64::from(*index) * parts + number;
+                bad |= id > i32::MAX as u64;
+                id as u32
+            }));
+        }
+        for values in values.chunks(PAIRS_AT_ONCE) {
+            check_for_interrupts();
+            out.sparse_value.extend(values.iter().map(|value| {
+                bad |= !value.is_finite();
+                *value
+            }));
+        }
+        if bad {
+            out.sparse_index.truncate(start);
+            out.sparse_value.truncate(start);
+        }
+        Ok(!bad)
+    }
+
+    /// # Safety
+    /// As for `Decoder::decode`; the columns are arrays of these kinds.
+    #[inline]
+    unsafe fn arrays(
         &mut self,
         part: &FeaturePart,
         row: &RowValues<'_>,
         (index_at, index_kind): (usize, NumberKind),
         (value_at, value_kind): (usize, NumberKind),
-    ) -> Result<(bool, bool), FeatureError> {
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
         let FeaturePart::Sparse { index, value, .. } = part else {
             unreachable!("the parts of a decoder stand in the order of its features");
         };
+        if row.nulls[index_at] || row.nulls[value_at] {
+            return Ok(None);
+        }
         let (indices, values) = (row.values[index_at], row.values[value_at]);
         let (most, nan) = (self.most, f64::NAN);
         // SAFETY: as the caller promises.
         unsafe {
-            Ok((
+            Ok(Some([
                 read_array(index, indices, index_kind, nan, most, &mut self.index)?,
                 read_array(value, values, value_kind, 0.0, most, &mut self.value)?,
-            ))
+            ]))
         }
     }
 
@@ -281,28 +380,38 @@ impl SparseScratch {
 
     /// # Safety
     /// As for `Decoder::decode`; column `at` is text.
-    pub unsafe fn text(
+    unsafe fn text(
         &mut self,
-        part: &FeaturePart,
-        number: i64,
         row: &RowValues<'_>,
         at: usize,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
         if row.nulls[at] {
-            return Ok(Some(Null));
+            return Ok(None);
         }
         // SAFETY: as the caller promises; the value stays in place during the call.
         let value = unsafe { Varlena::open(row.values[at]) };
-        let mut precision = self.precision.as_mut().filter(|it| it.looks());
+        self.clear();
         super::libsvm::parse(value.payload(), |index, value| {
-            let id = push_pair(part, (index as f64, value), self.parts, number, out)?;
-            if let Some(precision) = &mut precision {
-                precision.take(id, value)?;
-            }
-            Ok(())
+            Ok(self.take(index as f64, value)?)
         })?;
-        Ok(None)
+        Ok(Some([false; 2]))
+    }
+
+    /// Forgets the pairs that were read last.
+    pub(super) fn clear(&mut self) {
+        self.index.clear();
+        self.value.clear();
+    }
+
+    /// Reads a pair.
+    #[inline(always)]
+    pub(super) fn take(&mut self, index: f64, value: f64) -> Result<(), OutOfMemory> {
+        if self.index.len() % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1 {
+            check_for_interrupts();
+        }
+        self.index.room(1)?.push(index);
+        self.value.room(1)?.push(value);
+        Ok(())
     }
 
     /// Asks for room for so many indices and values at once.

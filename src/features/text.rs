@@ -3,6 +3,7 @@
 
 use super::buffer::FeatureBuffer;
 use super::error::{utf8, FeatureError};
+use super::kept::{KeptText, WordNumbers};
 use super::part::TextKind;
 use super::row::{Decoded, Null, RowValues};
 use super::set::FeaturePart;
@@ -27,6 +28,8 @@ pub(super) struct TextReader {
     weigher: Weigher,
     /// By part, the words that an earlier pass over the rows has kept.
     pub(super) kept: Vec<(usize, KeptWords)>,
+    /// By part, the numbers in its vocabulary of the words that an index has kept.
+    indexed: Vec<(usize, WordNumbers)>,
     /// Which row of that pass is next.
     pub(super) row: u64,
     /// By form, how strings are read whose runs have places.
@@ -56,6 +59,38 @@ impl TextReader {
             }
             Ok(())
         })
+    }
+
+    /// The words of a text that an index has kept, and runs of up to so many.
+    pub fn kept_words(
+        &mut self,
+        text: &KeptText<'_>,
+        longest: u32,
+        visit: impl FnMut(&[Word<'_>]) -> Result<(), OutOfMemory>,
+    ) -> Result<(), OutOfMemory> {
+        checked_by(check_for_interrupts, || {
+            self.tokens.clear();
+            for word in text.words() {
+                self.tokens.add(word)?;
+            }
+            self.tokens.each(longest, visit)
+        })
+    }
+
+    /// The words of a value, one by one.
+    ///
+    /// # Safety
+    /// As for `words`.
+    pub unsafe fn tokens(
+        &mut self,
+        column: &str,
+        value: (pg_sys::Datum, TextKind),
+    ) -> Result<&Tokens, FeatureError> {
+        // SAFETY: as the caller promises.
+        checked_by(check_for_interrupts, || unsafe {
+            self.take_apart(column, value, 1)
+        })?;
+        Ok(&self.tokens)
     }
 
     /// Has `tokens` hold the words of a value, or its characters.
@@ -154,7 +189,7 @@ impl TextReader {
         }
     }
 
-    /// The text in column `at` as sparse part `sparse_part`.
+    /// The text in column `at` as sparse part `sparse_part`; by what is kept of it, where something is.
     ///
     /// # Safety
     /// As for `Decoder::decode`; column `at` is of this kind.
@@ -162,8 +197,7 @@ impl TextReader {
         &mut self,
         part: &FeaturePart,
         (part_number, sparse_part): (usize, i64),
-        row: &RowValues<'_>,
-        (at, kind): (usize, TextKind),
+        (row, at, kind, kept): (&RowValues<'_>, usize, TextKind, Option<KeptText<'_>>),
         (sparse, out): (&SparseScratch, &mut FeatureBuffer),
     ) -> Decoded {
         if row.nulls[at] {
@@ -182,7 +216,9 @@ impl TextReader {
         // SAFETY: as the caller promises.
         unsafe {
             let value = row.values[at];
-            if !self.read_kept(part_number, value, &mut weigher)? {
+            if let Some(text) = kept {
+                self.read_indexed((part_number, form.runs), &text, known, &mut weigher)?;
+            } else if !self.read_kept(part_number, value, &mut weigher)? {
                 let runs = form.least..=form.runs;
                 self.words(name, (value, kind), &runs, |words| {
                     weigher.take(known, words)
@@ -199,6 +235,35 @@ impl TextReader {
         }
         self.weigher = weigher;
         Ok(None)
+    }
+
+    /// Takes the words of a part's value from what an index has kept, and runs of up to so many.
+    fn read_indexed(
+        &mut self,
+        (part, longest): (usize, u32),
+        text: &KeptText<'_>,
+        known: &Vocabulary,
+        weigher: &mut Weigher,
+    ) -> Result<(), OutOfMemory> {
+        if longest > 1 {
+            return self.kept_words(text, longest, |words| weigher.take(known, words));
+        }
+        let place = self.indexed.iter().position(|(of, _)| *of == part);
+        let place = match place {
+            Some(place) => place,
+            None => {
+                let all = self.indexed.room(1)?;
+                all.push((part, WordNumbers::default()));
+                all.len() - 1
+            }
+        };
+        let numbers = &mut self.indexed[place].1;
+        numbers.begin(text)?;
+        for word in text.numbers {
+            let number = numbers.of(text, *word, |word| Ok(known.number(word)))?;
+            number.map_or(Ok(()), |number| weigher.take_number(number))?;
+        }
+        Ok(())
     }
 
     /// Takes the words of a part's value from those that are kept; false where they are not.

@@ -3,6 +3,7 @@
 
 use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
+use super::kept::{KeptRow, KeptText, Wanted, WordNumbers};
 use super::made::MadeReader;
 use super::part::{Part, TextKind};
 use super::resolve::ByName;
@@ -48,6 +49,38 @@ struct Counted {
     learner: Learner,
     /// Its words for the pass that reads.
     kept: Kept,
+    /// The numbers that the learner has for words that an index has kept, and whether it has kept some.
+    indexed: WordNumbers,
+    is_indexed: bool,
+}
+
+impl Counted {
+    /// Takes the words of a text that an index has kept.
+    fn take_indexed(
+        &mut self,
+        text: &KeptText<'_>,
+        reader: &mut TextReader,
+    ) -> Result<(), OutOfMemory> {
+        self.is_indexed = true;
+        let (learner, kept) = (&mut self.learner, &mut self.kept);
+        let longest = *self.runs.end();
+        if longest > 1 {
+            return reader.kept_words(text, longest, |words| {
+                learner.take(words, |number| kept.take(number))
+            });
+        }
+        self.indexed.begin(text)?;
+        for word in text.numbers {
+            let number = self
+                .indexed
+                .of(text, *word, |word| learner.take_word(word))?;
+            if let Some(number) = number {
+                learner.take_number(number);
+                kept.take(number);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl VocabularyLearner {
@@ -76,6 +109,8 @@ impl VocabularyLearner {
                     name: name.to_owned(),
                     learner: Learner::new(limits),
                     kept: Kept::new(kept_bytes / columns),
+                    indexed: WordNumbers::default(),
+                    is_indexed: false,
                 });
             }
         }
@@ -105,7 +140,16 @@ impl VocabularyLearner {
         Ok(all)
     }
 
-    /// Takes the texts and numbers of row `number`, counted from 0.
+    /// What it wants of rows of which an index has kept something: the words of its texts.
+    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
+        let parts = self.texts.iter().map(|text| Part::Text {
+            at: text.at,
+            kind: text.kind,
+        });
+        Wanted::of(parts, |_| false)
+    }
+
+    /// Takes the texts and numbers of row `number`, counted from 0; what an index has kept of it, where it has.
     ///
     /// # Safety
     /// As for `Decoder::decode`.
@@ -114,6 +158,7 @@ impl VocabularyLearner {
         values: &[pg_sys::Datum],
         nulls: &[bool],
         number: u64,
+        indexed: Option<KeptRow<'_>>,
     ) -> Result<(), FeatureError> {
         let row = RowValues { values, nulls };
         for column in &mut self.numbers {
@@ -123,16 +168,25 @@ impl VocabularyLearner {
                 column.values.take(*value)?;
             }
         }
-        for text in &mut self.texts {
+        for (place, text) in self.texts.iter_mut().enumerate() {
             text.learner.begin()?;
             if nulls[text.at] {
                 continue;
             }
-            let (value, learner, kept) = (values[text.at], &mut text.learner, &mut text.kept);
+            let value = values[text.at];
+            // SAFETY: as the caller promises.
+            let bytes = unsafe { stored_bytes(value) };
+            let words = indexed.as_ref().and_then(|row| row.words(place));
+            if let (Some(words), Some(bytes)) = (words, bytes) {
+                text.kept.begin(number);
+                text.take_indexed(&words, &mut self.reader)?;
+                text.kept.end(bytes);
+                continue;
+            }
+            let (learner, kept) = (&mut text.learner, &mut text.kept);
             let kind = (value, text.kind);
             // SAFETY: as the caller promises.
             unsafe {
-                let bytes = stored_bytes(value);
                 let Some(bytes) = bytes else {
                     let take = |words: &[Word<'_>]| learner.take(words, |_| ());
                     self.reader.words(&text.name, kind, &text.runs, take)?;
@@ -181,7 +235,8 @@ impl VocabularyLearner {
                 finished.without.room(1)?.push(text.name);
                 continue;
             }
-            if text.kept.is_worth_it() {
+            // what an index has is read again rather than taken apart
+            if text.kept.is_worth_it() && (!text.is_indexed || text.kept.is_whole()) {
                 let kept = KeptWords::new(text.kept, numbers);
                 finished.kept.room(1)?.push((text.number, kept));
             }

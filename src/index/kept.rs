@@ -1,9 +1,13 @@
 //! An index in a training: what is kept of a row that it knows. In the process that reads.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{Decoder, KeptNumbers, KeptPlaces, KeptRow};
-use crate::index::chunks::{self, ChunkReader, Numbers};
-use crate::index::stored::Stored;
+use crate::features::{
+    FeaturePart, FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted,
+};
+use crate::index::chunks;
+use crate::index::lists::Lists;
+use crate::index::packed::{Numbers, Unpacker};
+use crate::index::stored::{KeptList, Stored};
 use crate::index::tuples::Tuples;
 use crate::pg::executor::Running;
 use crate::pg::origin::{self, Derived};
@@ -17,12 +21,38 @@ pub struct Kept {
     /// By chunk its number, and the row behind its last.
     chunks: Vec<(i32, usize)>,
     places: KeptPlaces,
-    reader: ChunkReader,
+    /// Parts of the features of which it has nothing.
+    others: Vec<usize>,
+    unpacker: Unpacker,
     /// The numbers of the rows of the chunk at this place.
     numbers: Numbers,
+    /// Their lists, of those that are wanted.
+    lists: RowLists,
     at: Option<usize>,
     used: u64,
     read: u64,
+}
+
+/// The lists of a chunk, and which row of it is at hand.
+#[derive(Default)]
+struct RowLists {
+    /// By number; those that are wanted are read.
+    lists: Vec<Lists>,
+    row: usize,
+    /// The place of the chunk.
+    chunk: usize,
+}
+
+impl KeptLists for RowLists {
+    #[inline]
+    fn pairs(&self, list: usize) -> Option<KeptPairs<'_>> {
+        self.lists[list].pairs(self.row)
+    }
+
+    #[inline]
+    fn words(&self, list: usize) -> Option<KeptText<'_>> {
+        self.lists[list].words(self.row, self.chunk)
+    }
 }
 
 /// How an index has served a training.
@@ -35,52 +65,66 @@ pub struct Served {
     pub read: u64,
     /// Rows of it that were not met.
     pub unmet: u64,
+    /// Features that it does not have, as `features` asks for them.
+    pub others: Vec<String>,
 }
 
 impl Kept {
-    /// The rows of an index for those of a started query; `columns` are the names of its feature columns, which begin at place
-    /// `first` of its rows.
+    /// What an index has of what is `wanted` of the rows of a started query; `columns` are the names of its feature columns, which
+    /// begin at place `first` of its rows.
     ///
     /// # Errors
     /// Where numbers of a column are wanted that the index has not.
     pub fn open(
         stored: Rc<Stored>,
         running: &mut Running,
-        decoder: &Decoder,
+        wanted: &Wanted,
         (first, columns): (usize, &[&str]),
     ) -> Result<Self, Failure> {
-        let wanted = gathered(decoder.number_columns().map(|at| at - first))?;
         let derived = running.derived();
         let place = |column: usize| place_of(&stored, derived, column, columns[column]);
         let found = gathered((0..columns.len()).map(place))?;
+        let list_of = |list: List| {
+            let is = |kept: &KeptList| kept.is(&list, |at| found[at - first]);
+            stored.lists.iter().position(is)
+        };
+        let kept_lists = wanted.lists().filter(|list| list_of(*list).is_some());
+        let of_lists = kept_lists.flat_map(|list| list.columns());
+        let all = wanted.columns().chain(of_lists);
+        let all = gathered(all.map(|at| at - first))?;
         let is_kept = |now: &&Derived| {
             let known = stored.tables.iter().find(|it| it.table == now.table);
             let same = |known: &Derived, column: usize| {
                 let before = found[column].and_then(|place| known.columns[place]);
                 before.is_some() && before == now.columns[column]
             };
-            known.is_some_and(|known| wanted.iter().all(|column| same(known, *column)))
+            known.is_some_and(|known| all.iter().all(|column| same(known, *column)))
         };
         let kept = derived.iter().flatten().filter(is_kept);
         let kept = gathered(kept.map(|derived| derived.table))?;
-        let numbers = |at: usize| {
-            let place = found[at - first]?;
-            Some(stored.columns[place].numbers.clone())
-        };
+        let numbers = |at: usize| stored.columns[found[at - first]?].numbers.clone();
         let is_known = |now: &Derived| stored.tables.iter().any(|it| it.table == now.table);
-        let places = match decoder.kept_places(numbers) {
+        let others = wanted.others(list_of)?;
+        let places = match wanted.places(numbers, list_of) {
             Ok(places) => places,
             // of rows none of which is known nothing is wanted
             Err(_) if !derived.iter().flatten().any(is_known) => KeptPlaces::default(),
             Err(at) => return Err(lacking(&stored, columns[at - first])),
         };
+        let lists = gathered(stored.lists.iter().map(|_| Lists::default()))?;
         running.keep_tables(|table| kept.contains(&table));
         let mut this = Self {
             tuples: Tuples::default(),
             chunks: Vec::new(),
             places,
-            reader: ChunkReader::default(),
+            others,
+            unpacker: Unpacker::default(),
             numbers: Numbers::default(),
+            lists: RowLists {
+                lists,
+                row: 0,
+                chunk: 0,
+            },
             at: None,
             used: 0,
             read: 0,
@@ -118,15 +162,16 @@ impl Kept {
             Some(at) => at,
             None => self.fetch(row)?,
         };
-        let width = self.stored.width();
-        let start = (row - self.rows(at).start) * width;
-        let row = start..start + width;
+        self.lists.row = row - self.rows(at).start;
+        let width = match self.places.has_numbers() {
+            true => self.stored.width(),
+            false => 0,
+        };
+        let start = self.lists.row * width;
         Ok(Some(KeptRow {
             places: &self.places,
-            numbers: match &self.numbers {
-                Numbers::Narrow(numbers) => KeptNumbers::Narrow(&numbers[row]),
-                Numbers::Wide(numbers) => KeptNumbers::Wide(&numbers[row]),
-            },
+            numbers: self.numbers.part(start..start + width),
+            lists: &self.lists,
         }))
     }
 
@@ -143,23 +188,36 @@ impl Kept {
     #[cold]
     fn fetch(&mut self, row: usize) -> Result<usize, Failure> {
         let at = self.chunks.partition_point(|(_, end)| *end <= row);
-        let count = self.rows(at).len() * self.stored.width();
-        let (reader, numbers) = (&mut self.reader, &mut self.numbers);
+        let rows = self.rows(at).len();
+        let (chunk, stored) = (self.chunks[at].0, &self.stored);
+        let (unpacker, numbers) = (&mut self.unpacker, &mut self.numbers);
         self.at = None;
-        self.stored.chunk(self.chunks[at].0, |bytes| {
-            reader.read(bytes, count, numbers)
-        })?;
+        if self.places.has_numbers() {
+            let count = rows * stored.width();
+            stored.part((chunk, 0), |bytes| unpacker.numbers(bytes, count, numbers))?;
+        }
+        for number in self.places.lists() {
+            let (kind, list) = (stored.lists[number].kind, &mut self.lists.lists[number]);
+            stored.part((chunk, 1 + number), |bytes| {
+                list.read(kind, bytes, rows, unpacker)
+            })?;
+        }
+        self.lists.chunk = at;
         self.at = Some(at);
         Ok(at)
     }
 
-    /// How it has served.
-    pub fn served(&self) -> Served {
+    /// How it has served a training of these features.
+    pub fn served(&self, features: &FeatureSet) -> Served {
         Served {
             name: self.stored.name.clone(),
             used: self.used,
             read: self.read,
             unmet: (self.tuples.len() as u64).saturating_sub(self.used),
+            others: {
+                let parts = self.others.iter().filter_map(|at| features.parts.get(*at));
+                parts.map(FeaturePart::name).collect()
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::json::has_small_texts;
 use crate::catalog::spi_failure;
+use crate::features::{List, ListKind};
 use crate::index::chunks::Chunk;
 use crate::pg::kept_statement::Kept;
 use crate::pg::origin::Derived;
@@ -11,6 +12,7 @@ use crate::pg::statement;
 use core::ops::Range;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
+use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 
 /// Longest name of an index.
@@ -28,16 +30,40 @@ pub struct Stored {
     /// The relation, with its schema.
     pub relation: String,
     pub columns: Vec<KeptColumn>,
+    pub lists: Vec<KeptList>,
     /// How the columns are derived from the rows of each table behind the relation.
     pub tables: Vec<Derived>,
 }
 
-/// A column whose numbers are kept.
+/// A column of which something is kept.
 #[derive(Debug)]
 pub struct KeptColumn {
     pub name: String,
-    /// Where they stand in a row.
-    pub numbers: Range<usize>,
+    /// Where its numbers stand in a row; None where only lists are made of it.
+    pub numbers: Option<Range<usize>>,
+}
+
+/// A list that is kept: of which kind, and the columns that it is read from.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptList {
+    pub kind: ListKind,
+    columns: Vec<usize>,
+}
+
+impl KeptList {
+    /// A list of a row, whose columns begin at place `first`.
+    pub fn new(list: &List, first: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            kind: list.kind,
+            columns: gathered(list.columns().map(|at| at - first))?,
+        })
+    }
+
+    /// Whether it is this one, of whose columns `found` tells which ones of the index they are.
+    pub fn is(&self, list: &List, found: impl Fn(usize) -> Option<usize>) -> bool {
+        let own = self.columns.iter().map(|column| Some(*column));
+        self.kind == list.kind && list.columns().map(found).eq(own)
+    }
 }
 
 /// Refuses a text that cannot be the name of an index.
@@ -99,7 +125,7 @@ pub fn find(name: &str) -> Result<Stored, Failure> {
     let schema = schema();
     let sql = format!(
         "SELECT id, relation, pg_catalog.to_json(columns)::pg_catalog.text, pg_catalog.to_json(lengths)::pg_catalog.text,
-             tables
+             lists::pg_catalog.text, tables
          FROM {schema}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
          ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1"
     );
@@ -113,31 +139,37 @@ pub fn find(name: &str) -> Result<Stored, Failure> {
 
 /// A row of svm_index; None where it makes no sense.
 fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
-    let (Some(id), Some(relation), Some(names), Some(lengths), Some(tables)) = (
+    let (Some(id), Some(relation), Some(names), Some(lengths), Some(lists), Some(tables)) = (
         row.int8(1),
         row.text(2),
         row.text(3),
         row.text(4),
-        row.varlena(5),
+        row.text(5),
+        row.varlena(6),
     ) else {
         return Ok(None);
     };
-    if !has_small_texts(&names) || names.len().max(lengths.len()) > 1 << 20 {
+    let longest = names.len().max(lengths.len()).max(lists.len());
+    if !has_small_texts(&names) || !has_small_texts(&lists) || longest > 1 << 20 {
         return Ok(None);
     }
     let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
-    let lengths: Vec<u32> = serde_json::from_str(&lengths).unwrap_or_default();
+    let lengths: Vec<Option<u32>> = serde_json::from_str(&lengths).unwrap_or_default();
+    let lists: Option<Vec<KeptList>> = serde_json::from_str(&lists).ok();
+    let Some(lists) = lists.filter(|lists| lists.len() <= MOST_COLUMNS) else {
+        return Ok(None);
+    };
     if names.len() != lengths.len() || !(1..=MOST_COLUMNS).contains(&names.len()) {
         return Ok(None);
     }
     let mut end = 0;
     let columns = names.into_iter().zip(lengths).map(|(name, length)| {
-        let start = end;
-        end += length as usize;
-        KeptColumn {
-            name,
-            numbers: start..end,
-        }
+        let numbers = length.map(|length| {
+            let start = end;
+            end += length as usize;
+            start..end
+        });
+        KeptColumn { name, numbers }
     });
     let columns: Vec<_> = columns.collect();
     let Some(tables) = read_tables(tables.payload(), columns.len())? else {
@@ -149,6 +181,7 @@ fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Fai
         name: name.to_owned(),
         relation,
         columns,
+        lists,
         tables,
     }))
 }
@@ -173,7 +206,14 @@ fn read_tables(bytes: &[u8], columns: usize) -> Result<Option<Vec<Derived>>, Out
 impl Stored {
     /// Numbers of a row.
     pub fn width(&self) -> usize {
-        self.columns.last().map_or(0, |column| column.numbers.end)
+        let ends = self.columns.iter().rev();
+        let mut ends = ends.filter_map(|column| Some(column.numbers.as_ref()?.end));
+        ends.next().unwrap_or(0)
+    }
+
+    /// Whether it has words of texts.
+    pub fn has_words(&self) -> bool {
+        self.lists.iter().any(|list| list.kind == ListKind::Words)
     }
 
     /// The place of the column of this name.
@@ -214,7 +254,8 @@ impl Stored {
         mut visit: impl FnMut(i32, usize, &[u8]) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
         let sql = format!(
-            "SELECT chunk, rows, tuples FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 ORDER BY chunk",
+            "SELECT chunk, rows, tuples FROM {}.svm_index_chunk
+             WHERE index_id OPERATOR(pg_catalog.=) $1 AND part OPERATOR(pg_catalog.=) 0 ORDER BY chunk",
             self.schema
         );
         each_row(
@@ -234,23 +275,28 @@ impl Stored {
         )
     }
 
-    /// Reads the numbers of a chunk.
-    pub fn chunk(
+    /// Reads a part of a chunk.
+    pub fn part(
         &self,
-        chunk: i32,
+        (chunk, part): (i32, usize),
         mut visit: impl FnMut(&[u8]) -> Result<bool, OutOfMemory>,
     ) -> Result<(), Failure> {
         let sql = format!(
             "SELECT numbers FROM {}.svm_index_chunk
-             WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) $2",
+             WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) $2
+                 AND part OPERATOR(pg_catalog.=) $3",
             self.schema
         );
         let mut whole = false;
-        let parameters = [Parameter::Int8(self.id), Parameter::Int4(Some(chunk))];
+        let parameters = [
+            Parameter::Int8(self.id),
+            Parameter::Int4(Some(chunk)),
+            Parameter::Int4(Some(part as i32)),
+        ];
         each_row(
             &sql,
             &parameters,
-            &[pg_sys::INT8OID, pg_sys::INT4OID],
+            &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID],
             |row| {
                 whole = match row.varlena(1) {
                     Some(numbers) => visit(numbers.payload())?,
@@ -272,15 +318,16 @@ pub struct Storing {
 
 impl Storing {
     /// Begins an index in the place of the caller's own of that name, if there is one. Of each column the name, and how many
-    /// numbers it has.
+    /// numbers it has, None where only lists are made of it.
     pub fn begin(
         name: &str,
         relation: &str,
-        columns: &[(String, u32)],
+        (columns, lists): (&[(&str, Option<u32>)], &[KeptList]),
         tables: &[Derived],
     ) -> Result<Self, Failure> {
         let schema = schema();
         remove(&schema, name, false)?;
+        let lists = serde_json::to_string(lists).unwrap_or_default();
         let mut words = Vec::new();
         for table in tables {
             let columns = table
@@ -293,17 +340,19 @@ impl Storing {
                     .flat_map(u64::to_le_bytes),
             );
         }
-        let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-        let lengths: Vec<i32> = columns.iter().map(|(_, length)| *length as i32).collect();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let lengths = columns.iter().map(|(_, length)| Some((*length)? as i32));
+        let lengths: Vec<Option<i32>> = lengths.collect();
         let id = Kept(&format!(
-            "INSERT INTO {schema}.svm_index (name, relation, columns, lengths, tables)
-             VALUES ($1, $2, $3, $4, $5) RETURNING id"
+            "INSERT INTO {schema}.svm_index (name, relation, columns, lengths, lists, tables)
+             VALUES ($1, $2, $3, $4, $5::pg_catalog.jsonb, $6) RETURNING id"
         ))
         .get_one::<i64>(&[
             name.into(),
             relation.into(),
             names.into(),
             lengths.into(),
+            lists.into(),
             words.into(),
         ]);
         Ok(Self {
@@ -317,17 +366,21 @@ impl Storing {
     pub fn put(&mut self, chunk: Chunk) -> Result<(), Failure> {
         let schema = &self.schema;
         let insert = format!(
-            "INSERT INTO {schema}.svm_index_chunk (index_id, chunk, rows, tuples, numbers) VALUES ($1, $2, $3, $4, $5)"
+            "INSERT INTO {schema}.svm_index_chunk (index_id, chunk, part, rows, tuples, numbers) VALUES ($1, $2, $3, $4, $5, $6)"
         );
-        Kept(&insert)
-            .run(&[
-                self.id.into(),
-                self.chunks.into(),
-                (chunk.rows as i32).into(),
-                chunk.tuples.into(),
-                chunk.numbers.into(),
-            ])
-            .map_err(spi_failure)?;
+        let mut tuples = chunk.tuples;
+        for (part, numbers) in chunk.numbers.into_iter().enumerate() {
+            Kept(&insert)
+                .run(&[
+                    self.id.into(),
+                    self.chunks.into(),
+                    (part as i32).into(),
+                    (chunk.rows as i32).into(),
+                    core::mem::take(&mut tuples).into(),
+                    numbers.into(),
+                ])
+                .map_err(spi_failure)?;
+        }
         self.chunks += 1;
         Ok(())
     }

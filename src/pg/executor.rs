@@ -348,29 +348,39 @@ impl Drop for FixedOrder {
 pub fn each_row(
     planned: &Planned,
     most: u64,
-    mut visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
+    visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut running = Running::start(planned);
-    let (mut number, mut failure) = (0, None);
-    loop {
-        check_for_interrupts();
-        let rows = ROWS_A_STEP.min(most - number);
-        let more = running.run(rows, &mut |row| {
-            number += 1;
-            match visit(row, number) {
-                Ok(()) => Continue::Yes,
-                Err(error) => {
-                    failure = Some(error);
-                    Continue::No
+    Running::start(planned).each(most, visit)
+}
+
+impl Running {
+    /// Calls `visit` with each of its rows, `most` of them at most, and their number, from 1; then it is finished.
+    pub fn each(
+        mut self,
+        most: u64,
+        mut visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (mut number, mut failure) = (0, None);
+        loop {
+            check_for_interrupts();
+            let rows = ROWS_A_STEP.min(most - number);
+            let more = self.run(rows, &mut |row| {
+                number += 1;
+                match visit(row, number) {
+                    Ok(()) => Continue::Yes,
+                    Err(error) => {
+                        failure = Some(error);
+                        Continue::No
+                    }
                 }
+            });
+            if let Some(failure) = failure {
+                return Err(failure);
             }
-        });
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        if !more || number >= most {
-            running.finish();
-            return Ok(());
+            if !more || number >= most {
+                self.finish();
+                return Ok(());
+            }
         }
     }
 }

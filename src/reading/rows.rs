@@ -62,7 +62,8 @@ impl RowSource {
         if let Some(index) = &job.index {
             let names = job.features.columns();
             let columns = (job.columns.features.start, &names[..]);
-            let kept = Kept::open(index.clone(), rows.running(), &decode.decoder, columns)?;
+            let wanted = decode.decoder.wanted()?;
+            let kept = Kept::open(index.clone(), rows.running(), &wanted, columns)?;
             decode.kept = Some(kept);
         }
         Ok(Self {
@@ -169,7 +170,8 @@ impl RowSource {
 
     /// How an index has served, where there is one.
     pub fn served(&self) -> Option<Served> {
-        self.decode.kept.as_ref().map(Kept::served)
+        let kept = self.decode.kept.as_ref()?;
+        Some(kept.served(self.decode.decoder.learned()))
     }
 
     /// Gives the rows away by which a kernel machine is compared.

@@ -6,7 +6,9 @@ use crate::features::{
     FeatureError, FeaturePart, Finished, LengthGuess, Nulls, TextGuess, VocabularyLearner,
     LOOKED_AT,
 };
-use crate::pg::executor::each_row;
+use crate::index::kept::Kept;
+use crate::pg::executor::{each_row, Running};
+use crate::pg::origin::Known;
 use crate::planning::job::{Job, Role};
 use crate::planning::prepare::Prepared;
 use crate::planning::roles::timing;
@@ -36,13 +38,33 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     let costs = Costs::new(job.columns.weight.as_ref(), &[])?;
     let features = job.columns.features.clone();
     let nulls = job.nulls;
-    each_row(planned, u64::MAX, |row, number| {
+    let index = job.index.as_ref().filter(|index| index.has_words());
+    let mut running = Running::start_knowing(
+        planned,
+        Known {
+            origins: None,
+            derived: index.map(|_| features.clone()),
+        },
+    );
+    let mut kept = match index {
+        None => None,
+        Some(index) => {
+            let (wanted, names) = (learner.wanted()?, job.features.columns());
+            let columns = (features.start, &names[..]);
+            Some(Kept::open(index.clone(), &mut running, &wanted, columns)?)
+        }
+    };
+    running.each(u64::MAX, |row, number| {
         let lacks = row.nulls[features.clone()].contains(&true);
         if (nulls == Nulls::Skip && lacks) || costs.weight(row, number)? == 0.0 {
             return Ok(());
         }
+        let kept = match &mut kept {
+            None => None,
+            Some(kept) => kept.row(row.tuple)?,
+        };
         // SAFETY: the executor's row has the columns of the plan for which the learner was made.
-        unsafe { learner.take(row.values, row.nulls, number - 1) }
+        unsafe { learner.take(row.values, row.nulls, number - 1, kept) }
             .map_err(|error| error.in_row(number).into())
     })?;
     let named = job.categories.named;

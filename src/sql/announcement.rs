@@ -377,8 +377,12 @@ impl Announcement<'_> {
     /// How an index has served.
     fn served(&self) -> Option<String> {
         let served = self.trained.served.as_ref()?;
+        let others = match served.others.is_empty() {
+            true => String::new(),
+            false => format!("; from the table in all rows: {}", listed(&served.others)),
+        };
         Some(format!(
-            "Index {}: {} of it, {} read from the table; {} of the index not met.",
+            "Index {}: {} of it, {} read from the table; {} of the index not met{others}.",
             served.name,
             counted(served.used, "row"),
             counted(served.read, "row"),

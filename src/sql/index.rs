@@ -1,25 +1,29 @@
-//! `svm_index` and `svm_drop_index`: the numbers of a table's rows, kept for trainings that name the index. Runs in the calling
+//! `svm_index` and `svm_drop_index`: what a table's rows were decoded to, kept for trainings that name the index. Runs in the calling
 //! backend, with the caller's rights.
 
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::base::text::listed;
 use crate::catalog::{identifiers, rights};
-use crate::features::{self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Nulls};
-use crate::index::chunks::{chunk_rows, ChunkBuilder};
-use crate::index::stored::{self, Storing};
+use crate::features::{
+    self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader, Listed, Nulls,
+    TextGuess, LOOKED_AT,
+};
+use crate::index::chunks::ChunkBuilder;
+use crate::index::lists::MOST_ENTRIES;
+use crate::index::stored::{self, KeptList, Storing};
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{each_row, Continue, Row, Running};
 use crate::pg::long_errors::cut_off;
 use crate::pg::origin::{self, Derived, Known};
-use crate::pg::query::{self, Column};
+use crate::pg::query;
 use crate::pg::snapshot::with_latest;
 use crate::request::source::{qualified_relation, quote, Source};
 use crate::request::words::{entries, excluded};
 use crate::request::{invalid, required};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::memory::gathered;
+use pgsvm_core::memory::{all_of, filled, gathered, OutOfMemory, Room};
 
 /// Rows between two looks for interrupts.
 const ROWS_A_STEP: u64 = 1000;
@@ -60,10 +64,39 @@ struct Asked {
     exclude: Option<Vec<Option<String>>>,
 }
 
-/// Which columns are kept, and which are no numbers.
+/// What is kept, and which columns are not.
 struct Columns {
-    features: FeatureSet,
+    /// What is so many numbers in every row, and lists.
+    numbers: FeatureSet,
+    lists: FeatureSet,
     others: Vec<String>,
+}
+
+impl Columns {
+    /// Of parts that may be kept.
+    fn new(parts: Vec<FeaturePart>, others: Vec<String>) -> Self {
+        let set = |parts| FeatureSet {
+            parts,
+            ..FeatureSet::default()
+        };
+        let (lists, numbers) = parts.into_iter().partition(FeaturePart::is_list);
+        Self {
+            numbers: set(numbers),
+            lists: set(lists),
+            others,
+        }
+    }
+
+    /// The columns that are read, each once.
+    fn names(&self) -> Result<Vec<&str>, OutOfMemory> {
+        let mut names = self.numbers.columns();
+        for name in self.lists.columns() {
+            if !names.contains(&name) {
+                names.room(1)?.push(name);
+            }
+        }
+        Ok(names)
+    }
 }
 
 impl Asked {
@@ -72,7 +105,7 @@ impl Asked {
         let relation = required(self.relation, "relation")?;
         let source = Source::Relation(relation);
         let columns = columns(
-            &source.columns()?,
+            &source,
             self.features.map(entries).transpose()?,
             &excluded(self.exclude.unwrap_or_default())?,
         )?;
@@ -83,49 +116,48 @@ impl Asked {
         };
         stored::check_name(&name)?;
         let kept = with_latest(|| keep(&name, &full_name, &source, &columns))?;
-        kept.tell(&name, &full_name, columns.others);
+        kept.tell(&name, &full_name, &columns);
         Ok(name)
     }
 }
 
-/// The columns whose numbers are kept: those named, or all that are numbers or arrays of numbers and no identifiers.
+/// What is kept: what is named, or all columns that may be kept as they are and are no identifiers.
 fn columns(
-    all: &[Column],
+    source: &Source,
     named: Option<Vec<String>>,
     exclude: &[String],
 ) -> Result<Columns, Failure> {
-    let is_number = |part: &FeaturePart| match part {
+    let may_be_kept = |part: &FeaturePart| match part {
         FeaturePart::Column { .. } => true,
         FeaturePart::Array { made, .. } => made.is_none(),
-        _ => false,
+        part => part.is_list(),
     };
+    let all = source.columns()?;
     if let Some(entries) = named {
-        let (features, _) = features::resolve(Some(&entries), all, "")?;
-        let other = features.parts.iter().find(|part| !is_number(part));
+        let (features, _) = features::resolve(Some(&entries), &all, "")?;
+        let other = features.parts.iter().find(|part| !may_be_kept(part));
         return match other {
-            None => Ok(Columns {
-                features,
-                others: Vec::new(),
-            }),
+            None => Ok(Columns::new(features.parts, Vec::new())),
             Some(part) => Err(invalid(format!(
-                "\"{}\" is no number, and an index keeps numbers and arrays of numbers",
+                "\"{}\" is no number, and an index keeps numbers, arrays of numbers, sparse features and words of texts",
                 shortened(&part.name())
             ))
             .hint("Leave it out: a training takes from the table what the index has not")),
         };
     }
-    let reasons = identifiers::reasons(all)?;
+    let reasons = identifiers::reasons(&all)?;
     let usable = all.iter().zip(&reasons);
     let usable =
         usable.filter(|(column, reason)| reason.is_none() && !exclude.contains(&column.name));
     let usable = gathered(usable.map(|(column, _)| column.clone()))?;
     let (mut features, _) = features::resolve(None, &usable, "")?;
-    let others = features.parts.iter().filter(|part| !is_number(part));
+    find_texts(source, &mut features)?;
+    let others = features.parts.iter().filter(|part| !may_be_kept(part));
     let others = gathered(others.map(FeaturePart::name))?;
-    features.parts.retain(is_number);
+    features.parts.retain(may_be_kept);
     match features.parts.is_empty() {
         true => Err(FeatureError::Nothing.into()),
-        false => Ok(Columns { features, others }),
+        false => Ok(Columns::new(features.parts, others)),
     }
 }
 
@@ -135,6 +167,8 @@ struct Counts {
     kept: u64,
     /// Rows with a NULL, or something that no training takes, in one of the columns.
     incomplete: u64,
+    /// By list, rows in which it lies as it is.
+    in_rows: Vec<u64>,
     /// Rows that say not where they come from: their transactions may not have been over for all who look.
     unknown: u64,
     bytes: u64,
@@ -143,12 +177,27 @@ struct Counts {
     table: f64,
 }
 
+/// Tells texts from categories by the first rows, as a training does.
+fn find_texts(source: &Source, features: &mut FeatureSet) -> Result<(), Failure> {
+    let list = gathered(features.columns().into_iter().map(quote))?;
+    let planned = query::plan(&source.select(&list)?);
+    let Some(mut guess) = TextGuess::new(features, &planned.columns)? else {
+        return Ok(());
+    };
+    each_row(&planned, LOOKED_AT, |row, _| {
+        // SAFETY: the executor's row has the columns of the plan for which the guess was made.
+        unsafe { guess.take(row.values, row.nulls) }
+            .map_err(|error| FeatureError::from(error).into())
+    })?;
+    guess.finish(features, false);
+    Ok(())
+}
+
 /// Reads the relation and stores the index.
 fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Result<Counts, Failure> {
-    let names = columns.features.columns();
+    let names = columns.names()?;
     let list = gathered(names.iter().map(|name| quote(name)))?;
     let planned = query::plan(&source.select(&list)?);
-    let mut decoder = Decoder::new(&columns.features, &planned.columns, Nulls::Skip)?;
     let known = Known {
         origins: None,
         derived: Some(0..list.len()),
@@ -163,50 +212,57 @@ fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Resul
         .detail("An index knows rows that a scan of a table hands over, with columns as they are, or numbers that PostgreSQL's own immutable functions make of them.")
         .hint("CREATE MATERIALIZED VIEW … AS SELECT …, and svm_index of that"));
     }
-    let mut counts = Counts {
-        columns: names.len(),
-        table: planned.relation_bytes,
-        ..Counts::default()
+    let lists = ListReader::new(&columns.lists, &planned.columns, MOST_ENTRIES)?;
+    let builder = ChunkBuilder::new(lists.lists().map(|list| list.kind))?;
+    let mut rows = Rows {
+        builder,
+        decoder: Decoder::new(&columns.numbers, &planned.columns, Nulls::Skip)?,
+        lists,
+        buffer: FeatureBuffer::default(),
+        counts: Counts {
+            columns: names.len(),
+            table: planned.relation_bytes,
+            in_rows: filled(0, columns.lists.parts.len())?,
+            ..Counts::default()
+        },
     };
-    let mut builder = ChunkBuilder::default();
-    let mut buffer = FeatureBuffer::default();
     let mut storing = None;
     let mut more = true;
     while more {
         check_for_interrupts();
         let mut failure = None;
-        more = running.run(ROWS_A_STEP, &mut |row| match take(
-            row,
-            &mut decoder,
-            &mut buffer,
-            &mut builder,
-            &mut counts,
-        ) {
-            Ok(()) => Continue::Yes,
-            Err(reason) => {
-                failure = Some(reason);
-                Continue::No
+        let mut full = false;
+        more = running.run(ROWS_A_STEP, &mut |row| {
+            let taken = rows.take(row);
+            full = rows.builder.is_full();
+            match taken {
+                Ok(()) if !full => Continue::Yes,
+                Ok(()) => Continue::No,
+                Err(reason) => {
+                    failure = Some(reason);
+                    Continue::No
+                }
             }
         });
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let full = chunk_rows(decoder.learned().dense_count().unwrap_or(1));
-        while builder.rows() >= full || (!more && builder.rows() > 0) {
+        more |= full;
+        if full || (!more && !rows.builder.is_empty()) {
             let storing = match &mut storing {
                 Some(storing) => storing,
-                none => none.insert(begin(name, relation, decoder.learned(), &tables)?),
+                none => none.insert(rows.begin((name, relation), &names, &tables)?),
             };
-            let chunk = builder.take(full)?;
-            counts.bytes += (chunk.tuples.len() + chunk.numbers.len()) as u64;
+            let chunk = rows.builder.take()?;
+            rows.counts.bytes += chunk.bytes() as u64;
             storing.put(chunk)?;
         }
     }
     running.finish();
     if storing.is_none() {
-        begin(name, relation, decoder.learned(), &tables)?;
+        rows.begin((name, relation), &names, &tables)?;
     }
-    Ok(counts)
+    Ok(rows.counts)
 }
 
 /// The tables whose rows are known, with all their columns.
@@ -216,49 +272,68 @@ fn known_tables(derived: &[Option<Derived>]) -> Result<Vec<Derived>, Failure> {
     Ok(gathered(whole.cloned())?)
 }
 
-fn begin(
-    name: &str,
-    relation: &str,
-    features: &FeatureSet,
-    tables: &[Derived],
-) -> Result<Storing, Failure> {
-    let length = |part: &FeaturePart| match part {
-        FeaturePart::Array { length, .. } => length.unwrap_or(0),
-        _ => 1,
-    };
-    let columns = features.parts.iter();
-    let columns = gathered(columns.map(|part| (part.name(), length(part))))?;
-    Storing::begin(name, relation, &columns, tables)
+/// Rows on their way into an index.
+struct Rows {
+    decoder: Decoder,
+    lists: ListReader,
+    buffer: FeatureBuffer,
+    builder: ChunkBuilder,
+    counts: Counts,
 }
 
-/// Keeps a row, if it is known and complete.
-fn take(
-    row: &Row<'_>,
-    decoder: &mut Decoder,
-    buffer: &mut FeatureBuffer,
-    builder: &mut ChunkBuilder,
-    counts: &mut Counts,
-) -> Result<(), Failure> {
-    if row.tuple == origin::NONE {
-        counts.unknown += 1;
-        return Ok(());
+impl Rows {
+    /// Begins to store an index of these columns.
+    fn begin(
+        &self,
+        (name, relation): (&str, &str),
+        columns: &[&str],
+        tables: &[Derived],
+    ) -> Result<Storing, Failure> {
+        let parts = &self.decoder.learned().parts;
+        let length = |column: &str| {
+            let part = parts.iter().find(|part| part.name() == column)?;
+            Some(match part {
+                FeaturePart::Array { length, .. } => length.unwrap_or(0),
+                _ => 1,
+            })
+        };
+        let columns = gathered(columns.iter().map(|column| (*column, length(column))))?;
+        let lists = all_of(self.lists.lists().map(|list| KeptList::new(&list, 0)))?;
+        Storing::begin(name, relation, (&columns, &lists), tables)
     }
-    // SAFETY: the row has the columns of the plan from which the decoder was made.
-    match unsafe { decoder.decode(row.values, row.nulls, buffer) } {
-        Ok(()) if buffer.null_parts.is_empty() => {
-            builder.push(row.tuple, &buffer.dense)?;
-            counts.kept += 1;
+
+    /// Keeps a row, if it is known and complete.
+    fn take(&mut self, row: &Row<'_>) -> Result<(), Failure> {
+        if row.tuple == origin::NONE {
+            self.counts.unknown += 1;
+            return Ok(());
         }
-        Err(FeatureError::OutOfMemory(error)) => return Err(error.into()),
-        // a training that takes these columns says what is wrong with it
-        Ok(()) | Err(_) => counts.incomplete += 1,
+        let buffer = &mut self.buffer;
+        // SAFETY: the row has the columns of the plan from which the decoder was made.
+        match unsafe { self.decoder.decode(row.values, row.nulls, buffer) } {
+            Ok(()) if buffer.null_parts.is_empty() => {}
+            Err(FeatureError::OutOfMemory(error)) => return Err(error.into()),
+            // a training that takes these columns says what is wrong with it
+            Ok(()) | Err(_) => {
+                self.counts.incomplete += 1;
+                return Ok(());
+            }
+        }
+        for (number, list) in self.builder.lists.iter_mut().enumerate() {
+            // SAFETY: the same.
+            let read = unsafe { self.lists.read(number, row.values, row.nulls) }?;
+            self.counts.in_rows[number] += u64::from(matches!(read, Some(Listed::InRow)));
+            list.push(read)?;
+        }
+        self.builder.push(row.tuple, &self.buffer.dense)?;
+        self.counts.kept += 1;
+        Ok(())
     }
-    Ok(())
 }
 
 impl Counts {
     /// Says what is kept.
-    fn tell(&self, name: &str, relation: &str, others: Vec<String>) {
+    fn tell(&self, name: &str, relation: &str, columns: &Columns) {
         let megabytes = |bytes: f64| bytes / f64::from(1 << 20);
         let said = Failure::new(
             Code::ERRCODE_SUCCESSFUL_COMPLETION,
@@ -283,10 +358,18 @@ impl Counts {
                 rows(self.unknown)
             ));
         }
-        if !others.is_empty() {
+        let in_rows = columns.lists.parts.iter().zip(&self.in_rows);
+        for (part, count) in in_rows.filter(|(_, count)| **count > 0) {
             detail.push(format!(
-                "No numbers, read from the table: {}.",
-                listed(&others)
+                "In the row as it is, and read from there: {} of {}.",
+                part.name(),
+                rows(*count)
+            ));
+        }
+        if !columns.others.is_empty() {
+            detail.push(format!(
+                "Not kept, read from the table: {}.",
+                listed(&columns.others)
             ));
         }
         match detail.is_empty() {

@@ -8,12 +8,13 @@ from harness.sessions import Running, listen, model, one
 
 POINTS = """
     CREATE TABLE points AS
-    SELECT i, sin(i)::numeric(12, 8) AS x, ARRAY[cos(3 * i), sin(7 * i)]::real[] AS v, sin(i) + cos(3 * i) > 0.1 * sin(7 * i) AS label
+    SELECT i, sin(i)::numeric(12, 8) AS x, ARRAY[cos(3 * i), sin(7 * i)]::real[] AS v, sin(i) + cos(3 * i) > 0.1 * sin(7 * i) AS label,
+        format('%s:%s %s:1', i % 7, cos(i)::real, 7 + i % 5) AS line, format('Word%s of %s, word%s', i % 11, i % 13, i % 17) AS body
     FROM generate_series(1, 2000) AS i
 """
-MAKE = "SELECT svm_index('points', ARRAY['x', 'v'], 'kept')"
+MAKE = "SELECT svm_index('points', ARRAY['x', 'v', 'libsvm(line)', 'text(body)'], 'kept')"
 TRAIN = """
-    SELECT svm_train('points', 'label', ARRAY['x', 'v'], %s, options => %s::jsonb || '{"inherit": false}')
+    SELECT svm_train('points', 'label', ARRAY['x', 'v', 'libsvm(line)', 'text(body)'], %s, options => %s::jsonb || '{"inherit": false}')
 """
 
 
@@ -50,7 +51,7 @@ def test_a_dump_has_the_name_and_no_rows(server, indexed):
     copy_database(server, "kept_index", "kept_index_copy")
     with server.connect("kept_index_copy") as connection:
         listed = connection.execute("SELECT name, columns, rows FROM svm_indexes").fetchall()
-        assert listed == [("kept", ["x", "v"], 0)]
+        assert listed == [("kept", ["x", "v", "line", "body"], 0)]
         used, (warning,) = by_index(connection)
         assert used == 0 and warning.startswith("index kept does not know 2000 rows as they are now")
         connection.execute(MAKE)
@@ -90,7 +91,7 @@ def test_rows_in_the_place_of_others_are_read(indexed):
     indexed.execute("DELETE FROM points WHERE i % 2 = 0")
     indexed.execute("VACUUM points")
     indexed.execute(
-        "INSERT INTO points SELECT i, -x, v, NOT label FROM points; UPDATE points SET i = -i WHERE i % 10 = 1"
+        "INSERT INTO points SELECT i, -x, v, NOT label, '3:1', 'Another word' FROM points; UPDATE points SET i = -i WHERE i % 10 = 1"
     )
     places = "SELECT count(*) FROM points WHERE (ctid::text::point)[0] < 10"
     assert one(indexed, places) > 500
@@ -102,7 +103,7 @@ def test_rows_in_the_place_of_others_are_read(indexed):
 def test_rows_of_transactions_that_may_go_on_are_read(server, indexed):
     with server.connect("kept_index", autocommit=False) as other:
         other.execute("SELECT pg_current_xact_id()")
-        indexed.execute("INSERT INTO points SELECT i + 5000, x, v, label FROM points WHERE i <= 100")
+        indexed.execute("INSERT INTO points SELECT i + 5000, x, v, label, line, body FROM points WHERE i <= 100")
         used, _ = by_index(indexed)
         assert used == 2000
         indexed.execute(MAKE)
@@ -111,6 +112,16 @@ def test_rows_of_transactions_that_may_go_on_are_read(server, indexed):
         assert by_index(indexed)[0] == 2000
     indexed.execute(MAKE)
     assert by_index(indexed) == (2100, [])
+
+
+def test_what_it_has_not_is_named(indexed):
+    told = listen(indexed)
+    for features in (["x", "text(body, 2)"], ["x", "ngrams(body, 2, 2)", "log(i)", "text(body)"]):
+        train = """SELECT svm_train('points', 'label', %s, 'named', options => '{"index": "kept", "inherit": false}')"""
+        indexed.execute(train, [features])
+    first, second = (it.text for it in told if it.severity == "NOTICE")
+    assert "2000 rows of it" in first and "from the table in all rows" not in first
+    assert "from the table in all rows: ngrams(body, 2, 2), log(i)." in second
 
 
 def test_what_is_rolled_back_is_not_kept(server, indexed):
@@ -122,7 +133,7 @@ def test_what_is_rolled_back_is_not_kept(server, indexed):
 
 
 def test_it_can_be_cancelled(server, indexed):
-    indexed.execute("INSERT INTO points SELECT i, x, v, label FROM points, generate_series(1, 300)")
+    indexed.execute("INSERT INTO points SELECT i, x, v, label, line, body FROM points, generate_series(1, 300)")
     with server.connect("kept_index") as other:
         running = Running(other, MAKE)
         working = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {running.pid} AND state = 'active'"

@@ -29,6 +29,8 @@ TESTS = [
     "explain",
     "follow",
     "gamma",
+    "kept_lists",
+    "kept_texts",
     "kernel_following",
     "large",
     "libsvm_model",

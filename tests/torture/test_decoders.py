@@ -66,12 +66,20 @@ DECODERS = {
         "UPDATE svm_key_leeway SET leeways = bytes; PERFORM svm_refresh('passing')",
     ),
     "stored numbers of an index": (
-        "SELECT numbers FROM svm_index_chunk",
-        f"UPDATE svm_index_chunk SET numbers = bytes; {BY_INDEX}",
+        "SELECT numbers FROM svm_index_chunk WHERE part = 0",
+        f"UPDATE svm_index_chunk SET numbers = bytes WHERE part = 0; {BY_INDEX}",
+    ),
+    "stored lists of an index": (
+        "SELECT numbers FROM svm_index_chunk WHERE part = 1",
+        f"UPDATE svm_index_chunk SET numbers = bytes WHERE part = 1; {BY_INDEX.replace('features', 'libsvm(t)')}",
+    ),
+    "stored words of an index": (
+        "SELECT numbers FROM svm_index_chunk WHERE part = 2",
+        f"UPDATE svm_index_chunk SET numbers = bytes WHERE part = 2; {BY_INDEX.replace('features', 'text(t)')}",
     ),
     "stored rows of an index": (
-        "SELECT tuples FROM svm_index_chunk",
-        f"UPDATE svm_index_chunk SET tuples = bytes; {BY_INDEX}",
+        "SELECT tuples FROM svm_index_chunk WHERE part = 0",
+        f"UPDATE svm_index_chunk SET tuples = bytes WHERE part = 0; {BY_INDEX}",
     ),
     "stored tables of an index": (
         "SELECT tables FROM svm_index",
@@ -87,7 +95,7 @@ SETTING = [
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'numbers')",
     "SELECT svm_train('rows', 'good', ARRAY['libsvm(t)'], 'libsvm')",
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'followed', nulls => 'zero', key => 'id')",
-    "SELECT svm_index('rows', ARRAY['features'], 'index')",
+    "SELECT svm_index('rows', ARRAY['features', 'libsvm(t)', 'text(t)'], 'index')",
     "SELECT svm_train('rows', 'good', ARRAY['features'], 'passing', c => 1000, scale => 'none', key => 'id')",
     "CREATE TABLE outcome (state text, told text, bytes bytea)",
     # a byte changed, an end cut off, something put in, some left out, a piece repeated

@@ -63,6 +63,11 @@ impl Kept {
         self.texts > 0 && 2 * self.texts >= self.all
     }
 
+    /// Whether all texts are kept.
+    pub fn is_whole(&self) -> bool {
+        self.texts == self.all
+    }
+
     /// Begins the text in row `row`, counted from 0.
     pub fn begin(&mut self, row: u64) {
         self.all += 1;

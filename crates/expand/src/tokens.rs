@@ -149,6 +149,11 @@ impl Tokens {
         Ok(())
     }
 
+    /// How many words there are.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
     /// The words in the order of the text.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let places = self.places.iter();

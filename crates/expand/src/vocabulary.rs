@@ -303,6 +303,20 @@ impl Learner {
         Ok(())
     }
 
+    /// Takes a word of it, and tells the number under which it is counted; None for one that is too long.
+    pub fn take_word(&mut self, word: &str) -> Result<Option<u32>, OutOfMemory> {
+        self.take_new(word)
+    }
+
+    /// Takes a word of it again, or of a text before, by the number under which it is counted.
+    #[inline]
+    pub fn take_number(&mut self, number: u32) {
+        match number.checked_sub(Numbers::HASHED) {
+            None => self.counts.count(number as usize, self.all),
+            Some(bucket) => self.hashed.count(bucket as usize, self.all),
+        }
+    }
+
     /// Takes a word that was not known when the first of those that came with it was looked for.
     #[cold]
     fn take_new(&mut self, word: &str) -> Result<Option<u32>, OutOfMemory> {

@@ -133,6 +133,11 @@ impl Words {
         self.text.len()
     }
 
+    /// The bytes of all words, one behind the other.
+    pub fn text(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
     /// Bytes they take.
     pub fn bytes(&self) -> usize {
         self.text.capacity()
