@@ -35,6 +35,7 @@ CASES = [
     "servers",
     "citus",
     "indexed",
+    "indexed_reading",
     "indexed_figures",
     "forest",
     "suspects",

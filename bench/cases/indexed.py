@@ -7,10 +7,6 @@ is not. Seconds are processor seconds of the solver alone.
 By s, as the paper's figure of support vectors and error: a fifth of the labels wrong, both losses, s from .25 to 3 and without truncation.
 The option takes no s of 0.
 
-And rows that do not fit: the ramp through a cache of a tenth from a device of 40 MB/s, 'stream' beside 'indexed', which leaves chunks unread.
-Bytes are those written to the spool and read from it, as multiples of what the rows take there. T has many local minima, so that both
-objectives are shown: the lower one is the better solution, and ratios of bytes are of trainings that need not end in the same one.
-
 By inner solver, of the truncated squared hinge with s = 1.25: coordinate descent on the dual ('stream') beside Newton's method on the primal ('newton'), in memory;
 the objective is T at the end.
 
@@ -24,16 +20,13 @@ import kept_index
 import problems
 from machine import median
 from report import seconds, table
-from solvers import measured, ours
+from solvers import ours
 
 TITLE = "Wrong labels"
 SETS = ["mnist", "a9a", "ijcnn1", "adult"]
 FLIPPED = {"quick": [0, 20], "full": [0, 10, 20, 30]}
 LOSSES = {"hinge": {}, "ramp": {"truncation": 1.0}}
 TOLERANCE, REPEATS = 1e-3, 3
-STREAMED = {"quick": ["a9a", "ijcnn1"], "full": ["a9a", "ijcnn1", "cover_like", "mnist", "kddcup99"]}
-STREAMED_LOSSES = {"ramp": ("hinge", 1.0), "truncated_squared_hinge": ("squared_hinge", 1.25)}
-MB_PER_SECOND, WALL = 40, 1800
 INNER, INNER_COSTS = {"dual": "off", "newton": "on"}, [0.01, 1.0]
 BY_S, BY_S_FLIPPED = [0.25, 0.5, 1.0, 2.0, 3.0, None], 20
 
@@ -57,24 +50,12 @@ def measure(run):
             inner += inner_cells(name, percent, problem, (whole.x[held], whole.y[held]))
             if percent == BY_S_FLIPPED:
                 by_s += by_s_cells(name, problem, (whole.x[held], whole.y[held]))
-    wanted = STREAMED["quick" if run.quick else "full"]
-    names, more = datasets.at_hand(run, [name for name in wanted if name != "cover_like"])
-    streamed = []
-    for name in [name for name in wanted if name in {*names, "cover_like"}]:
-        problem = problems.cover_like() if name == "cover_like" else datasets.problem(name, "std")
-        table = problem.rows * measured(problem, passes=1)["row_bytes"]
-        for loss in STREAMED_LOSSES:
-            cell = {"set": name, "loss": loss}
-            cell.update({solver: streamed_cell(problem, table, loss, solver) for solver in ("stream", "indexed")})
-            run.say(f"  {cell}")
-            streamed.append(cell)
     return {
         "cells": found,
         "by_s": by_s,
         "inner": inner,
-        "streamed": streamed,
         "kept": kept_index.measure(run),
-        "missing": sorted({*missing, *more}),
+        "missing": missing,
     }
 
 
@@ -114,20 +95,6 @@ def inner_report(cells):
     ]
     heads = [f"{what} {it}" for what in ("T", "accuracy", "passes", "s") for it in INNER]
     return table(["data", "flipped", "C", *heads], rows)
-
-
-def streamed_cell(problem, table, loss, solver):
-    convex, s = STREAMED_LOSSES[loss]
-    device = {"threads": 2, "throttle_mb": MB_PER_SECOND, "wall": WALL, "cache": int(0.1 * table) + 65_536}
-    used, _, _, _, said = ours(problem, 1.0, TOLERANCE, loss=convex, truncation=s, solver=solver, **device)
-    return {
-        "read": said["spool_bytes_read"] / table,
-        "written": said["spool_bytes"] / table,
-        "wall": used.wall,
-        "objective": said["objective"],
-        "gap": said["gap"],
-        "passes": said["passes"],
-    }
 
 
 def cell_of(problem, held, given, c=1.0):
@@ -194,8 +161,6 @@ def report(found):
         text += "\n" + by_s_report(found["by_s"])
     if found.get("inner"):
         text += "\n\n" + inner_report(found["inner"]) + "\n"
-    if found.get("streamed"):
-        text += "\n" + streamed_report(found["streamed"], verdicts)
     if found.get("kept"):
         text += "\n" + kept_report(found["kept"], verdicts)
     return text, verdicts, []
@@ -244,27 +209,3 @@ def by_s_report(cells):
             rows.append([*key, what, *(f"{number(it):.4f}" for it in of_key)])
     given = ["not truncated" if s is None else f"s = {s}" for s in BY_S]
     return table(["data", "loss", "share of", *given], rows)
-
-
-def streamed_report(cells, verdicts):
-    both = ("stream", "indexed")
-    rows = []
-    for cell in cells:
-        used = [cell[it]["read"] + cell[it]["written"] for it in both]
-        rows.append(
-            [
-                cell["set"],
-                cell["loss"],
-                *(f"{cell[it]['passes']:.0f}" for it in both),
-                *(f"{each:.1f}" for each in used),
-                f"{used[0] / used[1]:.1f}",
-                *(seconds(cell[it]["wall"]) for it in both),
-                *(f"{cell[it]['objective']:.6g}" for it in both),
-            ]
-        )
-    ratios = sorted((float(row[6]) for row in rows if row[1] == "ramp"), reverse=True)
-    if len(ratios) > 1:
-        verdicts.append(("bytes of 'stream' / 'indexed', ramp, second of the sets", ratios[1], 2, 5, False))
-    heads = [f"{what} {it}" for what in ("passes", "bytes", "s", "objective") for it in both]
-    head = ["data", "loss", *heads[:4], "ratio", *heads[4:]]
-    return table(head, rows)
