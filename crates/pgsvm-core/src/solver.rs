@@ -82,9 +82,9 @@ use sums::tally::Sums;
 use weights::{Duals, Weights};
 
 /// Full passes that a head waits for others before it is verified without them.
+const PATIENCE: u32 = 2;
 /// Rows by which the share is estimated that a pass would have to read, about.
 const SHARE_SAMPLE: usize = 1 << 16;
-const PATIENCE: u32 = 2;
 
 /// A walk over the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,8 +386,8 @@ impl<T: Real> Solver<T> {
         let Heads::Apart(singles) = &self.heads else {
             return 1.0;
         };
-        let running = || singles.heads.iter().filter(|head| head.state.runs());
-        let least = running().filter_map(|head| head.resting.as_ref());
+        let running = singles.heads.iter().filter(|head| head.state.runs());
+        let least = running.filter_map(|head| head.resting.as_ref());
         let least = least.map(|resting| resting.least_code).max().unwrap_or(0);
         let sample = || (0..rows).step_by(rows.div_ceil(SHARE_SAMPLE).max(1));
         let read = sample().filter(|row| self.file_of(*row) < least).count();

@@ -300,9 +300,9 @@ impl<T: Real> Head<T> {
         std::mem::swap(&mut self.alpha, &mut self.laid);
     }
 
-    /// Whether better intercepts are looked for. Truncated losses are not: rows are outliers or not at the weights as they are.
+    /// Whether better intercepts are looked for: not of truncated losses, as rows are outliers or not at the weights as they are, and not
+    /// where rows are left out, of which nobody knows where a better intercept puts them.
     pub(in crate::solver) fn shifts(&self) -> bool {
-        // nor where rows are left out, of which nobody knows where a better intercept puts them
         self.iterate.intercept() > 0.0 && self.outliers.is_none() && self.resting.is_none()
     }
 

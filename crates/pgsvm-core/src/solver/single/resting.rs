@@ -81,6 +81,13 @@ const UNKNOWN: Known = Known {
     cost: 0.0,
 };
 
+impl Known {
+    /// Rows that are no outliers: without a loss, and so on the right side, where the chunk may be left out.
+    fn free(&self) -> u64 {
+        (self.rows - self.outliers).into()
+    }
+}
+
 /// |u - w|.
 fn distance<T: Real>(u: &[T], w: &[T]) -> f64 {
     let squares = u.iter().zip(w);
@@ -161,15 +168,8 @@ impl<T: Real> Resting<T> {
         duals: &[f32],
         intercept: f64,
     ) -> Result<LeftOut, OutOfMemory> {
-        let mut may = LeftOut::ALL;
-        self.intercept = intercept;
-        if let Some(weights) = weights {
-            let reach = if self.drafts { self.reach } else { 1.0 };
-            self.read_moved(weights, reach, &mut may);
-            self.copy(weights)?;
-        }
-        self.read_held(duals, &mut may);
-        Ok(may)
+        let reach = if self.drafts { self.reach } else { 1.0 };
+        self.begin_at(weights, reach, duals, intercept)
     }
 
     /// A full pass begins at these weights: which chunks are not likely to matter in it.
@@ -179,14 +179,32 @@ impl<T: Real> Resting<T> {
         duals: &[f32],
         intercept: f64,
     ) -> Result<LeftOut, OutOfMemory> {
-        let mut may = LeftOut::ALL;
-        self.intercept = intercept;
-        self.read_moved(weights, self.full_reach, &mut may);
-        self.read_held(duals, &mut may);
+        let reach = self.full_reach;
         let last = self.copies.iter().find(|copy| copy.number == self.now);
         let moved = last.map_or(f64::INFINITY, |copy| distance(&copy.weights, weights));
-        self.least_code = code_of(AHEAD * moved / self.full_reach, self.length).saturating_add(1);
-        self.copy(weights)?;
+        self.least_code = code_of(AHEAD * moved / reach, self.length).saturating_add(1);
+        self.begin_at(Some(weights), reach, duals, intercept)
+    }
+
+    /// A pass begins: the chunks that it may leave out, whose weights may move so many times as far as their slack. None as long as
+    /// rows are not filed.
+    fn begin_at(
+        &mut self,
+        weights: Option<&[T]>,
+        reach: f64,
+        duals: &[f32],
+        intercept: f64,
+    ) -> Result<LeftOut, OutOfMemory> {
+        let mut may = match self.filed {
+            Some(_) => LeftOut::ALL,
+            None => LeftOut::NONE,
+        };
+        self.intercept = intercept;
+        if let Some(weights) = weights {
+            self.read_moved(weights, reach, &mut may);
+            self.copy(weights)?;
+        }
+        self.read_held(duals, &mut may);
         Ok(may)
     }
 
@@ -207,11 +225,13 @@ impl<T: Real> Resting<T> {
 
     /// Rows that the pass leaves out, which have no loss and so are on the right side.
     pub(in crate::solver) fn free_left_out(&self) -> u64 {
+        self.known_left_out().map(Known::free).sum()
+    }
+
+    /// What is known of the chunks that the pass leaves out.
+    fn known_left_out(&self) -> impl Iterator<Item = &Known> {
         let known = self.known.iter().enumerate();
-        let left_out = known.filter(|(unit, _)| self.left_out.has(*unit));
-        left_out
-            .map(|(_, known)| u64::from(known.rows - known.outliers))
-            .sum()
+        known.filter_map(|(unit, known)| self.left_out.has(unit).then_some(known))
     }
 
     /// Has chunks read with a row that holds weights.
@@ -312,16 +332,13 @@ impl<T: Real> Resting<T> {
 
     /// Adds to a proof what the chunks have that were left out.
     pub(in crate::solver) fn add_left_out(&self, proof: &mut Proof) {
-        for (unit, known) in self.known.iter().enumerate() {
-            if self.left_out.has(unit) {
-                let correct = u64::from(known.rows - known.outliers);
-                let sorted = Sorted {
-                    outliers: known.outliers.into(),
-                    cost: known.cost,
-                    ..Sorted::default()
-                };
-                proof.add_unseen((known.rows.into(), correct), sorted);
-            }
+        for known in self.known_left_out() {
+            let sorted = Sorted {
+                outliers: known.outliers.into(),
+                cost: known.cost,
+                ..Sorted::default()
+            };
+            proof.add_unseen((known.rows.into(), known.free()), sorted);
         }
     }
 }

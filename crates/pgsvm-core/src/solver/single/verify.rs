@@ -6,13 +6,13 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Verified;
 use crate::solver::certificate::proof::Proof;
-use crate::solver::certificate::state::Verifying;
+use crate::solver::certificate::state::{HeadState, Verifying};
 use crate::solver::certificate::truncated::Sides;
 use crate::solver::proximal::form::WeightMap;
 use crate::solver::single::head::Head;
 use crate::solver::single::resting::Look;
 use crate::solver::visit::visitor::{exact_score, score, HeadView};
-use crate::task::loss::{by_loss, Loss, LossFunction, NO_LOSS_FROM};
+use crate::task::loss::{by_loss, LossFunction, NO_LOSS_FROM};
 
 impl<T: Real> HeadView<'_, T> {
     /// Adds a row to the proof.
@@ -89,11 +89,10 @@ impl<T> HeadView<'_, T> {
 }
 
 /// The margins from where a row has no loss, and up to where it is an outlier.
-fn kinks(loss: Loss, most_loss: Option<f64>) -> [Option<f64>; 2] {
-    [
-        Some(NO_LOSS_FROM),
-        most_loss.map(|most| loss.margin_at(most)),
-    ]
+fn kinks(state: &HeadState) -> [Option<f64>; 2] {
+    let truncated = &state.truncated;
+    let out = || state.terms.loss.margin_at(truncated.line().most_loss);
+    [Some(NO_LOSS_FROM), truncated.is().then(out)]
 }
 
 impl<T: Real> Head<T> {
@@ -132,8 +131,7 @@ impl<T: Real> Head<T> {
                 None => LeftOut::NONE,
             });
         };
-        let most_loss = self.outliers.as_ref().map(|it| it.line.most_loss);
-        resting.kinks = kinks(self.state.terms.loss, most_loss);
+        resting.kinks = kinks(&self.state);
         if self.state.truncated.opens() {
             resting.forget();
         }
@@ -147,9 +145,7 @@ impl<T: Real> Head<T> {
         let Some(resting) = &mut self.resting else {
             return Ok(LeftOut::NONE);
         };
-        let truncated = &self.state.truncated;
-        let most_loss = truncated.is().then_some(truncated.line().most_loss);
-        resting.kinks = kinks(self.state.terms.loss, most_loss);
+        resting.kinks = kinks(&self.state);
         let intercept = self.iterate.intercept();
         let may = resting.begin_full(&self.start, &self.alpha, intercept)?;
         Ok(match self.state.truncated.opens() {

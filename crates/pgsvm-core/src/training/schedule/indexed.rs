@@ -173,18 +173,15 @@ impl Indexed {
             true => passes.solver.left_out_of_full()?,
             false => passes.solver.left_out()?,
         };
-        let mut share = 1.0;
-        match &self.filed {
+        let mut share = match &self.filed {
             Some(filed) => {
-                let read = |unit: &usize| !left_out.has(*unit);
-                let read: u32 = (0..filed.rows.len())
-                    .filter(read)
-                    .map(|it| filed.rows[it])
-                    .sum();
-                share = f64::from(read.max(1)) / filed.of_row.len() as f64;
+                let units = filed.rows.iter().enumerate();
+                let read = units.filter(|(unit, _)| !left_out.has(*unit));
+                let read: u32 = read.map(|(_, rows)| rows).sum();
+                f64::from(read.max(1)) / filed.of_row.len() as f64
             }
-            None => left_out = LeftOut::NONE,
-        }
+            None => 1.0,
+        };
         if is_full && self.wants_filing(share, &passes.solver) {
             (left_out, share) = (LeftOut::NONE, 1.0);
             self.filing = Some(Filing::new(self.chunk_words));
