@@ -185,33 +185,22 @@ impl SparseScratch {
                 ..
             }
         );
-        if is_hashed || self.precision.as_ref().is_some_and(Precision::looks) {
+        if is_hashed || self.looks() {
             return Ok(false);
         }
         self.room(indices.len(), out)?;
-        let start = out.sparse_index.len();
         let (parts, number) = (self.parts as u64, number as u64);
-        let mut bad = false;
-        for indices in indices.chunks(PAIRS_AT_ONCE) {
-            check_for_interrupts();
-            out.sparse_index.extend(indices.iter().map(|index| {
-                let id = u64::from(*index) * parts + number;
-                bad |= id > i32::MAX as u64;
-                id as u32
-            }));
-        }
-        for values in values.chunks(PAIRS_AT_ONCE) {
-            check_for_interrupts();
-            out.sparse_value.extend(values.iter().map(|value| {
-                bad |= !value.is_finite();
-                *value
-            }));
-        }
-        if bad {
-            out.sparse_index.truncate(start);
-            out.sparse_value.truncate(start);
-        }
-        Ok(!bad)
+        let id = |index| {
+            let id = u64::from(index) * parts + number;
+            (id as u32, id > i32::MAX as u64)
+        };
+        Ok(push_pairs((indices, values), id, |value| value, out))
+    }
+
+    /// Whether each pair is looked at.
+    #[inline]
+    fn looks(&self) -> bool {
+        self.precision.as_ref().is_some_and(Precision::looks)
     }
 
     /// # Safety
@@ -344,38 +333,21 @@ impl SparseScratch {
         Ok(())
     }
 
-    /// Adds all pairs of the two arrays, for which there is room, in loops without a branch; false, and nothing added, where
-    /// one of them is no feature, and where each is looked at.
+    /// Adds all pairs of the two arrays, for which there is room; false, and nothing added, where one of them is no feature, and
+    /// where each is looked at.
     #[inline]
     fn push_all(&self, number: i64, out: &mut FeatureBuffer) -> bool {
-        if self.precision.as_ref().is_some_and(Precision::looks) {
+        if self.looks() {
             return false;
         }
-        let start = out.sparse_index.len();
-        let mut bad = false;
-        for indices in self.index.chunks(PAIRS_AT_ONCE) {
-            check_for_interrupts();
-            out.sparse_index.extend(indices.iter().map(|index| {
-                // a cast clips what is too large, and the comparison then finds it out
-                let whole = *index as i32;
-                let id = i64::from(whole) * self.parts + number;
-                bad |= (whole < 0) | (f64::from(whole) != *index) | (id > i64::from(i32::MAX));
-                id as u32
-            }));
-        }
-        for values in self.value.chunks(PAIRS_AT_ONCE) {
-            check_for_interrupts();
-            out.sparse_value.extend(values.iter().map(|value| {
-                let value = *value as f32;
-                bad |= !value.is_finite();
-                value
-            }));
-        }
-        if bad {
-            out.sparse_index.truncate(start);
-            out.sparse_value.truncate(start);
-        }
-        !bad
+        let id = |index: f64| {
+            // a cast clips what is too large, and the comparison then finds it out
+            let whole = index as i32;
+            let id = i64::from(whole) * self.parts + number;
+            let bad = (whole < 0) | (f64::from(whole) != index) | (id > i64::from(i32::MAX));
+            (id as u32, bad)
+        };
+        push_pairs((&self.index, &self.value), id, |value| value as f32, out)
     }
 
     /// # Safety
@@ -498,6 +470,40 @@ impl SparseScratch {
             index: (i64::from(id) / self.parts) as u32,
         }
     }
+}
+
+/// Adds pairs, for which there is room, in loops without a branch; false, and nothing added, where one of them is no feature. `id`: the
+/// feature of an index, and whether there is none.
+#[inline(always)]
+fn push_pairs<I: Copy, V: Copy>(
+    (indices, values): (&[I], &[V]),
+    id: impl Fn(I) -> (u32, bool),
+    narrow: impl Fn(V) -> f32,
+    out: &mut FeatureBuffer,
+) -> bool {
+    let start = out.sparse_index.len();
+    let mut bad = false;
+    for indices in indices.chunks(PAIRS_AT_ONCE) {
+        check_for_interrupts();
+        out.sparse_index.extend(indices.iter().map(|index| {
+            let (id, is_none) = id(*index);
+            bad |= is_none;
+            id
+        }));
+    }
+    for values in values.chunks(PAIRS_AT_ONCE) {
+        check_for_interrupts();
+        out.sparse_value.extend(values.iter().map(|value| {
+            let value = narrow(*value);
+            bad |= !value.is_finite();
+            value
+        }));
+    }
+    if bad {
+        out.sparse_index.truncate(start);
+        out.sparse_value.truncate(start);
+    }
+    !bad
 }
 
 /// Bits of a part's hashed products, and their degree; refuses an array of another length than those before.

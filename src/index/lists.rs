@@ -197,42 +197,42 @@ impl Lists {
     ) -> Result<bool, OutOfMemory> {
         self.places.clear();
         let whole = self.read_all(kind, stored, rows, unpacker)?;
-        if whole != Some(true) {
+        if !whole {
             self.places.clear();
         }
-        Ok(whole == Some(true))
+        Ok(whole)
     }
 
-    /// None or false where the bytes are not those.
+    /// The same, which may leave rows behind.
     fn read_all(
         &mut self,
         kind: ListKind,
         stored: &[u8],
         rows: usize,
         unpacker: &mut Unpacker,
-    ) -> Result<Option<bool>, OutOfMemory> {
+    ) -> Result<bool, OutOfMemory> {
         let Some((form, stored)) = stored.split_first() else {
-            return Ok(None);
+            return Ok(false);
         };
         let mut stored = Stored(stored);
         let (Some(lengths), Some(entries)) = (stored.section(), stored.section()) else {
-            return Ok(None);
+            return Ok(false);
         };
         if !unpacker.integers(lengths, rows, &mut self.lengths)? {
-            return Ok(None);
+            return Ok(false);
         }
         let Some(count) = self.place(rows)? else {
-            return Ok(None);
+            return Ok(false);
         };
         if !unpacker.integers(entries, count, &mut self.entries)? {
-            return Ok(None);
+            return Ok(false);
         }
         let whole = match kind {
             ListKind::Pairs => match stored.section() {
                 Some(values) => unpacker.numbers(values, count, &mut self.values)?,
                 None => false,
             },
-            ListKind::Words => self.read_words(&mut stored, unpacker)?.unwrap_or(false),
+            ListKind::Words => self.read_words(&mut stored, unpacker)?,
         };
         if form & STEPS != 0 {
             match &mut self.entries {
@@ -240,7 +240,7 @@ impl Lists {
                 Run::Wide(indices) => add_up(&self.places, indices, u64::wrapping_add),
             }
         }
-        Ok(Some(whole && stored.0.is_empty()))
+        Ok(whole && stored.0.is_empty())
     }
 
     /// Reads the words; whether the entries are numbers of such.
@@ -248,28 +248,27 @@ impl Lists {
         &mut self,
         stored: &mut Stored<'_>,
         unpacker: &mut Unpacker,
-    ) -> Result<Option<bool>, OutOfMemory> {
+    ) -> Result<bool, OutOfMemory> {
         let (Some(words), Some(lengths)) = (stored.count(), stored.section()) else {
-            return Ok(None);
+            return Ok(false);
         };
         let (Some(count), Some(bytes)) = (stored.count(), stored.section()) else {
-            return Ok(None);
+            return Ok(false);
         };
         if !unpacker.integers(lengths, words, &mut self.lengths)? {
-            return Ok(None);
+            return Ok(false);
         }
         let (Run::Narrow(lengths), Run::Narrow(entries)) = (&self.lengths, &self.entries) else {
-            return Ok(None);
+            return Ok(false);
         };
         let Some(bytes) = unpacker.bytes(bytes, count)? else {
-            return Ok(None);
+            return Ok(false);
         };
         let Some(list) = WordList::new(copied(bytes)?, lengths)? else {
-            return Ok(None);
+            return Ok(false);
         };
         self.words = list;
-        let known = entries.iter().all(|number| (*number as usize) < words);
-        Ok(Some(known))
+        Ok(entries.iter().all(|number| (*number as usize) < words))
     }
 
     /// Finds the entries of the rows; how many there are, None where they are more than may be.

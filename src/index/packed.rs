@@ -31,24 +31,30 @@ pub struct Packer {
 impl Packer {
     /// Appends floating-point numbers.
     pub fn numbers(&mut self, numbers: &[f64], out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
-        let is_wide = numbers.iter().any(|x| f64::from(*x as f32) != *x);
-        self.bytes.clear();
-        let room = self.bytes.room(size_of_val(numbers))?;
-        match is_wide {
-            true => room.extend(numbers.iter().flat_map(|x| x.to_le_bytes())),
-            false => room.extend(numbers.iter().flat_map(|x| (*x as f32).to_le_bytes())),
-        }
-        self.append(is_wide, out)
+        let narrow = |x: f64| (f64::from(x as f32) == x).then(|| (x as f32).to_le_bytes());
+        self.append_all(numbers, narrow, f64::to_le_bytes, out)
     }
 
     /// Appends whole numbers.
     pub fn integers(&mut self, integers: &[u64], out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
-        let is_wide = integers.iter().any(|x| u32::try_from(*x).is_err());
+        let narrow = |x| Some(u32::try_from(x).ok()?.to_le_bytes());
+        self.append_all(integers, narrow, u64::to_le_bytes, out)
+    }
+
+    /// Appends numbers in 32 bits, where each has them, or else in 64.
+    fn append_all<T: Copy>(
+        &mut self,
+        numbers: &[T],
+        narrow: impl Fn(T) -> Option<[u8; 4]>,
+        wide: impl Fn(T) -> [u8; 8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), OutOfMemory> {
+        let is_wide = numbers.iter().any(|x| narrow(*x).is_none());
         self.bytes.clear();
-        let room = self.bytes.room(size_of_val(integers))?;
+        let room = self.bytes.room(size_of_val(numbers))?;
         match is_wide {
-            true => room.extend(integers.iter().flat_map(|x| x.to_le_bytes())),
-            false => room.extend(integers.iter().flat_map(|x| (*x as u32).to_le_bytes())),
+            true => room.extend(numbers.iter().flat_map(|x| wide(*x))),
+            false => room.extend(numbers.iter().filter_map(|x| narrow(*x)).flatten()),
         }
         self.append(is_wide, out)
     }

@@ -3,12 +3,13 @@
 
 use crate::base::errors::Failure;
 use crate::features::{
-    FeatureError, FeaturePart, Finished, LengthGuess, Nulls, TextGuess, VocabularyLearner,
-    LOOKED_AT,
+    FeatureError, FeaturePart, FeatureSet, Finished, LengthGuess, Nulls, TextGuess,
+    VocabularyLearner, LOOKED_AT,
 };
 use crate::index::kept::Kept;
 use crate::pg::executor::{each_row, Running};
 use crate::pg::origin::Known;
+use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::planning::prepare::Prepared;
 use crate::planning::roles::timing;
@@ -122,7 +123,16 @@ fn guess(prepared: &mut Prepared, request: &Request, width: usize) -> Result<(),
     if job.categories.named || job.categories.hash_keys {
         return Ok(());
     }
-    let Some(mut guess) = TextGuess::new(&job.features, &planned.columns[..width])? else {
+    find_texts((planned, width), &mut job.features, request.texts.sublinear)
+}
+
+/// Tells texts from categories by the first rows of a plan, whose first columns, so many, the features are read from.
+pub fn find_texts(
+    (planned, width): (&Planned, usize),
+    features: &mut FeatureSet,
+    sublinear: bool,
+) -> Result<(), Failure> {
+    let Some(mut guess) = TextGuess::new(features, &planned.columns[..width])? else {
         return Ok(());
     };
     each_row(planned, LOOKED_AT, |row, _| {
@@ -130,6 +140,6 @@ fn guess(prepared: &mut Prepared, request: &Request, width: usize) -> Result<(),
         unsafe { guess.take(row.values, row.nulls) }
             .map_err(|error| FeatureError::from(error).into())
     })?;
-    guess.finish(&mut job.features, request.texts.sublinear);
+    guess.finish(features, sublinear);
     Ok(())
 }

@@ -6,18 +6,18 @@ use crate::base::text::listed;
 use crate::catalog::{identifiers, rights};
 use crate::features::{
     self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader, Listed, Nulls,
-    TextGuess, LOOKED_AT,
 };
 use crate::index::chunks::ChunkBuilder;
 use crate::index::lists::MOST_ENTRIES;
 use crate::index::stored::{self, KeptList, Storing};
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{each_row, Continue, Row, Running};
+use crate::pg::executor::{Continue, Row, Running};
 use crate::pg::long_errors::cut_off;
 use crate::pg::origin::{self, Derived, Known};
 use crate::pg::query;
 use crate::pg::snapshot::with_latest;
+use crate::reading::vocabularies::find_texts;
 use crate::request::source::{qualified_relation, quote, Source};
 use crate::request::words::{entries, excluded};
 use crate::request::{invalid, required};
@@ -151,7 +151,9 @@ fn columns(
         usable.filter(|(column, reason)| reason.is_none() && !exclude.contains(&column.name));
     let usable = gathered(usable.map(|(column, _)| column.clone()))?;
     let (mut features, _) = features::resolve(None, &usable, "")?;
-    find_texts(source, &mut features)?;
+    let list = gathered(features.columns().into_iter().map(quote))?;
+    let planned = query::plan(&source.select(&list)?);
+    find_texts((&planned, list.len()), &mut features, false)?;
     let others = features.parts.iter().filter(|part| !may_be_kept(part));
     let others = gathered(others.map(FeaturePart::name))?;
     features.parts.retain(may_be_kept);
@@ -175,22 +177,6 @@ struct Counts {
     columns: usize,
     /// Bytes of the table.
     table: f64,
-}
-
-/// Tells texts from categories by the first rows, as a training does.
-fn find_texts(source: &Source, features: &mut FeatureSet) -> Result<(), Failure> {
-    let list = gathered(features.columns().into_iter().map(quote))?;
-    let planned = query::plan(&source.select(&list)?);
-    let Some(mut guess) = TextGuess::new(features, &planned.columns)? else {
-        return Ok(());
-    };
-    each_row(&planned, LOOKED_AT, |row, _| {
-        // SAFETY: the executor's row has the columns of the plan for which the guess was made.
-        unsafe { guess.take(row.values, row.nulls) }
-            .map_err(|error| FeatureError::from(error).into())
-    })?;
-    guess.finish(features, false);
-    Ok(())
 }
 
 /// Reads the relation and stores the index.
