@@ -246,6 +246,7 @@ impl Job {
             .with_cuts(terms.cuts)
             .with_classes_together(terms.together)
             .with_index(terms.indexed)
+            .with_forest(terms.forest)
             .with_truncation(terms.truncation)?
             .with_free_intercept(terms.free_intercept)
             .with_inner_rounds(terms.inner_rounds)?

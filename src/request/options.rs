@@ -13,7 +13,7 @@ use crate::request::solver::Expansion;
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
-    Compression, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem,
+    Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem,
     Proximal, StopRule, Updates,
 };
 use pgsvm_expand::{Frequency, Limits};
@@ -31,6 +31,7 @@ pub(super) enum Solvers {
     Machines,
     Ocas,
     Planes,
+    Indexed,
 }
 
 impl Solvers {
@@ -45,8 +46,16 @@ impl Solvers {
             Self::Machines => Some("'interior_point', or 'scan' with \"average\""),
             Self::Ocas => Some("'ocas'"),
             Self::Planes => Some("'ocas' or 'cutting_plane'"),
+            Self::Indexed => Some("'indexed'"),
         }
     }
+}
+
+/// What rows are filed by, so that passes leave chunks of them unread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunksWord {
+    Slack,
+    Forest,
 }
 
 /// Who trains.
@@ -298,6 +307,29 @@ static OPTIONS: [Entry; 42] = [
         };
         given.map(|given| all.truncation = Some(given))
     }),
+    entry("chunks_by", Solvers::Indexed, Of::Training, |all, it| {
+        it.word(&[("slack", ChunksWord::Slack), ("forest", ChunksWord::Forest)])
+            .map(|by| all.chunks_by = Some(by))
+    }),
+    entry("tree_size", Solvers::Indexed, Of::Training, |all, it| {
+        it.number(1, ForestShape::MOST_TREE_SIZE, 10_000)
+            .map(|rows| all.tree_size = Some(rows))
+    }),
+    entry("tree_width", Solvers::Indexed, Of::Training, |all, it| {
+        it.number(2, ForestShape::MOST_TREE_WIDTH, 10)
+            .map(|width| all.tree_width = Some(width))
+    }),
+    entry("query_size", Solvers::Indexed, Of::Training, |all, it| {
+        it.number(1, ForestShape::MOST_QUERY_SIZE, 1000)
+            .map(|rows| all.query_size = Some(rows))
+    }),
+    entry("query_end", Solvers::Indexed, Of::Training, |all, it| {
+        it.number(1, ForestShape::MOST_QUERY_SIZE, 100)
+            .map(|rows| all.query_end = Some(rows))
+    }),
+    entry("shrink_above", Solvers::Indexed, Of::Training, |all, it| {
+        it.positive(1).map(|margin| all.shrink_above = Some(margin))
+    }),
     entry("watch", Solvers::All, Of::Training, |all, it| {
         it.copy().map(|relation| all.watch = Some(relation))
     }),
@@ -403,6 +435,12 @@ pub(super) struct Choices {
     /// Whether several classes are told apart together.
     pub(super) together: bool,
     pub(super) truncation: Option<TruncationWord>,
+    pub(super) chunks_by: Option<ChunksWord>,
+    pub(super) tree_size: Option<u32>,
+    pub(super) tree_width: Option<u32>,
+    pub(super) query_size: Option<u32>,
+    pub(super) query_end: Option<u32>,
+    pub(super) shrink_above: Option<f64>,
 }
 
 impl Choices {

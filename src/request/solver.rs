@@ -3,12 +3,12 @@
 
 use crate::base::errors::Failure;
 use crate::request::options::{
-    Choices, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
+    ChunksWord, Choices, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
 };
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
-    Cuts, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling, StopRule, Updates,
+    Cuts, ForestShape, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling, StopRule, Updates,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ pub struct Terms {
     pub averages: bool,
     /// Whether rows that do not fit the cache are filed, so that passes leave chunks out.
     pub indexed: bool,
+    /// A metric forest that does so; None: by how far rows are from mattering.
+    pub forest: Option<ForestShape>,
     /// Whether interior points on a factor of the kernel matrix solve it.
     pub interior_point: bool,
     pub proximal: Proximal,
@@ -183,6 +185,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
         averages: choices.averages(solver)?,
         indexed: solver == INDEXED,
+        forest: choices.forest()?,
         interior_point: solver == INTERIOR_POINT,
         proximal: choices.proximal,
         inner_rounds: choices
@@ -311,6 +314,34 @@ impl Choices {
             (Some(_), Some(TruncationWord::Is(s))) => Ok(Some(s)),
             (usual, _) => Ok(usual),
         }
+    }
+
+    /// The metric forest that files rows, if one is asked for.
+    fn forest(&self) -> Result<Option<ForestShape>, Failure> {
+        let of_forest = [
+            ("tree_size", self.tree_size.is_some()),
+            ("tree_width", self.tree_width.is_some()),
+            ("query_size", self.query_size.is_some()),
+            ("query_end", self.query_end.is_some()),
+            ("shrink_above", self.shrink_above.is_some()),
+        ];
+        let given = of_forest.iter().find(|(_, is_given)| *is_given);
+        match (self.chunks_by, given) {
+            (Some(ChunksWord::Forest), _) => {}
+            (_, Some((name, _))) => {
+                return Err(invalid(format!("\"{name}\" is that of a metric forest"))
+                    .hint("options => '{\"chunks_by\": \"forest\"}'"))
+            }
+            _ => return Ok(None),
+        }
+        let usual = ForestShape::USUAL;
+        Ok(Some(ForestShape {
+            tree_size: self.tree_size.unwrap_or(usual.tree_size),
+            tree_width: self.tree_width.unwrap_or(usual.tree_width),
+            query_size: self.query_size,
+            query_end: self.query_end,
+            shrink_above: self.shrink_above.unwrap_or(usual.shrink_above),
+        }))
     }
 
     /// The s to choose from, where it is to be chosen.

@@ -17,6 +17,7 @@ pub enum Stream {
     Folds = 4,
     Sample = 5,
     Landmarks = 6,
+    Forest = 7,
 }
 
 pub struct Random(Pcg64Mcg);

@@ -84,7 +84,7 @@ pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    self, Compression, Cuts, Inner, Leader, Order, Picks, Policy, Problem, ProblemError, Proximal,
+    ForestShape, self, Compression, Cuts, Inner, Leader, Order, Picks, Policy, Problem, ProblemError, Proximal,
     StopRule, Timing, Updates,
 };
 pub use task::report::{

@@ -55,7 +55,7 @@ mod still;
 mod sums;
 #[cfg(test)]
 mod tests;
-mod visit;
+pub(crate) mod visit;
 pub(crate) mod weights;
 
 use std::sync::Arc;
@@ -67,7 +67,7 @@ use crate::rows::filing::{FiledRows, LeftOut};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::problem::{Leader, Policy, Problem};
+use crate::task::problem::{ForestShape, Leader, Policy, Problem};
 use crate::task::report::HeadReport;
 use certificate::state::HeadState;
 use driver::{Method, Visits};
@@ -77,6 +77,7 @@ use newton::choice::{leading, Leading};
 use proximal::moments::ShiftMetric;
 use single::head::Head;
 use single::heads::Singles;
+use single::query::Query;
 use single::resting::Resting;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
@@ -331,6 +332,9 @@ impl<T: Real> Solver<T> {
             {
                 resting.file(filed)?;
             }
+            for query in singles.heads.iter_mut().filter_map(|it| it.query.as_mut()) {
+                query.file(filed)?;
+            }
         }
         Ok(())
     }
@@ -372,13 +376,42 @@ impl<T: Real> Solver<T> {
         Ok(left_out)
     }
 
-    /// The full pass that has begun leaves these out.
-    pub(crate) fn leave_out_of_full(&mut self, left_out: &LeftOut) {
+    /// The full pass that has begun leaves these out. `queries`: it reads what a forest was asked for.
+    pub(crate) fn leave_out_of_full(&mut self, left_out: &LeftOut, queries: bool) {
         if let Heads::Apart(singles) = &mut self.heads {
             singles
                 .running()
-                .for_each(|head| head.leave_out_of_full(left_out));
+                .for_each(|head| head.leave_out_of_full(left_out, queries));
         }
+    }
+
+    /// Has heads that are held by themselves ask a metric forest for chunks.
+    pub(crate) fn ask_forest(
+        &mut self,
+        shape: &ForestShape,
+        rows: usize,
+    ) -> Result<(), OutOfMemory> {
+        if let Heads::Apart(singles) = &mut self.heads {
+            for head in &mut singles.heads {
+                head.query = Some(Box::new(Query::new(shape, rows)?));
+                head.state.finds_more = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the heads that run ask a metric forest for: the weights with which the full pass has begun, what is asked for at these, if
+    /// anything, and the dual variables.
+    pub(crate) fn queries(&self) -> impl Iterator<Item = (&[T], Option<&Query>, &[f32])> {
+        let heads = match &self.heads {
+            Heads::Apart(singles) => &singles.heads[..],
+            _ => &[],
+        };
+        let running = heads.iter().filter(|head| head.state.runs());
+        running.map(|head| {
+            let query = head.query.as_deref().filter(|_| head.state.finds_more);
+            (&head.start[..], query, &head.alpha[..])
+        })
     }
 
     /// About the share of the rows that full passes to come would read, were they filed as they stand.

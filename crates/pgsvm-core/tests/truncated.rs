@@ -7,7 +7,7 @@ use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
 use pgsvm_core::{
-    HeadSpec, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring, StopReason, Timing,
+    ForestShape, HeadSpec, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring, StopReason, Timing,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -442,8 +442,18 @@ fn an_index_leaves_rows_out_and_what_is_said_is_so() {
 
 #[test]
 fn an_index_serves_several_classes_and_two_roles() {
+    serves_several_classes(None);
+}
+
+#[test]
+fn a_metric_forest_serves_several_classes_and_two_roles() {
+    serves_several_classes(Some(SMALL_TREES));
+}
+
+fn serves_several_classes(forest: Option<ForestShape>) {
     let rows = on_a_circle(12_000);
-    let problem = problem(Loss::Hinge, 1.0, 1.0).with_index(true);
+    let problem = problem(Loss::Hinge, 1.0, 1.0);
+    let problem = problem.with_index(true).with_forest(forest);
     let specs = || -> Vec<HeadSpec> {
         let signs = [vec![1, -1, -1], vec![-1, 1, -1], vec![-1, -1, 1]];
         signs.map(|signs| HeadSpec::new(signs, 1.0)).into()
@@ -486,4 +496,53 @@ fn an_index_of_a_convex_loss_leaves_rows_out_and_what_is_said_is_so() {
         }
     }
     assert!(saved.0 < 0.9 * saved.1, "{saved:?}");
+}
+
+const SMALL_TREES: ForestShape = ForestShape {
+    tree_size: 1000,
+    tree_width: 8,
+    query_size: Some(200),
+    query_end: Some(5),
+    shrink_above: 0.5,
+};
+
+/// Rows far from the margin but for a few: what queries find is little.
+#[test]
+fn a_metric_forest_is_asked_for_rows_and_what_is_said_is_so() {
+    let mut saved = (0.0, 0.0);
+    for (features, wrong) in [(6, 0.0), (40, 0.02)] {
+        let rows = weighted(flipped(clouds(12_000, features, 4.0, 61), wrong, 62), 63);
+        for (loss, s) in [
+            (Loss::Hinge, None),
+            (Loss::SquaredHinge, None),
+            (Loss::Hinge, Some(1.0)),
+            (Loss::SquaredHinge, Some(1.0)),
+        ] {
+            let plain = Problem::new(loss, 1.0, FINE).expect("valid");
+            let plain = plain.with_truncation(s).expect("valid");
+            let plain = plain.with_timing(Timing::Lockstep);
+            let trained = |problem: Problem| {
+                let settings = settings(8 * 1024 * features, Scale::None, Threads::One);
+                let trained = train(problem, &rows, settings);
+                assert!(!trained.reader.resident);
+                match s {
+                    Some(_) => {
+                        assert_truncated(&trained, (0, &HeadSpec::binary(1.0)), &problem, &rows)
+                    }
+                    None => assert_certified(&trained, &problem, &rows),
+                }
+                trained
+            };
+            let asked = plain.with_index(true).with_forest(Some(SMALL_TREES));
+            let (stream, asked) = (trained(plain), trained(asked));
+            let ((_, passes), (read, announced)) = (shares(&stream), shares(&asked));
+            println!("{loss:?} {s:?} {features} {wrong}: {read:.2} of {announced}, streaming {passes}");
+            saved = (saved.0 + read, saved.1 + announced);
+            let primal = |it: &Trained| it.trainer.report().unwrap().heads[0].certificate.primal;
+            let [a, b] = [&stream, &asked].map(primal);
+            let most = if s.is_some() { 2e-2 } else { FINE };
+            assert!((a - b).abs() <= most * a.max(b), "{a} {b}");
+        }
+    }
+    assert!(saved.0 < 0.5 * saved.1, "{saved:?}");
 }

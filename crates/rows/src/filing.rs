@@ -1,4 +1,5 @@
-//! Files of an index: which chunk of the spool a row comes into, by how firmly the trainer found it held.
+//! Files of an index: which chunk of the spool a row comes into, by how firmly the trainer found it held, or by the leaf of a tree that it
+//! belongs to.
 //!
 //! Reader and trainer file the same rows in the same order, each for itself, and so agree without a word about which rows lie
 //! in which chunk. A chunk is the unit of reading: one whose rows cannot matter is left out.
@@ -7,6 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Grades by which rows are filed.
 pub const FILES: usize = 37;
+/// Files that rows are filed in at the same time at most: leaves of a tree.
+pub const MOST_FILES: usize = 512;
+/// Set in the file of a row with which a tree ends: what is in a file then is a chunk.
+pub const ENDS_TREE: u16 = 1 << 15;
 /// Chunks of an index at most.
 pub const UNITS: usize = 16 * 16 * 64;
 /// Bytes of the chunks that are being filled, of which each grade has one: at most, and as a part of the cache.
@@ -21,21 +26,37 @@ pub fn filed_chunk_words(cache_bytes: usize, words: usize) -> usize {
     (bytes.max(LEAST_CHUNK_BYTES) / 4).max(least)
 }
 
+/// Words that are being filled in all files together, which a tree has no more of.
+pub fn filed_words(cache_bytes: usize) -> usize {
+    (cache_bytes / FILES_PER_CACHE).min(FILES_BYTES) / 4
+}
+
 /// A row's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filed {
-    /// The chunk, by number.
+    /// The file, and the chunk, by number.
+    pub file: usize,
     pub unit: u16,
-    /// Whether the chunk is full with this row.
-    pub closes: bool,
+    /// Which chunks are full with this row.
+    pub closes: Closes,
+}
+
+/// Chunks that are full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closes {
+    Nothing,
+    /// That of the file.
+    Chunk,
+    /// Those of all files that have rows.
+    All,
 }
 
 /// Where the next rows come.
 #[derive(Debug)]
 pub struct Filing {
     chunk_words: usize,
-    /// By grade: the chunk that is being filled, and what it has.
-    open: [(u16, usize); FILES],
+    /// By file: the chunk that is being filled, and what it has.
+    open: [(u16, usize); MOST_FILES],
     next: u16,
 }
 
@@ -43,7 +64,7 @@ impl Filing {
     pub fn new(chunk_words: usize) -> Self {
         Self {
             chunk_words,
-            open: [(0, 0); FILES],
+            open: [(0, 0); MOST_FILES],
             next: 0,
         }
     }
@@ -53,22 +74,27 @@ impl Filing {
         usize::from(self.next)
     }
 
-    /// Files a row of so many words.
-    pub fn file(&mut self, grade: usize, words: usize) -> Filed {
-        let (unit, filled) = &mut self.open[grade.min(FILES - 1)];
+    /// Files a row of so many words, with which a tree may end ([`ENDS_TREE`]).
+    pub fn file(&mut self, answer: u16, words: usize) -> Filed {
+        let file = usize::from(answer & !ENDS_TREE).min(MOST_FILES - 1);
+        let (unit, filled) = &mut self.open[file];
         if *filled == 0 {
             *unit = self.next;
             self.next = (self.next + 1).min(UNITS as u16 - 1);
         }
         *filled += words;
-        let closes = *filled >= self.chunk_words;
-        if closes {
-            *filled = 0;
+        let unit = *unit;
+        let closes = match (answer & ENDS_TREE, *filled >= self.chunk_words) {
+            (0, false) => Closes::Nothing,
+            (0, true) => Closes::Chunk,
+            _ => Closes::All,
+        };
+        match closes {
+            Closes::Nothing => {}
+            Closes::Chunk => *filled = 0,
+            Closes::All => self.open = [(0, 0); MOST_FILES],
         }
-        Filed {
-            unit: *unit,
-            closes,
-        }
+        Filed { file, unit, closes }
     }
 }
 
@@ -133,13 +159,30 @@ mod tests {
         let (mut one, mut other) = (Filing::new(words), Filing::new(words));
         let mut closed = 0;
         for row in 0..200_000usize {
-            let (grade, length) = (row * row % 41, 8 + 4 * (row % 7));
+            let (grade, length) = ((row * row % FILES) as u16, 8 + 4 * (row % 7));
             let filed = one.file(grade, length);
             assert_eq!(filed, other.file(grade, length));
             assert!(usize::from(filed.unit) < one.units());
-            closed += usize::from(filed.closes);
+            closed += usize::from(filed.closes == Closes::Chunk);
         }
         assert!(closed <= one.units() && one.units() <= closed + FILES);
         assert!(((1 << 30) / words) + FILES <= UNITS);
+    }
+
+    #[test]
+    fn a_tree_that_ends_closes_the_chunks_of_all_its_leaves() {
+        let mut filing = Filing::new(1 << 20);
+        let mut of_tree = Vec::new();
+        for row in 0..100u16 {
+            let ends = if row % 20 == 19 { ENDS_TREE } else { 0 };
+            let filed = filing.file(row % 7 | ends, 8);
+            assert_eq!(filed.closes == Closes::All, ends != 0);
+            of_tree.push((row / 20, filed.file, filed.unit));
+        }
+        assert_eq!(filing.units(), 5 * 7);
+        for (tree, file, unit) in &of_tree {
+            let same = |other: &&(u16, usize, u16)| other.2 == *unit;
+            assert!(of_tree.iter().filter(same).all(|it| (it.0, it.1) == (*tree, *file)));
+        }
     }
 }

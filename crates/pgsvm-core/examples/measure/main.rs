@@ -11,6 +11,7 @@
 //! | c, tolerance, passes, intercept (0, 1), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
+//! | chunks_by | by what `indexed` files rows: `slack` or `forest`, whose shape are `tree_size`, `tree_width`, `query_size`, `query_end` and `shrink_above` |
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `indexed`, `paper`, `block` or `selective_block` |
 //! | newton | whether Newton's method leads: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
@@ -57,7 +58,7 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Awake, Cache, CompactForm, Expanding, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource,
+    Awake, Cache, CompactForm, Expanding, ForestShape, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource,
     PartForm, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale, Source, Start, Step,
     StringForm, Timing, Trainer, TrainerReport,
 };
@@ -329,6 +330,17 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         ("dual", Inner::CoordinateDescent),
         ("newton", Inner::Newton),
     ];
+    let forest = options.peek("chunks_by") == Some("forest");
+    let by = [("slack", false), ("forest", true)];
+    options.word("chunks_by", &by)?;
+    let usual = ForestShape::USUAL;
+    let shape = ForestShape {
+        tree_size: options.number("tree_size", usual.tree_size)?,
+        tree_width: options.number("tree_width", usual.tree_width)?,
+        query_size: options.take("query_size").map(|n| n.parse()).transpose()?,
+        query_end: options.take("query_end").map(|n| n.parse()).transpose()?,
+        shrink_above: options.number("shrink_above", usual.shrink_above)?,
+    };
     let truncation = options.take("truncation").map(|s| s.parse());
     Ok(Problem::new(loss, c, options.number("tolerance", 1e-3)?)?
         .with_max_passes(options.number("passes", 1000)?)?
@@ -336,6 +348,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         .with_seed(options.number("seed", 0)?)
         .with_policy(policy)
         .with_index(indexed)
+        .with_forest(forest.then_some(shape))
         .with_timing(timing)
         .with_inner(options.word("inner", &inner)?)?
         .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?

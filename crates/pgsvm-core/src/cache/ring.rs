@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Cache;
 use crate::base::memory::{OutOfMemory, Room};
-use crate::rows::filing::LeftOut;
+use crate::rows::filing::{filed_words, LeftOut};
 use crate::rows::row::QUAD;
 
 /// The words between producer and consumer. Positions count words for ever; a position modulo the ring's length is
@@ -307,7 +307,7 @@ impl Consumer {
     }
 
     /// Writes what is answered of the rows of the oldest batch, if somebody asks.
-    pub(crate) fn answer(&mut self, found: impl Iterator<Item = u8>) {
+    pub(crate) fn answer(&mut self, found: impl Iterator<Item = u16>) {
         let Some((place, count)) = self.front().map(|batch| batch.answers) else {
             return;
         };
@@ -323,6 +323,11 @@ impl Consumer {
         let control = self.ring.cache.control();
         let words = control.filed_chunk_words.load(Ordering::Relaxed) as usize;
         (words > 0).then_some(words)
+    }
+
+    /// Words of all chunks together that are being filled at a time, where there is an index.
+    pub(crate) fn filed_words(&self) -> usize {
+        filed_words(self.ring.cache.cache_bytes())
     }
 
     /// Lets the reader begin another pass, which leaves these chunks out; `files`: rows are filed by the answers to it.

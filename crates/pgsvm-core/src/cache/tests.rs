@@ -114,7 +114,7 @@ fn batches_that_wait_to_be_looked_at_are_not_written_over() {
     }
     // all are given back between the producer's looking for answers and its asking for room
     for number in 0..sent {
-        consumer.answer(std::iter::repeat_n(number as u8, QUAD));
+        consumer.answer(std::iter::repeat_n(number as u16, QUAD));
         consumer.release();
     }
     assert!(producer.reserve(64).is_none());

@@ -1,14 +1,14 @@
 //! Rows that do not fit, filed by what the trainer found of them in some pass, so that later passes can leave chunks out.
 //!
-//! The ring brings the batches of a pass back with an answer for each row: how firmly the trainer found it held. Rows then go
-//! to the spool once more, scaled, each into a chunk of rows that are held alike. Reader and trainer number chunks alike
+//! The ring brings the batches of a pass back with an answer for each row: how firmly the trainer found it held, or the leaf of a tree that
+//! it belongs to. Rows then go to the spool once more, scaled, each into a chunk of rows that are alike. Reader and trainer number chunks alike
 //! ([`crate::rows::filing`]). From then on a pass begins when the trainer announces it, and leaves out what the trainer says.
 
 use super::codec::{ChunkError, Chunks};
 use super::spill::Replay;
 use crate::base::memory::Room;
 use crate::cache::{Ends, Producer};
-use crate::rows::filing::{Filing, FILES};
+use crate::rows::filing::{Closes, Filing, MOST_FILES};
 use crate::rows::row::Row;
 use crate::rows::source::Spool;
 use crate::task::problem::Compression;
@@ -17,7 +17,7 @@ use crate::task::problem::Compression;
 pub(super) struct Index {
     filing: Filing,
     chunks: Chunks,
-    /// By grade, the rows of the chunk that is being filled.
+    /// By file, the rows of the chunk that is being filled.
     stages: Vec<Stage>,
     /// By place in `chunks`, the number of the chunk.
     units: Vec<u16>,
@@ -37,12 +37,17 @@ struct Stage {
     words: Vec<u32>,
 }
 
+/// Empty stages of all files.
+fn stages() -> Vec<Stage> {
+    (0..MOST_FILES).map(|_| Stage::default()).collect()
+}
+
 impl Index {
     pub(super) fn new(chunk_words: usize, compression: Compression) -> Self {
         Self {
             filing: Filing::new(chunk_words),
             chunks: Chunks::new(compression),
-            stages: (0..FILES).map(|_| Stage::default()).collect(),
+            stages: stages(),
             units: Vec::new(),
             passes: 0,
             in_pass: false,
@@ -57,7 +62,7 @@ impl Index {
     pub(super) fn begin_filing(&mut self) {
         self.asks = true;
         self.filing = Filing::new(self.chunk_words);
-        self.stages = (0..FILES).map(|_| Stage::default()).collect();
+        self.stages = stages();
         self.units.clear();
     }
 
@@ -70,12 +75,12 @@ impl Index {
     ) -> Result<(), ChunkError<P::Error>> {
         while let Some((words, answers)) = producer.answered() {
             let mut at = 0;
-            for grade in answers {
+            for answer in answers {
                 if at == words.len() {
                     break;
                 }
                 let row = Row::new(&words[at..], dense).words();
-                self.take(row, *grade as usize, spool)?;
+                self.take(row, *answer as u16, spool)?;
                 at += row.len();
             }
         }
@@ -85,23 +90,35 @@ impl Index {
     fn take<P: Spool>(
         &mut self,
         row: &[u32],
-        grade: usize,
+        answer: u16,
         spool: &mut P,
     ) -> Result<(), ChunkError<P::Error>> {
-        let grade = grade.min(FILES - 1);
-        let filed = self.filing.file(grade, row.len());
-        let stage = &mut self.stages[grade];
+        let filed = self.filing.file(answer, row.len());
+        let stage = &mut self.stages[filed.file];
         stage.words.try_reserve(row.len())?;
         stage.words.extend_from_slice(row);
         stage.unit = filed.unit;
         match filed.closes {
-            true => self.write(grade, spool),
-            false => Ok(()),
+            Closes::Nothing => Ok(()),
+            Closes::Chunk => self.write(filed.file, spool),
+            Closes::All => self.write_all(spool),
         }
     }
 
-    fn write<P: Spool>(&mut self, grade: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
-        let stage = &mut self.stages[grade];
+    /// Writes the chunks of all files that have rows.
+    fn write_all<P: Spool>(&mut self, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
+        for file in 0..MOST_FILES {
+            if !self.stages[file].words.is_empty() {
+                self.write(file, spool)?;
+                // other leaves of the next tree have many rows
+                self.stages[file].words = Vec::new();
+            }
+        }
+        Ok(())
+    }
+
+    fn write<P: Spool>(&mut self, file: usize, spool: &mut P) -> Result<(), ChunkError<P::Error>> {
+        let stage = &mut self.stages[file];
         self.units.room(1).map_err(|_| ChunkError::Memory)?;
         self.chunks.write(&stage.words, spool)?;
         self.units.push(stage.unit);
@@ -111,11 +128,7 @@ impl Index {
 
     /// All rows have come: reads them from their chunks from now on.
     pub(super) fn make<P: Spool>(&mut self, spool: &mut P) -> Result<Replay, ChunkError<P::Error>> {
-        for grade in 0..FILES {
-            if !self.stages[grade].words.is_empty() {
-                self.write(grade, spool)?;
-            }
-        }
+        self.write_all(spool)?;
         self.stages = Vec::new();
         (self.is_made, self.asks) = (true, false);
         let chunks = std::mem::replace(&mut self.chunks, Chunks::new(self.compression));

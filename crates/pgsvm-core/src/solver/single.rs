@@ -7,5 +7,6 @@ pub(crate) mod head;
 pub(crate) mod heads;
 pub(crate) mod led;
 pub(crate) mod pegasos;
+pub(crate) mod query;
 pub(crate) mod resting;
 pub(crate) mod verify;

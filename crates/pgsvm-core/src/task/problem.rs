@@ -157,6 +157,36 @@ pub enum Cuts {
     Newest,
 }
 
+/// A metric forest by which rows are filed in chunks, and what a query asks of it (Yen, Chang, Lin, Lin and Lin, KDD 2013, Algorithm 1 and
+/// section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ForestShape {
+    /// Rows of a tree, at most; at least 1. A tree has no more than fit the memory for rows on their way into chunks.
+    pub tree_size: u32,
+    /// K, the pivots of a node, from 2 on.
+    pub tree_width: u32,
+    /// n, the rows that a query is to find which matter and are not among those trained on. None: a hundredth of all rows, and 1000 at
+    /// least.
+    pub query_size: Option<u32>,
+    /// n_eps: queries end where they find fewer rows, or in proportion fewer than this of all rows. None: a tenth of the former.
+    pub query_end: Option<u32>,
+    /// T: rows whose margin is above 1 + T are asked for no more, until a proof has looked at them again.
+    pub shrink_above: f64,
+}
+
+impl ForestShape {
+    pub const USUAL: Self = Self {
+        tree_size: 10_000,
+        tree_width: 10,
+        query_size: None,
+        query_end: None,
+        shrink_above: 1.0,
+    };
+    pub const MOST_TREE_SIZE: u32 = 1_000_000;
+    pub const MOST_TREE_WIDTH: u32 = 100;
+    pub const MOST_QUERY_SIZE: u32 = 1_000_000_000;
+}
+
 /// A checked training problem. See the crate's head for the objective.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
@@ -181,6 +211,7 @@ pub struct Problem {
     together: bool,
     truncation: Option<f64>,
     indexed: bool,
+    forest: Option<ForestShape>,
 }
 
 /// Why a parameter was refused.
@@ -259,6 +290,7 @@ impl Problem {
             together: false,
             truncation: None,
             indexed: false,
+            forest: None,
         })
     }
 
@@ -408,6 +440,17 @@ impl Problem {
     pub fn with_index(mut self, indexed: bool) -> Self {
         self.indexed = indexed;
         self
+    }
+
+    /// Has rows of [`Problem::with_index`] filed by a metric forest, which full passes ask for chunks. None: by how far they are from mattering.
+    pub fn with_forest(mut self, forest: Option<ForestShape>) -> Self {
+        self.forest = forest;
+        self
+    }
+
+    /// The metric forest by which rows are filed.
+    pub fn forest(&self) -> Option<ForestShape> {
+        self.forest.filter(|_| self.indexed())
     }
 
     /// Whether rows that do not fit the cache lie in chunks that passes may leave out.

@@ -6,6 +6,7 @@ pub(crate) mod active;
 pub(crate) mod block;
 mod block_newton;
 pub(crate) mod grades;
+mod forest;
 pub(crate) mod indexed;
 pub(crate) mod interface;
 pub(crate) mod led;

@@ -113,6 +113,13 @@ pub(crate) struct HeadState {
     drafted: bool,
     /// Whether the full pass in progress, or the last one, knows the losses of all rows at the weights that it began with.
     pub(in crate::solver) sees_all: bool,
+    /// Whether that pass reads what a forest was asked for, which says nothing of other rows; and whether queries still find rows, so that
+    /// there is nothing to prove.
+    pub(in crate::solver) queries: bool,
+    pub(in crate::solver) finds_more: bool,
+    /// What the last sweep of kept rows has left of the gap, and the visits of the full pass that are in no sweep.
+    sweep_open: f64,
+    fresh_open: f64,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
 }
@@ -177,6 +184,10 @@ impl HeadState {
             proves: false,
             drafted: false,
             sees_all: true,
+            queries: false,
+            finds_more: false,
+            sweep_open: 0.0,
+            fresh_open: 0.0,
             updates: None,
         }
     }
@@ -289,6 +300,7 @@ impl HeadState {
         self.start_dual =
             self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
+        self.fresh_open = 0.0;
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
     }
@@ -346,6 +358,23 @@ impl HeadState {
         Better {
             weights,
             duals: is_best.then_some(shrink),
+        }
+    }
+
+    /// Ends a full pass in which only the rows came that a forest was asked for, at weights with these norms. Of the gap it says what
+    /// the rows that were visited leave of it.
+    pub(in crate::solver) fn end_query(&mut self, norms: Norms) -> Better {
+        let Sums { open, .. } = self.sums;
+        let open = self.fresh_open + self.sweep_open + open;
+        self.note_limits();
+        self.stop.end_scan(false);
+        let Sums { alpha, diag, .. } = self.sums;
+        let (dual, _) = self.dual_of(alpha, norms.v, diag);
+        let estimate = relative_gap(dual + open + 0.5 * norms.apart, dual);
+        self.stop.end_full(estimate);
+        Better {
+            weights: false,
+            duals: None,
         }
     }
 
@@ -506,6 +535,9 @@ impl HeadState {
     }
 
     fn adapt(&mut self) -> Shift {
+        if self.queries {
+            return self.count_pass();
+        }
         let wanted = match self.truncated.is_open() {
             // primal and dual are of other rows at the beginning of a pass than at its end
             true => self.rule.follow(self.measured.mean_aq),
@@ -529,6 +561,7 @@ impl HeadState {
     }
 
     pub(in crate::solver) fn begin_active(&mut self) {
+        self.fresh_open += self.sums.open;
         self.scan(self.sums);
         self.sums.forget_pass();
     }
@@ -552,6 +585,7 @@ impl HeadState {
     }
 
     pub(in crate::solver) fn end_active(&mut self) -> Shift {
+        self.sweep_open = self.sums.open;
         self.note_limits();
         self.count_pass()
     }
@@ -559,7 +593,8 @@ impl HeadState {
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(in crate::solver) fn wants_proof(&self) -> bool {
         // as long as rows change sides at any visit nothing is known
-        self.cannot_wait() || (!self.truncated.opens() && (self.is_known() || self.stop.expects()))
+        let searches = self.truncated.opens() || self.finds_more;
+        self.cannot_wait() || (!searches && (self.is_known() || self.stop.expects()))
     }
 
     /// Whether the gap is there: to verify it takes the rows with a > 0 only.
@@ -720,6 +755,8 @@ impl HeadState {
         } else if self.exactness == Exactness::Known {
             // it was not there after all
             self.exactness = Exactness::Narrow;
+        } else if self.queries {
+            self.stop.aim_at(gap);
         } else if self.verifies_primal && self.sees_all {
             self.stop.learn(gap);
         }

@@ -20,6 +20,7 @@ use crate::solver::proximal::iterate::Iterate;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::whole::MOST_WEIGHTS;
 use crate::solver::single::descent::Descent;
+use crate::solver::single::query::Query;
 use crate::solver::single::resting::Resting;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Sums;
@@ -56,6 +57,8 @@ pub(crate) struct Head<T> {
     pub(in crate::solver) proof: Option<Box<Proof>>,
     /// Where rows are filed, which of them cannot have changed since they were looked at.
     pub(in crate::solver) resting: Option<Box<Resting<T>>>,
+    /// Where they are filed by a metric forest, what it is asked for.
+    pub(in crate::solver) query: Option<Box<Query>>,
     /// What full passes learn for a metric that follows the dual variables, once there is to be one.
     pub(in crate::solver) dual_moments: Option<DualMoments>,
     /// Where Pegasos stands; None where the dual is solved.
@@ -91,6 +94,7 @@ impl<T: Real> Head<T> {
             outliers: state.truncated.outliers(facts.rows)?,
             proof: None,
             resting: None,
+            query: None,
             dual_moments: None,
             descent: None,
             steepness: Vec::new(),
@@ -260,7 +264,13 @@ impl<T: Real> Head<T> {
             .breakpoints
             .take()
             .and_then(|breakpoints| self.better(&breakpoints));
-        let better = self.state.end_full(start, shifted, norms);
+        if let (Some(query), true) = (&mut self.query, self.state.queries) {
+            self.state.finds_more = query.end();
+        }
+        let better = match self.state.queries {
+            true => self.state.end_query(norms),
+            false => self.state.end_full(start, shifted, norms),
+        };
         if better.weights {
             self.take_start(shifted);
         }

@@ -155,13 +155,17 @@ impl<T: Real> Head<T> {
         })
     }
 
-    /// The full pass that has begun leaves these out.
-    pub(in crate::solver) fn leave_out_of_full(&mut self, left_out: &LeftOut) {
+    /// The full pass that has begun leaves these out. `queries`: it reads what a forest was asked for.
+    pub(in crate::solver) fn leave_out_of_full(&mut self, left_out: &LeftOut, queries: bool) {
         let Some(resting) = &mut self.resting else {
             return;
         };
         resting.leave_out(left_out, true);
-        self.state.sees_all = *left_out == LeftOut::NONE || resting.is_strict();
+        self.state.sees_all = *left_out == LeftOut::NONE || (resting.is_strict() && !queries);
+        self.state.queries = queries;
+        if let Some(query) = &mut self.query {
+            query.begin();
+        }
     }
 
     /// In a full pass, how a row that has been visited stands at the weights of the start.
@@ -184,6 +188,9 @@ impl<T: Real> Head<T> {
                 has_dual: view.alpha[row.ordinal()].get() > 0.0,
             };
             resting.take(row, Some(look));
+            if let Some(query) = &mut self.query {
+                query.take(row.ordinal(), &look);
+            }
         }
         self.resting = Some(resting);
     }
@@ -219,6 +226,9 @@ impl<T: Real> Head<T> {
             let look = by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
             if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
                 resting.take(row, look);
+            }
+            if let (Some(query), Some(look)) = (&mut self.query, &look) {
+                query.take(row.ordinal(), look);
             }
             self.proof = Some(proof);
         }
@@ -273,6 +283,8 @@ impl<T: Real> Head<T> {
                     // v has lost rows that the weights are still good for
                     self.iterate.move_centre(self.state.kappa())?;
                 }
+                // what it saw of rows may have them asked for again
+                self.state.finds_more = self.query.is_some();
                 self.go_on_from(&mut proof.v);
             }
             Verified::Begins { .. } if self.descent.is_some() => self.go_on_from(&mut proof.v),

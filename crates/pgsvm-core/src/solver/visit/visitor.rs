@@ -642,7 +642,7 @@ pub(in crate::solver) fn scattered<W>(weights: &[W]) -> bool {
 
 /// <weights, x>, the last weight being that of the constant feature `intercept`.
 #[inline(always)]
-pub(in crate::solver) fn score<K: Isa, T: Real>(
+pub(crate) fn score<K: Isa, T: Real>(
     row: &Row<'_>,
     weights: &[T],
     dense: usize,

@@ -1,15 +1,18 @@
-//! Rows filed in chunks by how far the last pass found them from mattering, so that later passes leave out chunks that cannot matter.
+//! Rows filed in chunks by how far the last pass found them from mattering, so that later passes leave out chunks that cannot matter; or by
+//! a metric forest, so that passes ask for chunks near the decision boundary.
 //!
-//! A full pass files them where passes to come make good what that takes, and a later one does so again.
+//! A full pass files them where passes to come make good what that takes, and a later one does so again; by a forest the second one does.
 //! | pass | leaves out |
 //! |---|---|
 //! | full | chunks none of whose rows are likely to matter; nothing where visits put rows of a truncated loss on their sides |
+//! | full, by a forest | all chunks but those that queries of the heads ask for, and some with rows that hold weights and are not in the cache |
 //! | verifying | chunks none of whose rows can have changed, see `solver::single::resting` |
 //! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
 
 use std::sync::Arc;
 
 use crate::base::memory::Room;
+use crate::base::random::{Random, Stream};
 use crate::cache::Consumer;
 use crate::rows::facts::Facts;
 use crate::rows::filing::{FiledRows, Filing, LeftOut};
@@ -17,8 +20,12 @@ use crate::rows::row::Row;
 use crate::simd::Real;
 use crate::solver::driver::Method;
 use crate::solver::Solver;
+use crate::task::problem::{ForestShape, Problem};
 use crate::training::error::TrainError;
+use crate::training::schedule::forest::{pool_sample, Forest};
 use crate::training::schedule::pass::{Passes, StreamedPass};
+use crate::training::schedule::survey::Sample;
+use crate::training::schedule::working_set::WorkingSet;
 
 /// Filing takes a pass that reads and writes all rows. They are filed where that spares more in so many full passes; so many full passes
 /// after the last time at least, and so often at most.
@@ -26,8 +33,25 @@ const PAYS_IN: f64 = 8.0;
 const FILING_PASSES: u32 = 2;
 const MOST_FILINGS: u32 = 4;
 
+/// Where there is a metric forest.
+struct Search {
+    shape: ForestShape,
+    seed: u64,
+    intercept: bool,
+    /// The rows of the first pass from which pivots are drawn.
+    sample: Sample,
+    forest: Option<Forest>,
+    /// The first of the chunks with rows that hold weights and are not in the cache that are to come in turn.
+    turn: usize,
+    /// Whether the pass under way is a query.
+    queries: bool,
+}
+
 pub(in crate::training) struct Indexed {
     chunk_words: usize,
+    facts: Facts,
+    most_words: usize,
+    search: Option<Box<Search>>,
     rows: usize,
     /// In a pass that files rows.
     filing: Option<Filing>,
@@ -52,12 +76,27 @@ impl Indexed {
     pub(in crate::training) fn begin(
         consumer: &mut Consumer,
         facts: &Facts,
+        problem: &Problem,
     ) -> Result<Option<Self>, TrainError> {
         let Some(words) = consumer.filed_chunk_words() else {
             return Ok(None);
         };
+        let search = |shape| {
+            Box::new(Search {
+                shape,
+                seed: problem.seed(),
+                intercept: problem.intercept(),
+                sample: pool_sample(facts),
+                forest: None,
+                turn: 0,
+                queries: false,
+            })
+        };
         let mut this = Self {
             chunk_words: words,
+            facts: *facts,
+            most_words: consumer.filed_words(),
+            search: problem.forest().map(search),
             rows: facts.rows,
             filing: None,
             of_row: Vec::new(),
@@ -98,13 +137,37 @@ impl Indexed {
 
     /// Files a row, and says where.
     #[inline]
-    pub(in crate::training) fn file<T: Real>(&mut self, row: &Row<'_>, solver: &Solver<T>) -> u8 {
+    pub(in crate::training) fn file<T: Real>(
+        &mut self,
+        row: &Row<'_>,
+        solver: &Solver<T>,
+    ) -> Result<u16, TrainError> {
         let Some(filing) = &mut self.filing else {
-            return 0;
+            return Ok(0);
         };
-        let file = solver.file_of(row.ordinal());
-        self.of_row[row.ordinal()] = filing.file(file.into(), row.words().len()).unit;
-        file
+        let mut forest = self.search.as_mut().and_then(|it| it.forest.as_mut());
+        let answer = match &mut forest {
+            Some(forest) => forest.answer(row)?,
+            None => solver.file_of(row.ordinal()).into(),
+        };
+        let unit = filing.file(answer, row.words().len()).unit;
+        self.of_row[row.ordinal()] = unit;
+        if let Some(forest) = forest {
+            forest.note_unit(unit.into(), answer)?;
+        }
+        Ok(answer)
+    }
+
+    /// Takes rows of a batch of the first pass.
+    pub(in crate::training) fn learn(&mut self, words: &[u32], dense: usize) {
+        if let Some(search) = &mut self.search {
+            search.sample.take(words, dense);
+        }
+    }
+
+    /// Whether the pass under way is a query, whose rows are trained on with all others in the cache before the next one.
+    pub(in crate::training) fn queries(&self) -> bool {
+        self.search.as_ref().is_some_and(|it| it.queries)
     }
 
     /// Whether rows are filed in the pass under way.
@@ -118,6 +181,9 @@ impl Indexed {
         solver: &mut Solver<T>,
     ) -> Result<(), TrainError> {
         solver.remember(self.rows)?;
+        if let Some(search) = &self.search {
+            solver.ask_forest(&search.shape, self.rows)?;
+        }
         if let Some(filed) = &self.filed {
             solver.file(filed)?;
         }
@@ -150,6 +216,9 @@ impl Indexed {
 
     /// Whether rows are to be filed in a full pass that would have to read this share of them.
     fn wants_filing<T: Real>(&mut self, share: f64, solver: &Solver<T>) -> bool {
+        if self.search.is_some() {
+            return self.filings == 0;
+        }
         if self.looks == 0 || self.filings == MOST_FILINGS {
             return false;
         }
@@ -159,11 +228,60 @@ impl Indexed {
         self.passes >= FILING_PASSES && (share - to_read) * PAYS_IN > 2.0 - share
     }
 
+    /// The chunks that a full pass leaves out where a forest is asked, which has its rows: all but those that the queries of the heads
+    /// ask for, and those of rows that hold weights and are not in the cache, in turn, about as many rows.
+    fn ask<T: Real>(
+        &mut self,
+        solver: &Solver<T>,
+        set: &WorkingSet,
+    ) -> Result<Option<LeftOut>, TrainError> {
+        let (Some(search), Some(filed)) = (&mut self.search, &self.filed) else {
+            return Ok(None);
+        };
+        let Search { forest, turn, .. } = &mut **search;
+        let Some(forest) = forest else {
+            return Ok(None);
+        };
+        let mut left_out = LeftOut::ALL;
+        // n_e of all heads, and what chunks with open rows leave of it; all where a head asks for no rows any more
+        let mut quota = 0.0;
+        let mut held = Vec::new();
+        held.room(filed.rows.len())?.resize(filed.rows.len(), false);
+        for (weights, query, duals) in solver.queries() {
+            let (mut read, mut asked) = (0.0, f64::INFINITY);
+            if let Some(query) = query {
+                asked = query.to_read();
+                let ranked = forest.ranked(weights)?;
+                for unit in ranked.into_iter().filter(|unit| query.open(*unit) > 0) {
+                    if read < asked {
+                        left_out.read(unit.into());
+                        read += f64::from(filed.rows[usize::from(unit)]);
+                    }
+                }
+            }
+            quota += asked + (asked - read).max(0.0);
+            for (ordinal, dual) in duals.iter().enumerate() {
+                if *dual > 0.0 && !set.has(ordinal) {
+                    held[usize::from(filed.of_row[ordinal])] = true;
+                }
+            }
+        }
+        let (first, mut read) = (*turn, 0.0);
+        for unit in (first..held.len()).chain(0..first) {
+            if read < quota && held[unit] && left_out.has(unit) {
+                left_out.read(unit);
+                read += f64::from(filed.rows[unit]);
+                *turn = unit + 1;
+            }
+        }
+        Ok(Some(left_out))
+    }
+
     /// Announces the pass that has begun, if one has.
     pub(in crate::training) fn announce_next<T: Real>(
         &mut self,
         passes: &mut Passes<T>,
-        consumer: &mut Consumer,
+        (consumer, set): (&mut Consumer, &WorkingSet),
     ) -> Result<(), TrainError> {
         if passes.solver.done() {
             return Ok(());
@@ -173,6 +291,15 @@ impl Indexed {
             true => passes.solver.left_out_of_full()?,
             false => passes.solver.left_out()?,
         };
+        let mut queries = false;
+        if is_full && !passes.solver.opens() {
+            if let Some(asked) = self.ask(&passes.solver, set)? {
+                (left_out, queries) = (asked, true);
+            }
+        }
+        if let Some(search) = &mut self.search {
+            search.queries = queries;
+        }
         let mut share = match &self.filed {
             Some(filed) => {
                 let units = filed.rows.iter().enumerate();
@@ -186,12 +313,30 @@ impl Indexed {
             (left_out, share) = (LeftOut::NONE, 1.0);
             self.filing = Some(Filing::new(self.chunk_words));
             self.of_row.room(self.rows)?.resize(self.rows, 0);
+            self.plant()?;
         }
         if is_full {
-            passes.solver.leave_out_of_full(&left_out);
+            passes.solver.leave_out_of_full(&left_out, queries);
         }
-        self.rows_for_each = 1.0 / share;
+        // what a query asks for stands for no other rows
+        self.rows_for_each = if queries { 1.0 } else { 1.0 / share };
         self.announce(consumer, &left_out);
+        Ok(())
+    }
+
+    /// Rows are to be filed: by a forest, if there is to be one.
+    fn plant(&mut self) -> Result<(), TrainError> {
+        let Some(search) = &mut self.search else {
+            return Ok(());
+        };
+        let random = Random::new(search.seed, Stream::Forest);
+        search.forest = Some(Forest::new(
+            search.shape,
+            &search.sample,
+            (&self.facts, search.intercept),
+            self.most_words,
+            random,
+        )?);
         Ok(())
     }
 }

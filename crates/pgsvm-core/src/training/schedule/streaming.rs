@@ -123,7 +123,7 @@ pub(in crate::training) struct Streaming<T> {
     pub(in crate::training) crew: Crew<T>,
     /// What is found of the rows of a batch, or of some groups; and where the rows of a batch are filed.
     found: Vec<u8>,
-    answers: Vec<u8>,
+    answers: Vec<u16>,
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
     /// Where rows are filed, so that passes leave some of them out.
@@ -155,7 +155,7 @@ impl<T: Real> Streaming<T> {
     ) -> Result<Self, TrainError> {
         solver.let_rows_shrink(problem.policy() != Policy::Paper);
         let mut consumer = consumer;
-        let index = Indexed::begin(&mut consumer, &facts)?;
+        let index = Indexed::begin(&mut consumer, &facts, problem)?;
         if let Some(index) = &index {
             index.tell(&mut solver)?;
         }
@@ -292,6 +292,10 @@ impl<T: Real> Streaming<T> {
         self.sort_found(batches)?;
         if pass == StreamedPass::Full {
             self.owe(self.found.len());
+            if self.ending && self.queries() {
+                self.owed += SWEEPS * self.set.len() as f64;
+                self.refreshed = true;
+            }
         }
         Ok(Some(values))
     }
@@ -313,9 +317,12 @@ impl<T: Real> Streaming<T> {
                 let rows = Batch::new(batch.words, dense);
                 self.answers.clear();
                 self.answers.room(rows.count())?;
-                let rows = Batch::new(batch.words, dense);
-                let files = rows.map(|row| index.file(&row, &self.passes.solver));
-                self.answers.extend(files);
+                for row in Batch::new(batch.words, dense) {
+                    self.answers.push(index.file(&row, &self.passes.solver)?);
+                }
+            }
+            if let (Some(index), 1) = (&mut self.index, self.passes.begun) {
+                index.learn(batch.words, dense);
             }
             let rows = Batch::new(batch.words, dense).zip(&mut found);
             // in a verifying pass none is
@@ -353,6 +360,12 @@ impl<T: Real> Streaming<T> {
         SWEEPS * self.set.len() as f64 / self.facts.rows as f64
     }
 
+    /// Whether the rows that have come are what a forest was asked for: those in the cache are trained on with them before it is asked
+    /// again.
+    fn queries(&self) -> bool {
+        self.index.as_ref().is_some_and(Indexed::queries)
+    }
+
     /// Whether rows are picked a given number of times, all of which belong to the pass.
     fn counts_picks(&self) -> bool {
         matches!(self.picks, Picks::Each(_))
@@ -370,7 +383,9 @@ impl<T: Real> Streaming<T> {
         }
         self.passes.end(held)?;
         match &mut self.index {
-            Some(index) => index.announce_next(&mut self.passes, &mut self.consumer),
+            Some(index) => {
+                index.announce_next(&mut self.passes, (&mut self.consumer, &self.set))
+            }
             None => Ok(()),
         }
     }
@@ -463,7 +478,9 @@ impl<T: Real> Streaming<T> {
         // of most rows a sweep that visits all is as long as half a pass, and few others would be left
         let holds_most = 2 * self.set.len() > self.facts.rows;
         let is_due = !holds_most || self.drops || fill > self.graded + GROWN;
-        self.grades = fill > ROOMY && is_due;
+        // a row that shrinks does not come again where a forest is asked for others
+        let looks_at_all = self.queries() && self.refreshed;
+        self.grades = (fill > ROOMY && is_due) || looks_at_all;
         self.is_owed = self.owed >= GROUP as f64;
         self.passing = (CACHED_VISITS / self.all_sweeps()).min(1.0);
         self.words = [0; GRADES + 1];
@@ -530,7 +547,7 @@ impl<T: Real> Streaming<T> {
     /// What is due next; gives back the values it took, None where nothing is. `took`: whether a batch has been taken in
     /// this step.
     fn advance(&mut self, took: &mut bool) -> Result<Option<usize>, TrainError> {
-        let picks = self.counts_picks() && self.may_sweep(self.owed);
+        let picks = (self.counts_picks() || self.queries()) && self.may_sweep(self.owed);
         if self.ending && !picks {
             if self.waits() && self.may_sweep(self.spare) {
                 return match self.idles() {

@@ -62,12 +62,22 @@ pub(in crate::training) struct Sample {
 impl Sample {
     pub(in crate::training) fn new(facts: &Facts, layout: &Layout) -> Self {
         let wanted = rows_wanted(facts.rows, layout.heads());
-        let room = MOST_WORDS / facts.stored_row_words.max(1);
+        Self::of(facts, wanted, MOST_WORDS)
+    }
+
+    /// Of about so many rows, of about so many words together at most.
+    pub(in crate::training) fn of(facts: &Facts, wanted: usize, words: usize) -> Self {
+        let room = words / facts.stored_row_words.max(1);
         Self {
             pick: SampleRule::new(facts.rows, wanted.min(room)),
             words: Vec::new(),
-            room: MOST_WORDS + MOST_WORDS / 8,
+            room: words + words / 8,
         }
+    }
+
+    /// The rows, one behind the other.
+    pub(in crate::training) fn words(&self) -> &[u32] {
+        &self.words
     }
 
     /// Keeps those of a batch's rows that are picked, as far as there is room and memory.

@@ -115,6 +115,10 @@ impl WorkingSet {
         self.members.ones()
     }
 
+    pub(in crate::training) fn has(&self, ordinal: usize) -> bool {
+        self.members.get(ordinal)
+    }
+
     /// Share of the room taken by live rows.
     pub(in crate::training) fn fill(&self) -> f64 {
         self.live_words as f64 / self.capacity_words as f64
