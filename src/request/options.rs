@@ -13,8 +13,8 @@ use crate::request::solver::Expansion;
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
-    Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy, Problem,
-    Proximal, StopRule, Updates,
+    Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy,
+    Problem, Proximal, StopRule, Updates,
 };
 use pgsvm_expand::{Frequency, Limits};
 use serde_json::Value;

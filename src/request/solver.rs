@@ -3,12 +3,13 @@
 
 use crate::base::errors::Failure;
 use crate::request::options::{
-    ChunksWord, Choices, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
+    Choices, ChunksWord, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
 };
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
-    Cuts, ForestShape, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling, StopRule, Updates,
+    Cuts, ForestShape, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling,
+    StopRule, Updates,
 };
 use serde::{Deserialize, Serialize};
 

@@ -84,8 +84,8 @@ pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    ForestShape, self, Compression, Cuts, Inner, Leader, Order, Picks, Policy, Problem, ProblemError, Proximal,
-    StopRule, Timing, Updates,
+    self, Compression, Cuts, ForestShape, Inner, Leader, Order, Picks, Policy, Problem,
+    ProblemError, Proximal, StopRule, Timing, Updates,
 };
 pub use task::report::{
     relative_gap, Certificate, Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport,

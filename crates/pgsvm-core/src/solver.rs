@@ -394,24 +394,19 @@ impl<T: Real> Solver<T> {
         if let Heads::Apart(singles) = &mut self.heads {
             for head in &mut singles.heads {
                 head.query = Some(Box::new(Query::new(shape, rows)?));
-                head.state.finds_more = true;
             }
         }
         Ok(())
     }
 
-    /// What the heads that run ask a metric forest for: the weights with which the full pass has begun, what is asked for at these, if
-    /// anything, and the dual variables.
-    pub(crate) fn queries(&self) -> impl Iterator<Item = (&[T], Option<&Query>, &[f32])> {
+    /// What the heads that run ask a metric forest for, and the weights with which the full pass has begun.
+    pub(crate) fn queries(&self) -> impl Iterator<Item = (&[T], &Query)> {
         let heads = match &self.heads {
             Heads::Apart(singles) => &singles.heads[..],
             _ => &[],
         };
         let running = heads.iter().filter(|head| head.state.runs());
-        running.map(|head| {
-            let query = head.query.as_deref().filter(|_| head.state.finds_more);
-            (&head.start[..], query, &head.alpha[..])
-        })
+        running.filter_map(|head| Some((&head.start[..], head.query.as_deref()?)))
     }
 
     /// About the share of the rows that full passes to come would read, were they filed as they stand.

@@ -7,7 +7,8 @@ use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
 use pgsvm_core::{
-    ForestShape, HeadSpec, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring, StopReason, Timing,
+    ForestShape, HeadSpec, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring, StopReason,
+    Timing,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -536,7 +537,9 @@ fn a_metric_forest_is_asked_for_rows_and_what_is_said_is_so() {
             let asked = plain.with_index(true).with_forest(Some(SMALL_TREES));
             let (stream, asked) = (trained(plain), trained(asked));
             let ((_, passes), (read, announced)) = (shares(&stream), shares(&asked));
-            println!("{loss:?} {s:?} {features} {wrong}: {read:.2} of {announced}, streaming {passes}");
+            println!(
+                "{loss:?} {s:?} {features} {wrong}: {read:.2} of {announced}, streaming {passes}"
+            );
             saved = (saved.0 + read, saved.1 + announced);
             let primal = |it: &Trained| it.trainer.report().unwrap().heads[0].certificate.primal;
             let [a, b] = [&stream, &asked].map(primal);

@@ -182,7 +182,10 @@ mod tests {
         assert_eq!(filing.units(), 5 * 7);
         for (tree, file, unit) in &of_tree {
             let same = |other: &&(u16, usize, u16)| other.2 == *unit;
-            assert!(of_tree.iter().filter(same).all(|it| (it.0, it.1) == (*tree, *file)));
+            assert!(of_tree
+                .iter()
+                .filter(same)
+                .all(|it| (it.0, it.1) == (*tree, *file)));
         }
     }
 }

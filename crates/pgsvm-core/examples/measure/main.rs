@@ -58,9 +58,9 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Awake, Cache, CompactForm, Expanding, ForestShape, HeadSpec, Inner, Leader, LogEntry, Loss, LowRankSource,
-    PartForm, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale, Source, Start, Step,
-    StringForm, Timing, Trainer, TrainerReport,
+    Awake, Cache, CompactForm, Expanding, ForestShape, HeadSpec, Inner, Leader, LogEntry, Loss,
+    LowRankSource, PartForm, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale, Source,
+    Start, Step, StringForm, Timing, Trainer, TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.

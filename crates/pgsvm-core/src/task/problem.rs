@@ -168,7 +168,7 @@ pub struct ForestShape {
     /// n, the rows that a query is to find which matter and are not among those trained on. None: a hundredth of all rows, and 1000 at
     /// least.
     pub query_size: Option<u32>,
-    /// n_eps: queries end where they find fewer rows, or in proportion fewer than this of all rows. None: a tenth of the former.
+    /// n_eps: queries end where they find fewer rows, or in proportion fewer than this of all rows. None: a hundredth of the former.
     pub query_end: Option<u32>,
     /// T: rows whose margin is above 1 + T are asked for no more, until a proof has looked at them again.
     pub shrink_above: f64,
@@ -180,7 +180,7 @@ impl ForestShape {
         tree_width: 10,
         query_size: None,
         query_end: None,
-        shrink_above: 1.0,
+        shrink_above: 0.3,
     };
     pub const MOST_TREE_SIZE: u32 = 1_000_000;
     pub const MOST_TREE_WIDTH: u32 = 100;

@@ -5,8 +5,8 @@
 pub(crate) mod active;
 pub(crate) mod block;
 mod block_newton;
-pub(crate) mod grades;
 mod forest;
+pub(crate) mod grades;
 pub(crate) mod indexed;
 pub(crate) mod interface;
 pub(crate) mod led;

@@ -370,8 +370,19 @@ impl HeadState {
         self.stop.end_scan(false);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, _) = self.dual_of(alpha, norms.v, diag);
-        let estimate = relative_gap(dual + open + 0.5 * norms.apart, dual);
-        self.stop.end_full(estimate);
+        let outer = 0.5 * norms.apart;
+        let gap = relative_gap(dual + open + outer, dual);
+        self.stop.end_full(gap);
+        let full = self.sums.full;
+        self.measured = Measured {
+            inner: open,
+            outer,
+            gap,
+            mean_aq: match full.aq_rows {
+                0 => self.measured.mean_aq,
+                rows => full.aq / rows as f64,
+            },
+        };
         Better {
             weights: false,
             duals: None,
@@ -535,10 +546,7 @@ impl HeadState {
     }
 
     fn adapt(&mut self) -> Shift {
-        if self.queries {
-            return self.count_pass();
-        }
-        let wanted = match self.truncated.is_open() {
+        let wanted = match self.truncated.is_open() || (self.queries && self.finds_more) {
             // primal and dual are of other rows at the beginning of a pass than at its end
             true => self.rule.follow(self.measured.mean_aq),
             false => self.rule.adapt(self.measured),

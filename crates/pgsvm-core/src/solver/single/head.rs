@@ -265,7 +265,8 @@ impl<T: Real> Head<T> {
             .take()
             .and_then(|breakpoints| self.better(&breakpoints));
         if let (Some(query), true) = (&mut self.query, self.state.queries) {
-            self.state.finds_more = query.end();
+            query.end();
+            self.state.finds_more = query.goes_on();
         }
         let better = match self.state.queries {
             true => self.state.end_query(norms),

@@ -6,10 +6,10 @@
 //!
 //! - (i) with a margin above 1 + T,
 //! - (ii) as outliers,
-//! - (iii) with a dual variable: they are in S, the rows trained on.
+//! - (iii) with a dual variable: from then on they are in S, the rows trained on, which queries only add to.
 //!
 //! Queries end where they find fewer than n_eps rows, or a smaller part of those read than n_eps is of all. A verifying pass
-//! looks at rows again, shrunk or not.
+//! looks at rows again, shrunk or not, and S is what has dual variables then.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::task::problem::ForestShape;
 /// n of all rows, and n_eps of n, where nobody says another.
 const QUERY_SHARE: usize = 100;
 const LEAST_QUERY: usize = 1000;
-const END_SHARE: u32 = 10;
+const END_SHARE: u32 = 100;
 /// A query reads no more than so many times the rows that it is to find, however few the one before found.
 const LEAST_PRECISION: f64 = 0.01;
 
@@ -34,7 +34,7 @@ enum Seen {
     Open = 0,
     /// It is beyond the margin, or an outlier.
     Shrunk = 1,
-    /// It has a dual variable.
+    /// In S: it has a dual variable, or has had one.
     Held = 2,
 }
 
@@ -53,6 +53,8 @@ pub(crate) struct Query {
     traversed: u64,
     /// |N| / n_e of the last query.
     precision: f64,
+    /// Whether another query is to follow; none does behind one that found too little, until a verifying pass has looked at all rows.
+    goes_on: bool,
 }
 
 impl Query {
@@ -71,6 +73,7 @@ impl Query {
             found: 0,
             traversed: 0,
             precision: 1.0,
+            goes_on: true,
         })
     }
 
@@ -92,9 +95,19 @@ impl Query {
         self.open.get(usize::from(unit)).copied().unwrap_or(0)
     }
 
-    /// n_e: how many rows the next query reads.
-    pub(crate) fn to_read(&self) -> f64 {
-        self.n / self.precision
+    /// n_e: how many rows the next query reads; None where there is none.
+    pub(crate) fn to_read(&self) -> Option<f64> {
+        self.goes_on.then_some(self.n / self.precision)
+    }
+
+    /// Whether there is one: until then there is nothing to prove.
+    pub(in crate::solver) fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Rows have been looked at that were shrunk.
+    pub(in crate::solver) fn begin_anew(&mut self) {
+        self.goes_on = true;
     }
 
     /// A pass begins.
@@ -102,14 +115,20 @@ impl Query {
         (self.found, self.traversed) = (0, 0);
     }
 
-    /// A row of this head has been looked at.
+    /// Whether a row is in S.
+    pub(crate) fn holds(&self, ordinal: usize) -> bool {
+        self.seen[ordinal] == Seen::Held as u8
+    }
+
+    /// A row of this head has been looked at, in a verifying pass or in a query.
     #[inline(always)]
-    pub(in crate::solver) fn take(&mut self, ordinal: usize, look: &Look) {
+    pub(in crate::solver) fn take(&mut self, ordinal: usize, look: &Look, verifies: bool) {
         let before = self.seen[ordinal];
         let matters = look.margin < NO_LOSS_FROM && !look.is_out;
         self.traversed += 1;
         self.found += u64::from(matters && before != Seen::Held as u8);
-        let seen = if look.has_dual {
+        let stays = before == Seen::Held as u8 && !verifies;
+        let seen = if look.has_dual || stays {
             Seen::Held
         } else if look.is_out || look.margin > NO_LOSS_FROM + self.shrink_above {
             Seen::Shrunk
@@ -124,10 +143,13 @@ impl Query {
         }
     }
 
-    /// The pass that ends was a query: whether another one is to follow.
-    pub(in crate::solver) fn end(&mut self) -> bool {
+    /// The pass that ends was a query, if there was one to make.
+    pub(in crate::solver) fn end(&mut self) {
         let (found, traversed) = (self.found as f64, self.traversed as f64);
-        self.precision = (found / traversed.max(1.0)).max(LEAST_PRECISION);
-        found >= self.n_eps && found * self.rows as f64 >= self.n_eps * traversed
+        if self.goes_on {
+            self.precision = (found / traversed.max(1.0)).max(LEAST_PRECISION);
+            self.goes_on =
+                found >= self.n_eps && found * self.rows as f64 >= self.n_eps * traversed;
+        }
     }
 }

@@ -189,7 +189,7 @@ impl<T: Real> Head<T> {
             };
             resting.take(row, Some(look));
             if let Some(query) = &mut self.query {
-                query.take(row.ordinal(), &look);
+                query.take(row.ordinal(), &look, false);
             }
         }
         self.resting = Some(resting);
@@ -228,7 +228,7 @@ impl<T: Real> Head<T> {
                 resting.take(row, look);
             }
             if let (Some(query), Some(look)) = (&mut self.query, &look) {
-                query.take(row.ordinal(), look);
+                query.take(row.ordinal(), look, true);
             }
             self.proof = Some(proof);
         }
@@ -283,8 +283,10 @@ impl<T: Real> Head<T> {
                     // v has lost rows that the weights are still good for
                     self.iterate.move_centre(self.state.kappa())?;
                 }
-                // what it saw of rows may have them asked for again
-                self.state.finds_more = self.query.is_some();
+                if let Some(query) = &mut self.query {
+                    query.begin_anew();
+                    self.state.finds_more = true;
+                }
                 self.go_on_from(&mut proof.v);
             }
             Verified::Begins { .. } if self.descent.is_some() => self.go_on_from(&mut proof.v),

@@ -154,7 +154,9 @@ impl Forest {
             }
             starts.room(1)?.push(words.len() as u32);
             squares.room(1)?.push(row.q() + intercept as f32);
-            words.room(row.words().len())?.extend_from_slice(row.words());
+            words
+                .room(row.words().len())?
+                .extend_from_slice(row.words());
         }
         let rows = (most_words / facts.stored_row_words.max(1)).max(1);
         let most_rows = (shape.tree_size as usize).clamp(1, rows);

@@ -41,7 +41,7 @@ struct Search {
     /// The rows of the first pass from which pivots are drawn.
     sample: Sample,
     forest: Option<Forest>,
-    /// The first of the chunks with rows that hold weights and are not in the cache that are to come in turn.
+    /// The first of the chunks with rows of S that are not in the cache that are to come in turn.
     turn: usize,
     /// Whether the pass under way is a query.
     queries: bool,
@@ -229,7 +229,7 @@ impl Indexed {
     }
 
     /// The chunks that a full pass leaves out where a forest is asked, which has its rows: all but those that the queries of the heads
-    /// ask for, and those of rows that hold weights and are not in the cache, in turn, about as many rows.
+    /// ask for, and those with rows of S that are not in the cache, in turn, about as many rows.
     fn ask<T: Real>(
         &mut self,
         solver: &Solver<T>,
@@ -247,10 +247,10 @@ impl Indexed {
         let mut quota = 0.0;
         let mut held = Vec::new();
         held.room(filed.rows.len())?.resize(filed.rows.len(), false);
-        for (weights, query, duals) in solver.queries() {
+        for (weights, query) in solver.queries() {
             let (mut read, mut asked) = (0.0, f64::INFINITY);
-            if let Some(query) = query {
-                asked = query.to_read();
+            if let Some(most) = query.to_read() {
+                asked = most;
                 let ranked = forest.ranked(weights)?;
                 for unit in ranked.into_iter().filter(|unit| query.open(*unit) > 0) {
                     if read < asked {
@@ -260,9 +260,9 @@ impl Indexed {
                 }
             }
             quota += asked + (asked - read).max(0.0);
-            for (ordinal, dual) in duals.iter().enumerate() {
-                if *dual > 0.0 && !set.has(ordinal) {
-                    held[usize::from(filed.of_row[ordinal])] = true;
+            for (ordinal, unit) in filed.of_row.iter().enumerate() {
+                if query.holds(ordinal) && !set.has(ordinal) {
+                    held[usize::from(*unit)] = true;
                 }
             }
         }

@@ -383,9 +383,7 @@ impl<T: Real> Streaming<T> {
         }
         self.passes.end(held)?;
         match &mut self.index {
-            Some(index) => {
-                index.announce_next(&mut self.passes, (&mut self.consumer, &self.set))
-            }
+            Some(index) => index.announce_next(&mut self.passes, (&mut self.consumer, &self.set)),
             None => Ok(()),
         }
     }
