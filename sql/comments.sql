@@ -120,6 +120,7 @@ COMMENT ON COLUMN svm_indexes.rows IS 'rows that it keeps; 0 after a crash or a 
 COMMENT ON COLUMN svm_indexes.bytes IS 'what they take';
 COMMENT ON COLUMN svm_indexes.owner IS 'the role whose it is';
 COMMENT ON COLUMN svm_indexes.created_at IS 'when it was made';
+COMMENT ON COLUMN svm_indexes.refreshed_at IS 'when it was made or brought up to date last';
 COMMENT ON COLUMN svm_progress.pid IS 'the process';
 COMMENT ON COLUMN svm_progress.leader_pid IS 'the session that called the training: pg_cancel_backend(leader_pid) ends it';
 COMMENT ON COLUMN svm_progress.datname IS 'the database it works in';

@@ -186,8 +186,8 @@ CREATE POLICY svm_index_chunk_owner ON svm_index_chunk USING (
 );
 
 REVOKE ALL ON svm_index, svm_index_chunk FROM PUBLIC;
-GRANT SELECT, DELETE, INSERT (name, owner, relation, columns, lengths, lists, tables) ON svm_index TO PUBLIC;
-GRANT SELECT, INSERT ON svm_index_chunk TO PUBLIC;
+GRANT SELECT, DELETE, INSERT (name, owner, relation, features, columns, lengths, lists, tables), UPDATE (tables, refreshed_at) ON svm_index TO PUBLIC;
+GRANT SELECT, INSERT, DELETE ON svm_index_chunk TO PUBLIC;
 
 REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric,
     svm_log, svm_source, svm_landmark FROM PUBLIC;

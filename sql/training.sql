@@ -174,6 +174,11 @@ CREATE OR REPLACE FUNCTION svm_index(
 COMMENT ON FUNCTION svm_index(regclass, text[], text, text[]) IS
     'keeps numbers, sparse features and words of a table''s rows for trainings with the option "index", and returns the name of the index';
 
+CREATE OR REPLACE FUNCTION svm_refresh_index(name text) RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_refresh_index_wrapper';
+COMMENT ON FUNCTION svm_refresh_index(text) IS
+    'takes rows that are gone or have changed out of an index, adds those that are new, and returns its name';
+
 CREATE OR REPLACE FUNCTION svm_drop_index(name text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_drop_index_wrapper';
 COMMENT ON FUNCTION svm_drop_index(text) IS 'removes an index, and returns its name';
@@ -186,7 +191,8 @@ SELECT
     kept.rows,
     kept.bytes,
     svm_internal.svm_role_name(index.owner_oid, index.owner) AS owner,
-    index.created_at
+    index.created_at,
+    index.refreshed_at
 FROM svm_index AS index
 CROSS JOIN LATERAL (
     SELECT coalesce(pg_catalog.sum(chunk.rows) FILTER (WHERE chunk.part = 0), 0)::bigint,

@@ -3,8 +3,11 @@
 //! of labels, models and trainings.
 
 pub mod chunks;
+mod directory;
 pub mod kept;
 pub mod lists;
+mod open;
 mod packed;
+pub mod renewal;
 pub mod stored;
 mod tuples;

@@ -148,6 +148,9 @@ CREATE TABLE svm_index (
     -- with its schema, as SQL writes it
     relation text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
+    refreshed_at timestamptz NOT NULL DEFAULT now(),
+    -- what is kept, as entries of the argument features
+    features text[] NOT NULL,
     -- the columns of which something is kept, and how many numbers each has: several of an array, NULL where only lists are
     -- made of it
     columns text[] NOT NULL,

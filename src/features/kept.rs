@@ -58,7 +58,7 @@ impl<'a> KeptText<'a> {
     pub fn words(&self) -> impl Iterator<Item = &'a str> {
         let list = self.list;
         let words = self.numbers.iter();
-        words.map(|number| list.get(*number as usize).unwrap_or_default())
+        words.map(|number| list.get(*number))
     }
 }
 
@@ -91,12 +91,14 @@ impl WordList {
         self.ends.len()
     }
 
-    fn get(&self, number: usize) -> Option<&str> {
-        let start = match number {
-            0 => 0,
-            _ => *self.ends.get(number - 1)?,
-        };
-        self.text.get(start..*self.ends.get(number)?)
+    /// The word of this number, empty where there is none.
+    pub fn get(&self, number: u32) -> &str {
+        let end = |number: usize| self.ends.get(number).copied();
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(Some(0), end);
+        let range = start.zip(end(number));
+        let word = range.and_then(|(start, end)| self.text.get(start..end));
+        word.unwrap_or_default()
     }
 }
 
@@ -134,8 +136,7 @@ impl WordNumbers {
     ) -> Result<Option<u32>, OutOfMemory> {
         let known = &mut self.known[word as usize];
         if *known == Self::NEW {
-            let word = text.list.get(word as usize).unwrap_or_default();
-            *known = look_up(word)?.unwrap_or(Self::NONE);
+            *known = look_up(text.list.get(word))?.unwrap_or(Self::NONE);
         }
         Ok((*known != Self::NONE).then_some(*known))
     }
@@ -187,7 +188,7 @@ impl List {
 impl KeptNumbers<'_> {
     /// Appends them.
     #[inline]
-    pub(super) fn append(&self, out: &mut Vec<f64>) -> Result<(), OutOfMemory> {
+    pub fn append(&self, out: &mut Vec<f64>) -> Result<(), OutOfMemory> {
         match self {
             Self::Narrow(numbers) => out
                 .room(numbers.len())?

@@ -194,13 +194,15 @@ impl FeaturePart {
                 hash_bits: Some(bits),
                 ..
             } => format!("hash(sparse({}, {}), {bits})", quoted(index), quoted(value)),
-            Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
+            Self::Sparse { index, value, .. } => {
+                format!("sparse({}, {})", quoted(index), quoted(value))
+            }
             Self::Category {
                 name,
                 crossed: Some((second, _)),
                 ..
             } => format!("cross({}, {})", quoted(name), quoted(second)),
-            Self::Libsvm { name, .. } => format!("libsvm({name})"),
+            Self::Libsvm { name, .. } => format!("libsvm({})", quoted(name)),
             Self::Category { name, asked, .. } => match asked {
                 true => format!("category({})", quoted(name)),
                 false => name.clone(),

@@ -12,6 +12,7 @@
 //! [`lists`]: super::lists
 
 use super::lists::ListBuilder;
+use super::open::Open;
 use super::packed::Packer;
 use crate::features::ListKind;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
@@ -53,6 +54,26 @@ impl ChunkBuilder {
         self.tuples.room(1)?.push(tuple);
         self.numbers.room(numbers.len())?.extend_from_slice(numbers);
         Ok(())
+    }
+
+    /// Begins with rows of another chunk.
+    pub fn begin_kept(&mut self, open: &Open) -> Result<(), OutOfMemory> {
+        let mut lists = self.lists.iter_mut().zip(&open.lists);
+        lists.try_for_each(|(list, kept)| list.begin_kept(kept))
+    }
+
+    /// Takes a row of the chunk with which it has begun, of so many numbers a row.
+    pub fn push_kept(
+        &mut self,
+        tuple: u64,
+        (open, row, width): (&Open, usize, usize),
+    ) -> Result<(), OutOfMemory> {
+        for (list, kept) in self.lists.iter_mut().zip(&open.lists) {
+            list.push_kept(kept, row)?;
+        }
+        self.tuples.room(1)?.push(tuple);
+        let numbers = open.numbers.part(row * width..(row + 1) * width);
+        numbers.append(&mut self.numbers)
     }
 
     /// Whether no row was taken since the last chunk.

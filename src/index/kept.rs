@@ -4,54 +4,45 @@ use crate::base::errors::{Code, Failure};
 use crate::features::{
     FeaturePart, FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted,
 };
-use crate::index::chunks;
-use crate::index::lists::Lists;
-use crate::index::packed::{Numbers, Unpacker};
+use crate::index::directory::Directory;
+use crate::index::open::Open;
 use crate::index::stored::{KeptList, Stored};
-use crate::index::tuples::Tuples;
 use crate::pg::executor::Running;
 use crate::pg::origin::{self, Derived};
-use pgsvm_core::memory::{gathered, Room};
+use pgsvm_core::memory::gathered;
 use std::rc::Rc;
 
 /// The rows of an index.
 pub struct Kept {
     stored: Rc<Stored>,
-    tuples: Tuples,
-    /// By chunk its number, and the row behind its last.
-    chunks: Vec<(i32, usize)>,
+    directory: Directory,
     places: KeptPlaces,
     /// Parts of the features of which it has nothing.
     others: Vec<usize>,
-    unpacker: Unpacker,
-    /// The numbers of the rows of the chunk at this place.
-    numbers: Numbers,
-    /// Their lists, of those that are wanted.
-    lists: RowLists,
+    /// The chunk at this place, of which numbers and lists are read as they are wanted.
+    rows: OpenRows,
     at: Option<usize>,
     used: u64,
     read: u64,
 }
 
-/// The lists of a chunk, and which row of it is at hand.
-#[derive(Default)]
-struct RowLists {
-    /// By number; those that are wanted are read.
-    lists: Vec<Lists>,
+/// A chunk, and which row of it is at hand.
+struct OpenRows {
+    open: Open,
     row: usize,
     /// The place of the chunk.
     chunk: usize,
 }
 
-impl KeptLists for RowLists {
+impl KeptLists for OpenRows {
     #[inline]
     fn pairs(&self, list: usize) -> Option<KeptPairs<'_>> {
-        self.lists[list].pairs(self.row)
+        self.open.lists[list].pairs(self.row)
     }
 
     #[inline]
     fn words(&self, list: usize) -> Option<KeptText<'_>> {
-        self.lists[list].words(self.row, self.chunk)
+        self.open.lists[list].words(self.row, self.chunk)
     }
 }
 
@@ -111,17 +102,13 @@ impl Kept {
             Err(_) if !derived.iter().flatten().any(is_known) => KeptPlaces::default(),
             Err(at) => return Err(lacking(&stored, columns[at - first])),
         };
-        let lists = gathered(stored.lists.iter().map(|_| Lists::default()))?;
         running.keep_tables(|table| kept.contains(&table));
-        let mut this = Self {
-            tuples: Tuples::default(),
-            chunks: Vec::new(),
+        Ok(Self {
+            directory: Directory::load(&stored)?,
             places,
             others,
-            unpacker: Unpacker::default(),
-            numbers: Numbers::default(),
-            lists: RowLists {
-                lists,
+            rows: OpenRows {
+                open: Open::new(&stored)?,
                 row: 0,
                 chunk: 0,
             },
@@ -129,21 +116,6 @@ impl Kept {
             used: 0,
             read: 0,
             stored,
-        };
-        this.load()?;
-        Ok(this)
-    }
-
-    /// Reads what rows are known by.
-    fn load(&mut self) -> Result<(), Failure> {
-        let (tuples, chunks) = (&mut self.tuples, &mut self.chunks);
-        self.stored.each_chunk(|chunk, rows, bytes| {
-            let Some(known) = chunks::tuples(bytes, rows) else {
-                return Ok(false);
-            };
-            tuples.extend(known)?;
-            chunks.room(1)?.push((chunk, tuples.len()));
-            Ok(tuples.len() < u32::MAX as usize)
         })
     }
 
@@ -151,58 +123,40 @@ impl Kept {
     pub fn row(&mut self, tuple: u64) -> Result<Option<KeptRow<'_>>, Failure> {
         let row = match tuple {
             origin::NONE => None,
-            tuple => self.tuples.find(tuple)?,
+            tuple => self.directory.find(tuple)?,
         };
         let Some(row) = row else {
             self.read += 1;
             return Ok(None);
         };
         self.used += 1;
-        let at = match self.at.filter(|at| self.rows(*at).contains(&row)) {
+        let is_its = |at: &usize| self.directory.rows(*at).contains(&row);
+        let at = match self.at.filter(is_its) {
             Some(at) => at,
             None => self.fetch(row)?,
         };
-        self.lists.row = row - self.rows(at).start;
+        self.rows.row = row - self.directory.rows(at).start;
         let width = match self.places.has_numbers() {
             true => self.stored.width(),
             false => 0,
         };
-        let start = self.lists.row * width;
+        let start = self.rows.row * width;
         Ok(Some(KeptRow {
             places: &self.places,
-            numbers: self.numbers.part(start..start + width),
-            lists: &self.lists,
+            numbers: self.rows.open.numbers.part(start..start + width),
+            lists: &self.rows,
         }))
-    }
-
-    /// The rows of the chunk at this place.
-    fn rows(&self, at: usize) -> core::ops::Range<usize> {
-        let start = match at {
-            0 => 0,
-            at => self.chunks[at - 1].1,
-        };
-        start..self.chunks[at].1
     }
 
     /// Reads the chunk that has this row, and says where that is.
     #[cold]
     fn fetch(&mut self, row: usize) -> Result<usize, Failure> {
-        let at = self.chunks.partition_point(|(_, end)| *end <= row);
-        let rows = self.rows(at).len();
-        let (chunk, stored) = (self.chunks[at].0, &self.stored);
-        let (unpacker, numbers) = (&mut self.unpacker, &mut self.numbers);
+        let at = self.directory.chunk_of(row);
+        let chunk = (self.directory.number(at), self.directory.rows(at).len());
+        let wanted = (self.places.has_numbers(), self.places.lists());
         self.at = None;
-        if self.places.has_numbers() {
-            let count = rows * stored.width();
-            stored.part((chunk, 0), |bytes| unpacker.numbers(bytes, count, numbers))?;
-        }
-        for number in self.places.lists() {
-            let (kind, list) = (stored.lists[number].kind, &mut self.lists.lists[number]);
-            stored.part((chunk, 1 + number), |bytes| {
-                list.read(kind, bytes, rows, unpacker)
-            })?;
-        }
-        self.lists.chunk = at;
+        self.rows.open.read(&self.stored, chunk, wanted)?;
+        self.rows.chunk = at;
         self.at = Some(at);
         Ok(at)
     }
@@ -213,7 +167,7 @@ impl Kept {
             name: self.stored.name.clone(),
             used: self.used,
             read: self.read,
-            unmet: (self.tuples.len() as u64).saturating_sub(self.used),
+            unmet: (self.directory.len() as u64).saturating_sub(self.used),
             others: {
                 let parts = self.others.iter().filter_map(|at| features.parts.get(*at));
                 parts.map(FeaturePart::name).collect()

@@ -35,8 +35,13 @@ pub struct ListBuilder {
     entries: Vec<u64>,
     values: Vec<f64>,
     words: Words,
+    /// By the number of a word in the chunk that rows come from its number here, or [`NEW`].
+    renumbered: Vec<u32>,
     packers: [Packer; 4],
 }
+
+/// Not met as yet; numbers of words are smaller.
+const NEW: u32 = u32::MAX;
 
 impl ListBuilder {
     /// Of no row as yet.
@@ -47,6 +52,7 @@ impl ListBuilder {
             entries: Vec::new(),
             values: Vec::new(),
             words: Words::default(),
+            renumbered: Vec::new(),
             packers: Default::default(),
         }
     }
@@ -66,16 +72,65 @@ impl ListBuilder {
             Some(Listed::Words(words)) if words.count() <= MOST_ENTRIES => {
                 self.entries.room(words.count())?;
                 for word in words.words() {
-                    let number = match self.words.find(word) {
-                        Some(number) => number,
-                        None => self.words.add(word)?,
-                    };
+                    let number = number_of(word, &mut self.words)?;
                     self.entries.push(u64::from(number));
                 }
                 Some(words.count())
             }
             _ => None,
         };
+        self.end_row(length)
+    }
+
+    /// Begins with rows of another chunk.
+    pub fn begin_kept(&mut self, lists: &Lists) -> Result<(), OutOfMemory> {
+        let words = lists.words.len();
+        self.renumbered.clear();
+        self.renumbered.room(words)?.resize(words, NEW);
+        Ok(())
+    }
+
+    /// Takes the list of a row of the chunk with which it has begun.
+    pub fn push_kept(&mut self, lists: &Lists, row: usize) -> Result<(), OutOfMemory> {
+        let length = match self.kind {
+            ListKind::Pairs => match lists.pairs(row) {
+                None => None,
+                Some((indices, values)) => {
+                    match indices {
+                        Narrowed::Narrow(indices) => {
+                            let room = self.entries.room(indices.len())?;
+                            room.extend(indices.iter().copied().map(u64::from));
+                        }
+                        Narrowed::Wide(indices) => {
+                            let room = self.entries.room(indices.len())?;
+                            room.extend_from_slice(indices);
+                        }
+                    }
+                    let before = self.values.len();
+                    values.append(&mut self.values)?;
+                    Some(self.values.len() - before)
+                }
+            },
+            ListKind::Words => match lists.words(row, 0) {
+                None => None,
+                Some(text) => {
+                    self.entries.room(text.numbers.len())?;
+                    for word in text.numbers {
+                        let number = &mut self.renumbered[*word as usize];
+                        if *number == NEW {
+                            *number = number_of(text.list.get(*word), &mut self.words)?;
+                        }
+                        self.entries.push(u64::from(*number));
+                    }
+                    Some(text.numbers.len())
+                }
+            },
+        };
+        self.end_row(length)
+    }
+
+    /// Ends a row with so many entries; None where its list is not kept.
+    fn end_row(&mut self, length: Option<usize>) -> Result<(), OutOfMemory> {
         let length = length.map_or(0, |length| length as u64 + 1);
         self.lengths.room(1)?.push(length);
         Ok(())
@@ -113,6 +168,7 @@ impl ListBuilder {
             ListKind::Pairs => section(&mut out, |out| values.numbers(&self.values, out))?,
             ListKind::Words => {
                 let words = core::mem::take(&mut self.words);
+                self.renumbered.fill(NEW);
                 let ends = gathered(words.iter().map(|word| word.len() as u64))?;
                 count(&mut out, words.len())?;
                 section(&mut out, |out| values.integers(&ends, out))?;
@@ -124,6 +180,14 @@ impl ListBuilder {
         self.entries.clear();
         self.values.clear();
         Ok(out)
+    }
+}
+
+/// The number of a word, which gets one if it has none.
+fn number_of(word: &str, words: &mut Words) -> Result<u32, OutOfMemory> {
+    match words.find(word) {
+        Some(number) => Ok(number),
+        None => words.add(word),
     }
 }
 

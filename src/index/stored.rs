@@ -8,6 +8,7 @@ use crate::index::chunks::Chunk;
 use crate::pg::kept_statement::Kept;
 use crate::pg::origin::Derived;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
+use crate::pg::snapshot::with_latest;
 use crate::pg::statement;
 use core::ops::Range;
 use pgrx::pg_sys;
@@ -27,12 +28,22 @@ pub struct Stored {
     schema: String,
     id: i64,
     pub name: String,
+    /// None where no role has the name that its owner had.
+    pub owner: Option<pg_sys::Oid>,
     /// The relation, with its schema.
     pub relation: String,
+    /// What it keeps, as entries of `features`.
+    pub features: Vec<String>,
     pub columns: Vec<KeptColumn>,
     pub lists: Vec<KeptList>,
     /// How the columns are derived from the rows of each table behind the relation.
     pub tables: Vec<Derived>,
+}
+
+/// How much an index keeps.
+pub struct Size {
+    pub rows: u64,
+    pub bytes: u64,
 }
 
 /// A column of which something is kept.
@@ -125,7 +136,7 @@ pub fn find(name: &str) -> Result<Stored, Failure> {
     let schema = schema();
     let sql = format!(
         "SELECT id, relation, pg_catalog.to_json(columns)::pg_catalog.text, pg_catalog.to_json(lengths)::pg_catalog.text,
-             lists::pg_catalog.text, tables
+             lists::pg_catalog.text, tables, pg_catalog.to_json(features)::pg_catalog.text, owner_oid::pg_catalog.int8
          FROM {schema}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
          ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1"
     );
@@ -137,22 +148,40 @@ pub fn find(name: &str) -> Result<Stored, Failure> {
     found.ok_or_else(|| unknown(name))
 }
 
+/// The same, locked until the transaction ends, as those before have left it. Runs its own snapshots.
+pub fn lock(name: &str) -> Result<Stored, Failure> {
+    loop {
+        let found = with_latest(|| find(name))?;
+        // in its place there may be another one of this name by then
+        if found.lock()? {
+            let locked = with_latest(|| find(name))?;
+            if locked.id == found.id {
+                return Ok(locked);
+            }
+        }
+    }
+}
+
 /// A row of svm_index; None where it makes no sense.
 fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
-    let (Some(id), Some(relation), Some(names), Some(lengths), Some(lists), Some(tables)) = (
-        row.int8(1),
-        row.text(2),
-        row.text(3),
-        row.text(4),
-        row.text(5),
-        row.varlena(6),
-    ) else {
+    let (Some(id), Some(relation), Some(tables)) = (row.int8(1), row.text(2), row.varlena(6))
+    else {
         return Ok(None);
     };
-    let longest = names.len().max(lengths.len()).max(lists.len());
-    if !has_small_texts(&names) || !has_small_texts(&lists) || longest > 1 << 20 {
+    let [names, lengths, lists, features] = [3, 4, 5, 7].map(|column| row.text(column));
+    let (Some(names), Some(lengths), Some(lists), Some(features)) =
+        (names, lengths, lists, features)
+    else {
+        return Ok(None);
+    };
+    let texts = [&names, &lists, &features];
+    let longest = lengths
+        .len()
+        .max(texts.iter().map(|text| text.len()).max().unwrap_or(0));
+    if !texts.iter().all(|text| has_small_texts(text)) || longest > 1 << 20 {
         return Ok(None);
     }
+    let owner = row.int8(8).and_then(|owner| u32::try_from(owner).ok());
     let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
     let lengths: Vec<Option<u32>> = serde_json::from_str(&lengths).unwrap_or_default();
     let lists: Option<Vec<KeptList>> = serde_json::from_str(&lists).ok();
@@ -179,7 +208,9 @@ fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Fai
         schema: schema.to_owned(),
         id,
         name: name.to_owned(),
+        owner: owner.map(pg_sys::Oid::from),
         relation,
+        features: serde_json::from_str(&features).unwrap_or_default(),
         columns,
         lists,
         tables,
@@ -204,6 +235,40 @@ fn read_tables(bytes: &[u8], columns: usize) -> Result<Option<Vec<Derived>>, Out
 }
 
 impl Stored {
+    /// Locks it, also against transactions that see it as it was; false where it is gone.
+    fn lock(&self) -> Result<bool, Failure> {
+        let locked = Kept(&format!(
+            "WITH locked AS (
+                 UPDATE {}.svm_index SET refreshed_at = pg_catalog.now() WHERE id OPERATOR(pg_catalog.=) $1 RETURNING id
+             )
+             SELECT EXISTS (SELECT FROM locked)",
+            self.schema
+        ))
+        .get_one::<bool>(&[self.id.into()]);
+        Ok(locked.map_err(spi_failure)? == Some(true))
+    }
+
+    /// The relation; None where it is gone, or has another name.
+    pub fn relation(&self) -> Result<Option<pg_sys::Oid>, Failure> {
+        Kept("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid")
+            .get_one::<pg_sys::Oid>(&[self.relation.as_str().into()])
+            .map_err(spi_failure)
+    }
+
+    /// How much it keeps.
+    pub fn size(&self) -> Result<Size, Failure> {
+        let (rows, bytes) = Kept(&format!(
+            "SELECT pg_catalog.sum(rows) FILTER (WHERE part OPERATOR(pg_catalog.=) 0)::pg_catalog.int8,
+                 pg_catalog.sum(pg_catalog.octet_length(tuples) OPERATOR(pg_catalog.+) pg_catalog.octet_length(numbers))::pg_catalog.int8
+             FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1",
+            self.schema
+        ))
+        .get_two::<i64, i64>(&[self.id.into()])
+        .map_err(spi_failure)?;
+        let [rows, bytes] = [rows, bytes].map(|it| it.unwrap_or(0) as u64);
+        Ok(Size { rows, bytes })
+    }
+
     /// Numbers of a row.
     pub fn width(&self) -> usize {
         let ends = self.columns.iter().rev();
@@ -228,10 +293,7 @@ impl Stored {
             relation: own,
             ..
         } = self;
-        let there = Kept("SELECT pg_catalog.to_regclass($1) IS NOT NULL")
-            .get_one::<bool>(&[own.as_str().into()])
-            .map_err(spi_failure)?;
-        if there != Some(true) {
+        if self.relation()?.is_none() {
             return Err(Failure::new(
                 Code::ERRCODE_UNDEFINED_TABLE,
                 format!("relation {own} of index \"{name}\" is gone, or has another name"),
@@ -313,53 +375,80 @@ impl Stored {
 pub struct Storing {
     id: i64,
     schema: String,
-    chunks: i32,
+    /// The number of the next chunk; None where there are no more numbers.
+    next: Option<i32>,
+}
+
+/// What an index keeps of what.
+pub struct Description<'a> {
+    pub name: &'a str,
+    pub relation: &'a str,
+    pub features: &'a [String],
+    /// Of each column the name, and how many numbers it has, None where only lists are made of it.
+    pub columns: &'a [(&'a str, Option<u32>)],
+    pub lists: &'a [KeptList],
+    pub tables: &'a [Derived],
 }
 
 impl Storing {
-    /// Begins an index in the place of the caller's own of that name, if there is one. Of each column the name, and how many
-    /// numbers it has, None where only lists are made of it.
-    pub fn begin(
-        name: &str,
-        relation: &str,
-        (columns, lists): (&[(&str, Option<u32>)], &[KeptList]),
-        tables: &[Derived],
-    ) -> Result<Self, Failure> {
+    /// Begins an index in the place of the caller's own of that name, if there is one.
+    pub fn begin(of: &Description<'_>) -> Result<Self, Failure> {
         let schema = schema();
-        remove(&schema, name, false)?;
-        let lists = serde_json::to_string(lists).unwrap_or_default();
-        let mut words = Vec::new();
-        for table in tables {
-            let columns = table
-                .columns
-                .iter()
-                .map(|column| column.unwrap_or_default());
-            words.room(8 * (1 + table.columns.len()))?.extend(
-                core::iter::once(table.table)
-                    .chain(columns)
-                    .flat_map(u64::to_le_bytes),
-            );
-        }
-        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let lengths = columns.iter().map(|(_, length)| Some((*length)? as i32));
+        remove(&schema, of.name, false)?;
+        let lists = serde_json::to_string(of.lists).unwrap_or_default();
+        let names: Vec<&str> = of.columns.iter().map(|(name, _)| *name).collect();
+        let lengths = of.columns.iter().map(|(_, length)| Some((*length)? as i32));
         let lengths: Vec<Option<i32>> = lengths.collect();
+        let features: Vec<&str> = of.features.iter().map(String::as_str).collect();
         let id = Kept(&format!(
-            "INSERT INTO {schema}.svm_index (name, relation, columns, lengths, lists, tables)
-             VALUES ($1, $2, $3, $4, $5::pg_catalog.jsonb, $6) RETURNING id"
+            "INSERT INTO {schema}.svm_index (name, relation, features, columns, lengths, lists, tables)
+             VALUES ($1, $2, $3, $4, $5, $6::pg_catalog.jsonb, $7) RETURNING id"
         ))
         .get_one::<i64>(&[
-            name.into(),
-            relation.into(),
+            of.name.into(),
+            of.relation.into(),
+            features.into(),
             names.into(),
             lengths.into(),
             lists.into(),
-            words.into(),
+            table_words(of.tables)?.into(),
         ]);
         Ok(Self {
             id: id.map_err(spi_failure)?.unwrap_or_default(),
             schema,
-            chunks: 0,
+            next: Some(0),
         })
+    }
+
+    /// Goes on with an index that is locked, behind its last chunk, where it has one.
+    pub fn go_on(index: &Stored, last: Option<i32>) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            id: index.id,
+            schema: index.schema.clone(),
+            next: last.map_or(Some(0), |last| last.checked_add(1)),
+        })
+    }
+
+    /// Says of which tables it keeps rows.
+    pub fn set_tables(&self, tables: &[Derived]) -> Result<(), Failure> {
+        Kept(&format!(
+            "UPDATE {}.svm_index SET tables = $2
+             WHERE id OPERATOR(pg_catalog.=) $1 AND tables OPERATOR(pg_catalog.<>) $2",
+            self.schema
+        ))
+        .run(&[self.id.into(), table_words(tables)?.into()])
+        .map_err(spi_failure)
+    }
+
+    /// Removes chunks of these numbers.
+    pub fn drop_chunks(&self, numbers: Vec<i32>) -> Result<(), Failure> {
+        Kept(&format!(
+            "DELETE FROM {}.svm_index_chunk
+             WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) ANY ($2)",
+            self.schema
+        ))
+        .run(&[self.id.into(), numbers.into()])
+        .map_err(spi_failure)
     }
 
     /// Stores the next chunk.
@@ -368,12 +457,13 @@ impl Storing {
         let insert = format!(
             "INSERT INTO {schema}.svm_index_chunk (index_id, chunk, part, rows, tuples, numbers) VALUES ($1, $2, $3, $4, $5, $6)"
         );
+        let number = self.next.ok_or_else(out_of_numbers)?;
         let mut tuples = chunk.tuples;
         for (part, numbers) in chunk.numbers.into_iter().enumerate() {
             Kept(&insert)
                 .run(&[
                     self.id.into(),
-                    self.chunks.into(),
+                    number.into(),
                     (part as i32).into(),
                     (chunk.rows as i32).into(),
                     core::mem::take(&mut tuples).into(),
@@ -381,9 +471,33 @@ impl Storing {
                 ])
                 .map_err(spi_failure)?;
         }
-        self.chunks += 1;
+        self.next = number.checked_add(1);
         Ok(())
     }
+}
+
+/// Tables as they are stored.
+fn table_words(tables: &[Derived]) -> Result<Vec<u8>, OutOfMemory> {
+    let mut words = Vec::new();
+    for table in tables {
+        let columns = table.columns.iter();
+        let columns = columns.map(|column| column.unwrap_or_default());
+        words.room(8 * (1 + table.columns.len()))?.extend(
+            core::iter::once(table.table)
+                .chain(columns)
+                .flat_map(u64::to_le_bytes),
+        );
+    }
+    Ok(words)
+}
+
+/// Chunks have been replaced so often that no number is left.
+fn out_of_numbers() -> Failure {
+    Failure::new(
+        Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        "the index has no number left for another chunk",
+    )
+    .hint("Make it again: svm_index('relation', name => '…')")
 }
 
 /// Removes the caller's own index of this name, or, where `any` says so and there is none, that of a role whose rights the caller

@@ -31,6 +31,11 @@ impl Tuples {
         self.known.len()
     }
 
+    /// What a row is known by.
+    pub fn get(&self, row: usize) -> u64 {
+        self.known[row]
+    }
+
     /// The row that is known by this.
     #[inline]
     pub fn find(&mut self, tuple: u64) -> Result<Option<usize>, OutOfMemory> {

@@ -7,12 +7,14 @@ use crate::features::{Dictionary, FeaturePart, FeatureSet, Unit, SUPPORT_VECTORS
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
+use crate::request::source::Source;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::{Away, Trained};
 use crate::training::validation;
+use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{Leader, Loss, MachineTimes, StopReason, StopRule};
 
@@ -381,13 +383,19 @@ impl Announcement<'_> {
             true => String::new(),
             false => format!("; from the table in all rows: {}", listed(&served.others)),
         };
-        Some(format!(
+        let mut text = format!(
             "Index {}: {} of it, {} read from the table; {} of the index not met{others}.",
             served.name,
             counted(served.used, "row"),
             counted(served.read, "row"),
             counted(served.unmet, "row"),
-        ))
+        );
+        // a query may leave out rows that are there
+        if served.unmet > 0 && matches!(self.request.source, Source::Relation(_)) {
+            let name = quote_literal(&served.name);
+            text += &format!(" What is gone or has changed is still in it: svm_refresh_index({name}) takes it out.");
+        }
+        Some(text)
     }
 
     /// What is said of an index that knows few of the rows.
@@ -400,7 +408,7 @@ impl Announcement<'_> {
                 format!("index {name} does not know {read} as they are now"),
             )
             .detail("They have come or changed since, their table was rewritten or restored, or no scan of it hands them over; they were read from the table.")
-            .hint("Make it again: svm_index('relation', name => '…')")
+            .hint(format!("svm_refresh_index({}) brings it up to date", quote_literal(name)))
         })
     }
 

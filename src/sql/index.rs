@@ -1,5 +1,5 @@
-//! `svm_index` and `svm_drop_index`: what a table's rows were decoded to, kept for trainings that name the index. Runs in the calling
-//! backend, with the caller's rights.
+//! `svm_index`, `svm_refresh_index` and `svm_drop_index`: what a table's rows were decoded to, kept for trainings that name the index.
+//! Runs in the calling backend, with the caller's rights, or, where an index is brought up to date, with those of its owner.
 
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::base::text::listed;
@@ -9,7 +9,9 @@ use crate::features::{
 };
 use crate::index::chunks::ChunkBuilder;
 use crate::index::lists::MOST_ENTRIES;
-use crate::index::stored::{self, KeptList, Storing};
+use crate::index::renewal::{Met, Renewal};
+use crate::index::stored::{self, Description, KeptList, Size, Stored, Storing};
+use crate::pg::acting::{self, Acting};
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::executor::{Continue, Row, Running};
@@ -42,6 +44,12 @@ fn svm_index(fcinfo: pg_sys::FunctionCallInfo) -> String {
         }
     };
     cut_off(|| asked.make()).or_raise()
+}
+
+/// `svm_refresh_index(name) -> text`: the name.
+#[pg_extern(sql = false)]
+fn svm_refresh_index(name: Option<&str>) -> String {
+    cut_off(|| refresh(name)).or_raise()
 }
 
 /// `svm_drop_index(name) -> text`: the name.
@@ -85,6 +93,32 @@ impl Columns {
             lists: set(lists),
             others,
         }
+    }
+
+    /// Has arrays be as long as an index has them; whether it has the same columns and as many lists.
+    fn take_lengths(&mut self, index: &Stored) -> bool {
+        let names = self.names().unwrap_or_default();
+        let kept = index.columns.iter().map(|column| column.name.as_str());
+        if !kept.eq(names.iter().copied()) || self.lists.parts.len() != index.lists.len() {
+            return false;
+        }
+        let kept = |name: &str| {
+            let numbers = index.columns[index.column(name)?].numbers.as_ref()?;
+            u32::try_from(numbers.len()).ok()
+        };
+        self.numbers.parts.iter_mut().all(|part| match part {
+            FeaturePart::Array { name, length, .. } => {
+                *length = kept(name).filter(|kept| *kept > 0);
+                length.is_some()
+            }
+            part => part.columns().all(|name| kept(name) == Some(1)),
+        })
+    }
+
+    /// What is kept, as entries of `features`.
+    fn entries(&self) -> Result<Vec<String>, OutOfMemory> {
+        let parts = self.numbers.parts.iter().chain(&self.lists.parts);
+        gathered(parts.map(FeaturePart::name))
     }
 
     /// The columns that are read, each once.
@@ -181,74 +215,211 @@ struct Counts {
 
 /// Reads the relation and stores the index.
 fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Result<Counts, Failure> {
-    let names = columns.names()?;
-    let list = gathered(names.iter().map(|name| quote(name)))?;
-    let planned = query::plan(&source.select(&list)?);
-    let known = Known {
-        origins: None,
-        derived: Some(0..list.len()),
+    let mut reading = Reading::start(relation, source, columns)?;
+    let mut builder = reading.rows.builder()?;
+    let mut storing = None;
+    reading.each(|rows, tables, row| {
+        if let Some(row) = row {
+            if !rows.decode(row)? {
+                return Ok(());
+            }
+            rows.push(row, &mut builder)?;
+            rows.counts.kept += 1;
+        }
+        let ends = row.is_none();
+        if builder.is_full() || (ends && (storing.is_none() || !builder.is_empty())) {
+            let storing = match &mut storing {
+                Some(storing) => storing,
+                none => none.insert(rows.begin((name, relation), columns, tables)?),
+            };
+            if !builder.is_empty() {
+                let chunk = builder.take()?;
+                rows.counts.bytes += chunk.bytes() as u64;
+                storing.put(chunk)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(reading.counts())
+}
+
+/// Brings an index up to date, as its owner.
+fn refresh(name: Option<&str>) -> Result<String, Failure> {
+    rights::check_writable("svm_refresh_index()")?;
+    let index = stored::lock(required(name, "name")?)?;
+    let owner = index
+        .owner
+        .filter(|owner| acting::role_name(*owner).is_some());
+    let role = owner.ok_or_else(|| ownerless(&index.name))?;
+    let acting = Acting {
+        role,
+        search_path: None,
     };
-    let mut running = Running::start_knowing(&planned, known);
-    let tables = known_tables(running.derived())?;
-    if tables.is_empty() {
-        return Err(Failure::new(
-            Code::ERRCODE_WRONG_OBJECT_TYPE,
-            format!("rows of {relation} do not say where they come from"),
-        )
-        .detail("An index knows rows that a scan of a table hands over, with columns as they are, or numbers that PostgreSQL's own immutable functions make of them.")
-        .hint("CREATE MATERIALIZED VIEW … AS SELECT …, and svm_index of that"));
+    // whoever calls: it keeps what its owner may read
+    acting.run(|| with_latest(|| renew(&index)))?;
+    Ok(index.name)
+}
+
+/// The same with its owner's rights and the latest snapshot.
+fn renew(index: &Stored) -> Result<(), Failure> {
+    index.check_relation(None)?;
+    let source = Source::Relation(index.relation()?.unwrap_or(pg_sys::InvalidOid));
+    let columns = || {
+        let entries = gathered(index.features.iter().cloned())?;
+        self::columns(&source, Some(entries), &[]).map_err(|failure| {
+            failure.hint(
+                "svm_index('relation', '{column, …}', 'name') makes it again of other columns",
+            )
+        })
+    };
+    let mut as_before = columns()?;
+    let fits = as_before.take_lengths(index);
+    let reading = Reading::start(&index.relation, &source, &as_before)?;
+    let before = index.size()?.rows;
+    if fits && reading.has_same_rows(index) {
+        return reading.renew(index)?.tell_renewed(index, before);
     }
-    let lists = ListReader::new(&columns.lists, &planned.columns, MOST_ENTRIES)?;
-    let builder = ChunkBuilder::new(lists.lists().map(|list| list.kind))?;
-    let mut rows = Rows {
-        builder,
-        decoder: Decoder::new(&columns.numbers, &planned.columns, Nulls::Skip)?,
-        lists,
-        buffer: FeatureBuffer::default(),
-        counts: Counts {
+    reading.running.finish();
+    let columns = columns()?;
+    let counts = keep(&index.name, &index.relation, &source, &columns)?;
+    counts.tell_anew(index, before, &columns);
+    Ok(())
+}
+
+/// The rows of a relation as they are read.
+struct Reading {
+    running: Running,
+    /// The tables whose rows are known.
+    tables: Vec<Derived>,
+    rows: Rows,
+}
+
+impl Reading {
+    fn start(relation: &str, source: &Source, columns: &Columns) -> Result<Self, Failure> {
+        let names = columns.names()?;
+        let list = gathered(names.iter().map(|name| quote(name)))?;
+        let planned = query::plan(&source.select(&list)?);
+        let known = Known {
+            origins: None,
+            derived: Some(0..list.len()),
+        };
+        let mut running = Running::start_knowing(&planned, known);
+        let tables = known_tables(running.derived())?;
+        if tables.is_empty() {
+            return Err(unknown_rows(relation));
+        }
+        running.keep_tables(|table| tables.iter().any(|known| known.table == table));
+        let counts = Counts {
             columns: names.len(),
             table: planned.relation_bytes,
             in_rows: filled(0, columns.lists.parts.len())?,
             ..Counts::default()
-        },
-    };
-    let mut storing = None;
-    let mut more = true;
-    while more {
-        check_for_interrupts();
-        let mut failure = None;
-        let mut full = false;
-        more = running.run(ROWS_A_STEP, &mut |row| {
-            let taken = rows.take(row);
-            full = rows.builder.is_full();
-            match taken {
-                Ok(()) if !full => Continue::Yes,
-                Ok(()) => Continue::No,
-                Err(reason) => {
-                    failure = Some(reason);
-                    Continue::No
-                }
+        };
+        Ok(Self {
+            running,
+            tables,
+            rows: Rows {
+                decoder: Decoder::new(&columns.numbers, &planned.columns, Nulls::Skip)?,
+                lists: ListReader::new(&columns.lists, &planned.columns, MOST_ENTRIES)?,
+                buffer: FeatureBuffer::default(),
+                counts,
+            },
+        })
+    }
+
+    /// Whether rows that an index knows are the same as those that are read now where they are known by the same, and it knows
+    /// some.
+    fn has_same_rows(&self, index: &Stored) -> bool {
+        let lists = self.rows.lists.lists();
+        let mut lists = lists.zip(&index.lists);
+        if !lists.all(|(list, kept)| kept.is(&list, Some)) {
+            return false;
+        }
+        let before = |now: &Derived| index.tables.iter().find(|it| it.table == now.table);
+        let mut known = self
+            .tables
+            .iter()
+            .filter_map(|now| Some((now, before(now)?)));
+        let any = self.tables.iter().any(|now| before(now).is_some());
+        any && known.all(|(now, before)| now.columns == before.columns)
+    }
+
+    /// Calls `visit` with each row, and with none at the end.
+    fn each(
+        &mut self,
+        mut visit: impl FnMut(&mut Rows, &[Derived], Option<&Row<'_>>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Self {
+            running,
+            tables,
+            rows,
+        } = self;
+        let mut more = true;
+        while more {
+            check_for_interrupts();
+            let mut failure = None;
+            more = running.run(
+                ROWS_A_STEP,
+                &mut |row| match visit(rows, tables, Some(row)) {
+                    Ok(()) => Continue::Yes,
+                    Err(reason) => {
+                        failure = Some(reason);
+                        Continue::No
+                    }
+                },
+            );
+            if let Some(failure) = failure {
+                return Err(failure);
             }
-        });
-        if let Some(failure) = failure {
-            return Err(failure);
         }
-        more |= full;
-        if full || (!more && !rows.builder.is_empty()) {
-            let storing = match &mut storing {
-                Some(storing) => storing,
-                none => none.insert(rows.begin((name, relation), &names, &tables)?),
+        visit(rows, tables, None)
+    }
+
+    /// Ends, and says what became of the rows.
+    fn counts(self) -> Counts {
+        self.running.finish();
+        self.rows.counts
+    }
+
+    /// Brings an index up to date that knows the same rows; of those that are kept, the ones that it did not know are counted.
+    fn renew(mut self, index: &Stored) -> Result<Counts, Failure> {
+        let mut renewal = Renewal::new(index, self.rows.builder()?)?;
+        self.each(|rows, _, row| {
+            let Some(row) = row else {
+                return Ok(());
             };
-            let chunk = rows.builder.take()?;
-            rows.counts.bytes += chunk.bytes() as u64;
-            storing.put(chunk)?;
-        }
+            let met = match row.tuple {
+                origin::NONE => Met::New,
+                tuple => renewal.meet(tuple)?,
+            };
+            if met == Met::Known || !rows.decode(row)? {
+                return Ok(());
+            }
+            renewal.before_new()?;
+            rows.push(row, &mut renewal.builder)?;
+            rows.counts.kept += u64::from(met == Met::New);
+            Ok(())
+        })?;
+        renewal.finish()?.set_tables(&self.tables)?;
+        Ok(self.counts())
     }
-    running.finish();
-    if storing.is_none() {
-        rows.begin((name, relation), &names, &tables)?;
-    }
-    Ok(rows.counts)
+}
+
+fn unknown_rows(relation: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_WRONG_OBJECT_TYPE,
+        format!("rows of {relation} do not say where they come from"),
+    )
+    .detail("An index knows rows that a scan of a table hands over, with columns as they are, or numbers that PostgreSQL's own immutable functions make of them.")
+    .hint("CREATE MATERIALIZED VIEW … AS SELECT …, and svm_index of that")
+}
+
+fn ownerless(name: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_OBJECT,
+        format!("index \"{name}\" belongs to a role that is gone"),
+    )
+    .hint("svm_drop_index('name'), and svm_index('relation') for one of your own")
 }
 
 /// The tables whose rows are known, with all their columns.
@@ -258,21 +429,25 @@ fn known_tables(derived: &[Option<Derived>]) -> Result<Vec<Derived>, Failure> {
     Ok(gathered(whole.cloned())?)
 }
 
-/// Rows on their way into an index.
+/// How rows are taken into an index.
 struct Rows {
     decoder: Decoder,
     lists: ListReader,
     buffer: FeatureBuffer,
-    builder: ChunkBuilder,
     counts: Counts,
 }
 
 impl Rows {
+    /// Where they go.
+    fn builder(&self) -> Result<ChunkBuilder, OutOfMemory> {
+        ChunkBuilder::new(self.lists.lists().map(|list| list.kind))
+    }
+
     /// Begins to store an index of these columns.
     fn begin(
         &self,
         (name, relation): (&str, &str),
-        columns: &[&str],
+        columns: &Columns,
         tables: &[Derived],
     ) -> Result<Storing, Failure> {
         let parts = &self.decoder.learned().parts;
@@ -283,36 +458,47 @@ impl Rows {
                 _ => 1,
             })
         };
-        let columns = gathered(columns.iter().map(|column| (*column, length(column))))?;
+        let names = columns.names()?;
+        let lengths = gathered(names.iter().map(|column| (*column, length(column))))?;
         let lists = all_of(self.lists.lists().map(|list| KeptList::new(&list, 0)))?;
-        Storing::begin(name, relation, (&columns, &lists), tables)
+        Storing::begin(&Description {
+            name,
+            relation,
+            features: &columns.entries()?,
+            columns: &lengths,
+            lists: &lists,
+            tables,
+        })
     }
 
-    /// Keeps a row, if it is known and complete.
-    fn take(&mut self, row: &Row<'_>) -> Result<(), Failure> {
+    /// Whether a row is known and complete; its numbers are in the buffer then.
+    fn decode(&mut self, row: &Row<'_>) -> Result<bool, Failure> {
         if row.tuple == origin::NONE {
             self.counts.unknown += 1;
-            return Ok(());
+            return Ok(false);
         }
         let buffer = &mut self.buffer;
         // SAFETY: the row has the columns of the plan from which the decoder was made.
         match unsafe { self.decoder.decode(row.values, row.nulls, buffer) } {
-            Ok(()) if buffer.null_parts.is_empty() => {}
-            Err(FeatureError::OutOfMemory(error)) => return Err(error.into()),
+            Ok(()) if buffer.null_parts.is_empty() => Ok(true),
+            Err(FeatureError::OutOfMemory(error)) => Err(error.into()),
             // a training that takes these columns says what is wrong with it
             Ok(()) | Err(_) => {
                 self.counts.incomplete += 1;
-                return Ok(());
+                Ok(false)
             }
         }
-        for (number, list) in self.builder.lists.iter_mut().enumerate() {
-            // SAFETY: the same.
+    }
+
+    /// Keeps a row that is decoded.
+    fn push(&mut self, row: &Row<'_>, builder: &mut ChunkBuilder) -> Result<(), Failure> {
+        for (number, list) in builder.lists.iter_mut().enumerate() {
+            // SAFETY: as in `decode`.
             let read = unsafe { self.lists.read(number, row.values, row.nulls) }?;
             self.counts.in_rows[number] += u64::from(matches!(read, Some(Listed::InRow)));
             list.push(read)?;
         }
-        self.builder.push(row.tuple, &self.buffer.dense)?;
-        self.counts.kept += 1;
+        builder.push(row.tuple, &self.buffer.dense)?;
         Ok(())
     }
 }
@@ -320,17 +506,89 @@ impl Rows {
 impl Counts {
     /// Says what is kept.
     fn tell(&self, name: &str, relation: &str, columns: &Columns) {
-        let megabytes = |bytes: f64| bytes / f64::from(1 << 20);
-        let said = Failure::new(
-            Code::ERRCODE_SUCCESSFUL_COMPLETION,
+        let more = self.of_columns(columns);
+        self.say(
             format!(
-                "index {name}: {}, {} columns, {:.1} MB; {relation} has {:.1} MB",
-                rows(self.kept),
-                self.columns,
-                megabytes(self.bytes as f64),
-                megabytes(self.table)
+                "index {name}: {}",
+                self.size(self.kept, self.bytes, relation)
             ),
+            more,
         );
+    }
+
+    /// The same of an index of which no row was known any more, of so many.
+    fn tell_anew(&self, index: &Stored, before: u64, columns: &Columns) {
+        let mut more = self.of_columns(columns);
+        if before > 0 {
+            more.push(format!(
+                "Of the {} that it had none is known any more: the table was rewritten or restored, or columns are others.",
+                rows(before)
+            ));
+        }
+        let size = self.size(self.kept, self.bytes, &index.relation);
+        self.say(format!("index {}: made again: {size}", index.name), more);
+    }
+
+    /// Says how an index was brought up to date that had so many rows.
+    fn tell_renewed(&self, index: &Stored, before: u64) -> Result<(), Failure> {
+        let Size { rows: kept, bytes } = index.size()?;
+        let gone = (before + self.kept).saturating_sub(kept);
+        // the same row may come more often than before
+        let added = kept + gone - before;
+        let mut more = Vec::new();
+        if added > 0 && gone > 0 {
+            more.push(
+                "A row that has changed is one that is gone and one that is added.".to_owned(),
+            );
+        }
+        self.say(
+            format!(
+                "index {}: {} added, {} gone; {}",
+                index.name,
+                rows(added),
+                gone,
+                self.size(kept, bytes, &index.relation)
+            ),
+            more,
+        );
+        Ok(())
+    }
+
+    fn size(&self, kept: u64, bytes: u64, relation: &str) -> String {
+        let megabytes = |bytes: f64| bytes / f64::from(1 << 20);
+        format!(
+            "{}, {} columns, {:.1} MB; {relation} has {:.1} MB",
+            rows(kept),
+            self.columns,
+            megabytes(bytes as f64),
+            megabytes(self.table)
+        )
+    }
+
+    /// What there is to say of columns.
+    fn of_columns(&self, columns: &Columns) -> Vec<String> {
+        let in_rows = columns.lists.parts.iter().zip(&self.in_rows);
+        let in_rows = in_rows.filter(|(_, count)| **count > 0);
+        let in_rows = in_rows.map(|(part, count)| {
+            format!(
+                "In the row as it is, and read from there: {} of {}.",
+                part.name(),
+                rows(*count)
+            )
+        });
+        let mut all: Vec<_> = in_rows.collect();
+        if !columns.others.is_empty() {
+            all.push(format!(
+                "Not kept, read from the table: {}.",
+                listed(&columns.others)
+            ));
+        }
+        all
+    }
+
+    /// Says it, with the rows that are not kept and `more` in the detail.
+    fn say(&self, what: String, more: Vec<String>) {
+        let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, what);
         let mut detail = Vec::new();
         if self.incomplete > 0 {
             detail.push(format!(
@@ -344,20 +602,7 @@ impl Counts {
                 rows(self.unknown)
             ));
         }
-        let in_rows = columns.lists.parts.iter().zip(&self.in_rows);
-        for (part, count) in in_rows.filter(|(_, count)| **count > 0) {
-            detail.push(format!(
-                "In the row as it is, and read from there: {} of {}.",
-                part.name(),
-                rows(*count)
-            ));
-        }
-        if !columns.others.is_empty() {
-            detail.push(format!(
-                "Not kept, read from the table: {}.",
-                listed(&columns.others)
-            ));
-        }
+        detail.extend(more);
         match detail.is_empty() {
             true => said.notice(),
             false => said.detail(detail.join("\n")).notice(),

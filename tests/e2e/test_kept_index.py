@@ -114,6 +114,83 @@ def test_rows_of_transactions_that_may_go_on_are_read(server, indexed):
     assert by_index(indexed) == (2100, [])
 
 
+def test_rows_that_are_gone_leave_it(indexed):
+    indexed.execute("DELETE FROM points WHERE i % 3 = 0; UPDATE points SET body = 'Else' WHERE i % 100 = 1")
+    told = listen(indexed)
+    indexed.execute("SET client_min_messages = notice")
+    indexed.execute(TRAIN, ["gone", '{"index": "kept"}'])
+    indexed.execute(
+        TRAIN.replace("svm_train('points'", "svm_train_query('SELECT * FROM points'"), ["gone", '{"index": "kept"}']
+    )
+    table, query = (it.text for it in told if it.severity == "NOTICE")
+    assert (
+        "680 rows of the index not met. What is gone or has changed is still in it: svm_refresh_index('kept') takes it out."
+        in table
+    )
+    assert "680 rows of the index not met." in query and "svm_refresh_index" not in query
+    told.clear()
+    indexed.execute("SELECT svm_refresh_index('kept')")
+    assert told[0].text.startswith("index kept: 14 rows added, 680 gone; 1334 rows")
+    assert by_index(indexed) == (1334, [])
+
+
+def test_it_is_brought_up_to_date_after_a_restore(server, indexed):
+    copy_database(server, "kept_index", "kept_index_again")
+    with server.connect("kept_index_again") as connection:
+        told = listen(connection)
+        connection.execute("SET client_min_messages = notice")
+        connection.execute("SELECT svm_refresh_index('kept')")
+        assert told[0].text.startswith("index kept: made again: 2000 rows")
+        connection.execute("DELETE FROM points WHERE i <= 30")
+        connection.execute("SELECT svm_refresh_index('kept')")
+        assert told[1].text.startswith("index kept: 0 rows added, 30 gone; 1970 rows")
+        assert by_index(connection) == (1970, [])
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "expected"),
+    [
+        ("SELECT 1", "index kept: 0 rows added, 1 gone; 2099 rows"),
+        (MAKE, "index kept: 0 rows added, 0 gone; 2099 rows"),
+        ("SELECT svm_drop_index('kept')", None),
+    ],
+)
+def test_one_after_the_other_brings_it_up_to_date(server, indexed, meanwhile, expected):
+    """Who comes second goes on from what the first has left, which may be another index of the name, or none."""
+    refresh = "SELECT svm_refresh_index('kept')"
+    waiting = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
+    indexed.execute("INSERT INTO points SELECT i + 5000, x, v, label, line, body FROM points WHERE i <= 100")
+    with server.connect("kept_index") as first, server.connect("kept_index") as second:
+        told = listen(second)
+        second.execute("SET client_min_messages = notice")
+        with first.transaction():
+            first.execute(refresh)
+            running = Running(second, refresh)
+            wait_until(lambda: one(indexed, waiting, [running.pid]), what="the second")
+            indexed.execute("DELETE FROM points WHERE i = 7")
+            first.execute(meanwhile)
+        if expected is None:
+            assert isinstance(running.end(), psycopg.errors.UndefinedObject)
+        else:
+            assert running.end() == [("kept",)]
+            assert told[0].text.startswith(expected), told[0].text
+            assert by_index(indexed) == (2099, [])
+
+
+def test_a_training_reads_what_was_there_when_it_began(server, indexed):
+    """Chunks that are replaced while a training, or a transaction, goes on are what they were for it."""
+    with server.connect("kept_index", autocommit=False) as other:
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT 1")
+        indexed.execute("DELETE FROM points WHERE i % 2 = 0")
+        indexed.execute("VACUUM points")
+        indexed.execute("SELECT svm_refresh_index('kept')")
+        assert by_index(other) == (2000, [])
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            other.execute("SELECT svm_refresh_index('kept')")
+    assert by_index(indexed) == (1000, [])
+
+
 def test_what_it_has_not_is_named(indexed):
     told = listen(indexed)
     for features in (["x", "text(body, 2)"], ["x", "ngrams(body, 2, 2)", "log(i)", "text(body)"]):

@@ -177,7 +177,7 @@ SELECT svm_train('parts', 'side', '{a, b}', 'other', options => '{"index": "own"
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_drop_index('own');
 \echo :LAST_ERROR_SQLSTATE
-INSERT INTO svm_index (name, owner, relation, columns, lengths, lists, tables) VALUES ('x', 'svm_index_owner', 'parts', '{a}', '{1}', '[]', '');
+INSERT INTO svm_index (name, owner, relation, features, columns, lengths, lists, tables) VALUES ('x', 'svm_index_owner', 'parts', '{a}', '{a}', '{1}', '[]', '');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 REVOKE SELECT ON parts FROM svm_index_owner;
