@@ -41,11 +41,11 @@ def measure(run):
     return {"cells": cells, "missing": missing}
 
 
-def cell_of(problem, bare, loss, solver):
+def cell_of(problem, bare, loss, solver, more=None):
     convex, truncation = LOSSES[loss]
     device = {"threads": 2, "throttle_mb": MB_PER_SECOND, "wall": WALL, "cache": int(0.1 * bare) + 65_536}
     used, _, _, _, said = ours(
-        problem, 1.0, TOLERANCE, loss=convex, newton="off", solver=solver, **truncation, **device
+        problem, 1.0, TOLERANCE, loss=convex, newton="off", solver=solver, **truncation, **device, **(more or {})
     )
     return {
         "read": said["spool_bytes_read"] / bare,
