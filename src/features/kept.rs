@@ -4,6 +4,7 @@
 use super::decode::{check_length, check_row, Decoder};
 use super::error::FeatureError;
 use super::part::{Part, TextKind};
+use crate::pg::text_search;
 use core::ops::Range;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub trait KeptLists {
     fn words(&self, list: usize) -> Option<KeptText<'_>>;
 }
 
-/// The words of a text in their order, by their numbers in a list.
+/// The words of a text in their order, by their numbers in a list. Lexemes are in the order of the text.
 #[derive(Clone, Copy)]
 pub struct KeptText<'a> {
     pub numbers: &'a [u32],
@@ -55,6 +56,25 @@ pub struct KeptText<'a> {
 }
 
 impl<'a> KeptText<'a> {
+    /// The numbers of lexemes as a `tsvector` has them, in `scratch`: the same words one behind the other, in the order of their bytes.
+    pub(super) fn as_vector<'s>(
+        &self,
+        scratch: &'s mut Vec<u32>,
+    ) -> Result<KeptText<'s>, OutOfMemory>
+    where
+        'a: 's,
+    {
+        scratch.clear();
+        scratch
+            .room(self.numbers.len())?
+            .extend_from_slice(self.numbers);
+        scratch.sort_unstable_by(|a, b| self.list.get(*a).cmp(self.list.get(*b)));
+        Ok(KeptText {
+            numbers: scratch,
+            ..*self
+        })
+    }
+
     pub fn words(&self) -> impl Iterator<Item = &'a str> {
         let list = self.list;
         let words = self.numbers.iter();
@@ -157,23 +177,30 @@ pub enum ListKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List {
     pub kind: ListKind,
+    /// By which is known what a text search configuration makes of texts, where one makes the words; else 0.
+    pub configuration: u64,
     pub first: usize,
     pub second: Option<usize>,
 }
 
 impl List {
     pub(super) fn of(part: &Part) -> Option<Self> {
-        let (kind, first, second) = match part {
-            Part::Sparse { index, value } => (ListKind::Pairs, index.0, Some(value.0)),
-            Part::Libsvm { at } | Part::Sparsevec { at } => (ListKind::Pairs, *at, None),
-            Part::Text {
-                at,
-                kind: TextKind::Words(_),
-            } => (ListKind::Words, *at, None),
+        let (first, second) = match part {
+            Part::Sparse { index, value } => (index.0, Some(value.0)),
+            Part::Libsvm { at } | Part::Sparsevec { at } | Part::Text { at, .. } => (*at, None),
             _ => return None,
+        };
+        let (kind, configuration) = match part {
+            Part::Text { kind, .. } => match kind {
+                TextKind::Words(_) => (ListKind::Words, 0),
+                TextKind::Lexemes(by) => (ListKind::Words, text_search::definition(*by)?),
+                TextKind::Characters { .. } | TextKind::Places { .. } => return None,
+            },
+            _ => (ListKind::Pairs, 0),
         };
         Some(Self {
             kind,
+            configuration,
             first,
             second,
         })

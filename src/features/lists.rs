@@ -38,8 +38,7 @@ impl FeaturePart {
     pub fn is_list(&self) -> bool {
         match self {
             Self::Sparse { .. } | Self::Libsvm { .. } | Self::Sparsevec { .. } => true,
-            // what a text search configuration makes of a text may change
-            Self::Text { form, .. } => form.unit == Unit::Words && form.configuration.is_none(),
+            Self::Text { form, .. } => form.unit == Unit::Words,
             _ => false,
         }
     }

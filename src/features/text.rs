@@ -77,7 +77,7 @@ impl TextReader {
         })
     }
 
-    /// The words of a value, one by one.
+    /// The words of a value, one by one; lexemes in the order of the text.
     ///
     /// # Safety
     /// As for `words`.
@@ -86,9 +86,14 @@ impl TextReader {
         column: &str,
         value: (pg_sys::Datum, TextKind),
     ) -> Result<&Tokens, FeatureError> {
+        // runs are of lexemes in the order of the text
+        let longest = match value.1 {
+            TextKind::Lexemes(_) => 2,
+            _ => 1,
+        };
         // SAFETY: as the caller promises.
         checked_by(check_for_interrupts, || unsafe {
-            self.take_apart(column, value, 1)
+            self.take_apart(column, value, longest)
         })?;
         Ok(&self.tokens)
     }

@@ -52,6 +52,8 @@ struct Counted {
     /// The numbers that the learner has for words that an index has kept, and whether it has kept some.
     indexed: WordNumbers,
     is_indexed: bool,
+    /// Numbers of lexemes as a vector has them.
+    lexemes: Vec<u32>,
 }
 
 impl Counted {
@@ -69,6 +71,12 @@ impl Counted {
                 learner.take(words, |number| kept.take(number))
             });
         }
+        // where not all have numbers of their own, those have that come first
+        let has_room = learner.has_room(text.numbers.len());
+        let text = match self.kind {
+            TextKind::Lexemes(_) if !has_room => &text.as_vector(&mut self.lexemes)?,
+            _ => text,
+        };
         self.indexed.begin(text)?;
         for word in text.numbers {
             let number = self
@@ -111,6 +119,7 @@ impl VocabularyLearner {
                     kept: Kept::new(kept_bytes / columns),
                     indexed: WordNumbers::default(),
                     is_indexed: false,
+                    lexemes: Vec::new(),
                 });
             }
         }

@@ -59,6 +59,14 @@ pub struct KeptColumn {
 pub struct KeptList {
     pub kind: ListKind,
     columns: Vec<usize>,
+    /// As in [`List`]: of one that is defined otherwise now nothing is kept.
+    #[serde(default, skip_serializing_if = "is_none")]
+    configuration: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none(configuration: &u64) -> bool {
+    *configuration == 0
 }
 
 impl KeptList {
@@ -66,6 +74,7 @@ impl KeptList {
     pub fn new(list: &List, first: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             kind: list.kind,
+            configuration: list.configuration,
             columns: gathered(list.columns().map(|at| at - first))?,
         })
     }
@@ -73,7 +82,11 @@ impl KeptList {
     /// Whether it is this one, of whose columns `found` tells which ones of the index they are.
     pub fn is(&self, list: &List, found: impl Fn(usize) -> Option<usize>) -> bool {
         let own = self.columns.iter().map(|column| Some(*column));
-        self.kind == list.kind && list.columns().map(found).eq(own)
+        let kinds = [
+            (self.kind, self.configuration),
+            (list.kind, list.configuration),
+        ];
+        kinds[0] == kinds[1] && list.columns().map(found).eq(own)
     }
 }
 

@@ -14,3 +14,15 @@ pub fn with_latest<T>(body: impl FnOnce() -> T) -> T {
         result
     }
 }
+
+/// Runs `body` with what PostgreSQL's own look-ups in a catalog see, whatever the transaction's snapshot.
+pub fn with_catalog<T>(catalog: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
+    // SAFETY: inside a transaction; the snapshot is copied as it is pushed, and popped here, or by the abort if the body raises
+    // an error.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetCatalogSnapshot(catalog));
+        let result = body();
+        pg_sys::PopActiveSnapshot();
+        result
+    }
+}

@@ -1,6 +1,8 @@
 //! PostgreSQL's text search: configurations by name, texts as lexemes, and the bytes of a `tsvector`. Any process.
 
 use super::long_errors::cut_off;
+use super::select::{connected, Parameter, PreparedSelect};
+use super::snapshot::with_catalog;
 use super::value;
 use core::ffi::CStr;
 use pgrx::pg_sys;
@@ -29,6 +31,37 @@ impl Configuration {
 
 /// The catalog of configurations.
 const CONFIGURATIONS: u32 = 3602;
+
+/// What the lexemes of a text depend on, but for files of dictionaries: the parser, and which dictionaries with which options take
+/// which tokens.
+const DEFINITION: &str = "SELECT pg_catalog.hashtextextended(pg_catalog.concat_ws(E'\\n', config.oid, parser.prsstart::pg_catalog.oid,
+         parser.prstoken::pg_catalog.oid, parser.prsend::pg_catalog.oid, (
+             SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', map.maptokentype, map.mapseqno, dict.oid,
+                 template.tmplinit::pg_catalog.oid, template.tmpllexize::pg_catalog.oid, dict.dictinitoption), E'\\n'
+                 ORDER BY map.maptokentype, map.mapseqno)
+             FROM pg_catalog.pg_ts_config_map AS map
+             JOIN pg_catalog.pg_ts_dict AS dict ON dict.oid OPERATOR(pg_catalog.=) map.mapdict
+             JOIN pg_catalog.pg_ts_template AS template ON template.oid OPERATOR(pg_catalog.=) dict.dicttemplate
+             WHERE map.mapcfg OPERATOR(pg_catalog.=) config.oid
+         )), 0)
+     FROM pg_catalog.pg_ts_config AS config
+     JOIN pg_catalog.pg_ts_parser AS parser ON parser.oid OPERATOR(pg_catalog.=) config.cfgparser
+     WHERE config.oid OPERATOR(pg_catalog.=) $1::pg_catalog.oid";
+
+/// A number by which what a configuration makes of texts is known, not 0; None where there is no such configuration.
+pub fn definition(configuration: pg_sys::Oid) -> Option<u64> {
+    let mut found = None;
+    let catalog = pg_sys::Oid::from(CONFIGURATIONS);
+    let find = || {
+        let oid = Parameter::Int8(i64::from(configuration.to_u32()));
+        PreparedSelect::kept(DEFINITION, &[pg_sys::INT8OID]).for_each(&[oid], |row| {
+            found = row.int8(1).map(|hash| (hash as u64).max(1));
+            true
+        });
+    };
+    with_catalog(catalog, || connected(find));
+    found
+}
 
 /// The name of a configuration with its schema, quoted where SQL wants it.
 fn qualified(oid: pg_sys::Oid) -> Option<String> {

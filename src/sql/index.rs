@@ -521,7 +521,7 @@ impl Counts {
         let mut more = self.of_columns(columns);
         if before > 0 {
             more.push(format!(
-                "Of the {} that it had none is known any more: the table was rewritten or restored, or columns are others.",
+                "Of the {} that it had none is known any more: the table was rewritten or restored, or columns are read otherwise.",
                 rows(before)
             ));
         }

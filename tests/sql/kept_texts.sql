@@ -101,7 +101,7 @@ UPDATE svm_index_chunk SET numbers = substr(numbers, 1, length(numbers) - 1) WHE
 SELECT svm_train('texts', 'label', '{text(body)}', 'm', nulls => 'skip', options => '{"index": "t"}');
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK;
-SELECT svm_index('texts', '{"text(body, english)"}', 't');
+SELECT svm_index('texts', '{"ngrams(body, 2, 3)"}', 't');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_index('texts', '{body}', 't');
 \echo :LAST_ERROR_SQLSTATE

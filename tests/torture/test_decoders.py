@@ -25,6 +25,7 @@ ARRAYS = [b"{1,2.5}", b"{-1e-3,NULL}", b"{{1,2},{3,4}}", b"[0:1]={1,2}", b"{1e38
 
 USE = "decision := svm_decision('libsvm', '1:1 2:2 3:3'); PERFORM count(*) FROM svm_weights('libsvm')"
 BY_INDEX = """PERFORM svm_train('rows', 'good', ARRAY['features'], 'by index', options => '{"index": "index"}')"""
+RENEWED = "DELETE FROM rows WHERE id = 7; PERFORM svm_refresh_index('index')"
 READ_AGAIN = "UPDATE svm_version SET options = options WHERE id = svm_version_id('libsvm');"
 
 TEXT = "changed := convert_from(bytes, 'UTF8'); "
@@ -84,6 +85,22 @@ DECODERS = {
     "stored tables of an index": (
         "SELECT tables FROM svm_index",
         f"UPDATE svm_index SET tables = bytes; {BY_INDEX}",
+    ),
+    "numbers of an index that is brought up to date": (
+        "SELECT numbers FROM svm_index_chunk WHERE part = 0",
+        f"UPDATE svm_index_chunk SET numbers = bytes WHERE part = 0; {RENEWED}",
+    ),
+    "lists of an index that is brought up to date": (
+        "SELECT numbers FROM svm_index_chunk WHERE part = 1",
+        f"UPDATE svm_index_chunk SET numbers = bytes WHERE part = 1; {RENEWED}",
+    ),
+    "words of an index that is brought up to date": (
+        "SELECT numbers FROM svm_index_chunk WHERE part = 2",
+        f"UPDATE svm_index_chunk SET numbers = bytes WHERE part = 2; {RENEWED}",
+    ),
+    "rows of an index that is brought up to date": (
+        "SELECT tuples FROM svm_index_chunk WHERE part = 0",
+        f"UPDATE svm_index_chunk SET tuples = bytes WHERE part = 0; {RENEWED}",
     ),
 }
 

@@ -303,6 +303,13 @@ impl Learner {
         Ok(())
     }
 
+    /// Whether so many words, if they are new, get numbers of their own in whatever order they come.
+    pub fn has_room(&self, words: usize) -> bool {
+        let bytes = words.saturating_mul(LONGEST_WORD_BYTES);
+        self.words.len().saturating_add(words) <= self.limits.most as usize
+            && self.words.text_bytes().saturating_add(bytes) <= KEPT_BYTES
+    }
+
     /// Takes a word of it, and tells the number under which it is counted; None for one that is too long.
     pub fn take_word(&mut self, word: &str) -> Result<Option<u32>, OutOfMemory> {
         self.take_new(word)

@@ -341,7 +341,8 @@ impl<T: Real> Solver<T> {
 
     /// Has heads that are held by themselves remember which of so many rows cannot have changed.
     pub(crate) fn remember(&mut self, rows: usize) -> Result<(), OutOfMemory> {
-        if let Heads::Apart(singles) = &mut self.heads {
+        // as long as heads are led, who leads them remembers
+        if let (Heads::Apart(singles), None) = (&mut self.heads, self.led) {
             for head in &mut singles.heads {
                 let resting = Resting::new(rows, head.start.len())?;
                 head.resting = Some(Box::new(resting));

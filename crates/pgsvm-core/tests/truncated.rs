@@ -549,3 +549,205 @@ fn a_metric_forest_is_asked_for_rows_and_what_is_said_is_so() {
     }
     assert!(saved.0 < 0.5 * saved.1, "{saved:?}");
 }
+
+/// Two trainings of the same heads by Newton's method, over rows that stream and over an index of them.
+fn streamed_and_indexed(
+    problem: Problem,
+    specs: &[HeadSpec],
+    rows: &[OwnedExample],
+    (cache, threads): (usize, Threads),
+) -> [Trained; 2] {
+    let trained = |problem: Problem| {
+        let settings = settings(cache, Scale::None, threads);
+        let trained = train_examples(problem, specs.to_vec(), rows, settings).expect("works");
+        let report = trained.trainer.report().unwrap();
+        assert!(!trained.reader.resident && report.newton, "{report:?}");
+        trained
+    };
+    let problem = problem.with_leader(Leader::Newton);
+    [trained(problem), trained(problem.with_index(true))]
+}
+
+/// Checks that passes over an index find what passes over all rows do. Gives back the rows that each read.
+fn assert_the_same([streamed, indexed]: &[Trained; 2]) -> (f64, f64) {
+    let [a, b] = [streamed, indexed].map(|it| it.trainer.report().unwrap());
+    for (a, b) in a.heads.iter().zip(&b.heads) {
+        let close =
+            |a: f64, b: f64| assert!((a - b).abs() <= 1e-6 * a.abs().max(b.abs()), "{a} {b}");
+        close(a.certificate.primal, b.certificate.primal);
+        close(a.certificate.dual, b.certificate.dual);
+        let outliers = |it: &pgsvm_core::HeadReport| it.truncated.map(|it| it.outliers);
+        assert_eq!(outliers(a), outliers(b));
+        assert_eq!(a.training_accuracy, b.training_accuracy);
+        assert_eq!(a.support_vectors, b.support_vectors);
+    }
+    let ((all, passes), (read, announced)) = (shares(streamed), shares(indexed));
+    assert_eq!((all, announced), (passes, passes));
+    println!("{read:.2} of {passes}");
+    (read, passes)
+}
+
+#[test]
+fn newtons_method_finds_over_an_index_what_it_finds_over_all_rows() {
+    let mut saved = (0.0, 0.0);
+    for (features, wrong, c, s) in [
+        (6, 0.2, 1.0, Some(0.5)),
+        (6, 0.2, 30.0, Some(1.25)),
+        (20, 0.1, 1.0, Some(1.25)),
+        (6, 0.02, 10.0, None),
+        (20, 0.1, 1.0, None),
+    ] {
+        let rows = weighted(flipped(clouds(12_000, features, 4.0, 71), wrong, 72), 73);
+        let problem = Problem::new(Loss::SquaredHinge, c, 1e-6).expect("valid");
+        let problem = problem.with_truncation(s).expect("valid");
+        let specs = [HeadSpec::binary(c)];
+        let cache = (8 * 1024 * features.max(6), Threads::One);
+        let both = streamed_and_indexed(problem, &specs, &rows, cache);
+        let (read, all) = assert_the_same(&both);
+        saved = (saved.0 + read, saved.1 + all);
+        for trained in &both {
+            match s {
+                Some(_) => assert_truncated(trained, (0, &specs[0]), &problem, &rows),
+                None => assert_certified(trained, &problem, &rows),
+            }
+        }
+    }
+    assert!(saved.0 < 0.8 * saved.1, "{saved:?}");
+}
+
+#[test]
+fn newtons_method_over_an_index_serves_several_classes_and_two_roles() {
+    let rows = on_a_circle(12_000);
+    let signs = [
+        vec![1, -1, -1],
+        vec![-1, 1, -1],
+        vec![-1, -1, 1],
+        vec![0, 1, -1],
+    ];
+    let specs = signs.map(|signs| HeadSpec::new(signs, 1.0));
+    for threads in [Threads::One, Threads::Two] {
+        for s in [None, Some(1.25)] {
+            let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-6).expect("valid");
+            let problem = problem.with_truncation(s).expect("valid");
+            let both = streamed_and_indexed(problem, &specs, &rows, (32 * 1024, threads));
+            assert_the_same(&both);
+            for (head, spec) in specs.iter().enumerate() {
+                match s {
+                    Some(_) => assert_truncated(&both[1], (head, spec), &problem, &rows),
+                    None => {
+                        let found = recompute(&both[1], head, spec, &problem, &rows);
+                        let head = both[1].trainer.report().unwrap().heads[head];
+                        let said = head.certificate;
+                        assert!((found.primal - said.primal).abs() <= 1e-5 * said.primal);
+                        assert!((found.dual - said.dual).abs() <= 1e-5 * said.primal);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_free_intercept_is_part_of_what_weights_move_by() {
+    let rows = clouds(12_000, 6, 4.0, 81);
+    for s in [None, Some(1.25)] {
+        let problem = Problem::new(Loss::SquaredHinge, 10.0, 1e-6).expect("valid");
+        let problem = problem.with_free_intercept(true).with_truncation(s);
+        let (problem, specs) = (problem.expect("valid"), [HeadSpec::binary(10.0)]);
+        let both = streamed_and_indexed(problem, &specs, &rows, (48 * 1024, Threads::One));
+        let (read, all) = assert_the_same(&both);
+        assert!(read < all, "{read} {all}");
+    }
+}
+
+#[test]
+fn products_read_chunks_with_rows_within_the_margin_alone() {
+    let rows = words(6000, 3000, 0, 74);
+    for s in [None, Some(1.25)] {
+        let problem = Problem::new(Loss::SquaredHinge, 10.0, TOLERANCE).expect("valid");
+        let problem = problem.with_truncation(s).expect("valid");
+        let cache = (96 * 1024, Threads::One);
+        let both = streamed_and_indexed(problem, &[HeadSpec::binary(10.0)], &rows, cache);
+        let ((all, _), (read, _)) = (shares(&both[0]), shares(&both[1]));
+        println!("{read} {all}");
+        assert!(read < 0.8 * all, "{read} {all}");
+        let [a, b] = [0, 1].map(|k| both[k].trainer.report().unwrap().heads[0].certificate);
+        assert!(
+            (a.primal - b.primal).abs() <= TOLERANCE * a.primal,
+            "{a:?} {b:?}"
+        );
+        if s.is_none() {
+            assert_certified(&both[1], &problem, &rows);
+        }
+    }
+}
+
+#[test]
+fn coordinate_descent_goes_on_over_the_index_where_newtons_method_does_not_arrive() {
+    // columns with long tails, as they come
+    let mut rows = flipped(clouds(6000, 10, 6.0, 80), 0.01, 180);
+    for value in rows.iter_mut().flat_map(|row| &mut row.dense) {
+        *value = value.powi(7);
+    }
+    let problem = Problem::new(Loss::SquaredHinge, 10.0, FINE).expect("valid");
+    let problem = problem.with_leader(Leader::Newton).with_index(true);
+    let indexed = problem.with_truncation(Some(0.1)).expect("valid");
+    let trained = train(
+        indexed,
+        &rows,
+        settings(40 * 1024, Scale::None, Threads::One),
+    );
+    let log = trained.trainer.log().unwrap();
+    let verifies = log
+        .iter()
+        .filter(|entry| entry.event == pgsvm_core::Event::Verify);
+    let (read, announced) = shares(&trained);
+    println!(
+        "{read} {announced} {} {:?}",
+        verifies.clone().count(),
+        trained.trainer.report().unwrap().heads[0]
+    );
+    assert!(
+        verifies.count() > 1 && read < announced,
+        "{read} {announced}"
+    );
+    assert_truncated(&trained, (0, &HeadSpec::binary(10.0)), &indexed, &rows);
+}
+
+#[test]
+fn newtons_method_chooses_c_over_an_index() {
+    let mut rows = flipped(clouds(9000, 6, 4.0, 77), 0.1, 78);
+    for (k, row) in rows.iter_mut().enumerate() {
+        row.group = row.group * 3 + (k % 3) as u32;
+    }
+    for s in [None, Some(1.25)] {
+        let plan = || Plan {
+            costs: vec![0.01, 1.0],
+            folds: Some(Folds::Count(3)),
+            purpose: Purpose::Train,
+            probability: true,
+            scoring: Scoring::Accuracy,
+            beyond: 0,
+            truncations: Vec::new(),
+        };
+        let problem = Problem::new(Loss::SquaredHinge, 1.0, TOLERANCE).expect("valid");
+        let problem = problem.with_leader(Leader::Newton).with_truncation(s);
+        let trained = [false, true].map(|index| {
+            let settings = settings(48 * 1024, Scale::None, Threads::One);
+            let problem = problem.expect("valid").with_index(index);
+            train_examples(problem, Goal::Plan(plan()), &rows, settings).expect("works")
+        });
+        let [a, b] = [0, 1].map(|k| trained[k].trainer.report().unwrap());
+        assert_eq!(a.c, b.c);
+        for (a, b) in a.validation.iter().zip(&b.validation) {
+            assert_eq!(a.overall, b.overall);
+        }
+        let ((all, _), (read, _)) = (shares(&trained[0]), shares(&trained[1]));
+        assert!(read < all, "{read} {all}");
+        let [a, b] = [a, b].map(|it| it.heads[0].certificate);
+        assert!(
+            (a.primal - b.primal).abs() <= 1e-6 * a.primal,
+            "{a:?} {b:?}"
+        );
+    }
+}

@@ -1,5 +1,7 @@
 //! Heads that Newton's method leads: what of theirs it is given, and what it gives back.
 
+mod unread;
+
 use std::ops::Range;
 
 use crate::base::memory::{all_of, OutOfMemory, Room};
@@ -16,6 +18,7 @@ use crate::solver::still::Visited;
 use crate::solver::visit::per_row::Dual;
 use crate::solver::{Heads, Solver};
 use crate::task::problem::Cuts;
+use unread::Unread;
 
 /// Rows of a block, which are gathered or not with one another: those of a few lines of the cache.
 pub(crate) const BLOCK: usize = 16;
@@ -31,6 +34,8 @@ pub(crate) struct Led {
     /// Sums of the pass by several threads, and whether it has any.
     parts: Vec<NewtonSums>,
     divided: bool,
+    /// Where rows lie in chunks that passes may leave out.
+    unread: Option<Box<Unread>>,
 }
 
 /// A head that is led, as threads see it that go over rows at the same time.
@@ -65,9 +70,9 @@ impl LedMember<'_> {
                 continue;
             }
             let visit = (view.newton.order(block), before);
-            let (dual, products) = view.newton.visit_in_part::<K>(part, row, visit);
-            own.set(dual as f32);
-            self.values += row.values() + products / PRODUCTS_PER_VALUE;
+            let seen = view.newton.visit_in_part::<K>(part, row, visit);
+            own.set(seen.dual as f32);
+            self.values += row.values() + seen.products / PRODUCTS_PER_VALUE;
         }
     }
 }
@@ -81,6 +86,7 @@ impl Led {
             next: Next::Pass,
             parts: Vec::new(),
             divided: false,
+            unread: None,
         }
     }
 
@@ -140,9 +146,10 @@ impl Led {
             }
             _ => {}
         }
-        let (dual, products) = self.newton.visit::<K>(row, order, *own != 0.0);
-        *own = dual as f32;
-        row.values() + products / PRODUCTS_PER_VALUE
+        let seen = self.newton.visit::<K>(row, order, *own != 0.0);
+        *own = seen.dual as f32;
+        self.look(row, seen, *own);
+        row.values() + seen.products / PRODUCTS_PER_VALUE
     }
 }
 

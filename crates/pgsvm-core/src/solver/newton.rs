@@ -14,4 +14,5 @@ mod parts;
 pub(crate) mod scan;
 mod step;
 pub(crate) mod sums;
+mod unread;
 pub(crate) mod value;

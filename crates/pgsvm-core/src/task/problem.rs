@@ -448,14 +448,16 @@ impl Problem {
         self
     }
 
-    /// The metric forest by which rows are filed.
+    /// The metric forest by which rows are filed; none where Newton's method leads.
     pub fn forest(&self) -> Option<ForestShape> {
-        self.forest.filter(|_| self.indexed())
+        let visits = self.leader == Leader::Nobody;
+        self.forest.filter(|_| visits && self.indexed())
     }
 
     /// Whether rows that do not fit the cache lie in chunks that passes may leave out.
     pub fn indexed(&self) -> bool {
-        self.indexed && self.policy == Policy::Cached && self.leader == Leader::Nobody
+        let leads = matches!(self.leader, Leader::Nobody | Leader::Newton);
+        self.indexed && self.policy == Policy::Cached && leads
     }
 
     /// s, where losses are min(L, 1 + s).

@@ -218,16 +218,17 @@ impl HeadState {
     }
 
     /// A pass of Newton's method has found this primal and this dual: those of its weights, and of dual variables that follow
-    /// from them. They stay together: a pair of one pass can be recomputed from its weights alone. The head has ended with
+    /// from them. They stay together: a pair of one pass can be recomputed from its weights alone. `unseen` of the rows were known without
+    /// a look. The head has ended with
     /// `arrived`, and where a constant decision is within the tolerance. True when weights and dual variables are to be laid
     /// aside, which can only be where the weights are `at_hand`.
     pub(in crate::solver) fn take_certificate(
         &mut self,
         (primal, dual): (f64, f64),
-        tally: Tally,
+        (tally, unseen): (Tally, u64),
         (at_hand, arrived): (bool, bool),
     ) -> bool {
-        self.sums.visits += tally.rows;
+        self.sums.visits += tally.rows - unseen;
         self.sums.updates += tally.support;
         self.support = tally.support;
         self.stop.end_full(relative_gap(primal, dual));

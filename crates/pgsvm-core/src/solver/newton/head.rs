@@ -55,7 +55,7 @@ use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::local::{Bringing, Local};
 use crate::solver::newton::pace::{picks, Costs, Pace};
-use crate::solver::newton::sums::{Order, Places, Sums};
+use crate::solver::newton::sums::{Order, Places, Seen, Sums};
 use crate::solver::newton::value::Value;
 use crate::solver::still::product;
 use crate::solver::still::Visited;
@@ -160,6 +160,10 @@ pub(crate) struct Newton {
     convex: Convex,
     /// Whether the last pass was of the convex problem of all rows, or has led to it: of other rows than its outliers make.
     is_beside: bool,
+    /// Rows of the smaller class, as far as passes have seen rows.
+    smaller: u64,
+    /// Rows that the pass leaves unread.
+    pub(super) unseen: u64,
     /// Passes over all rows, and those of the sample under way.
     passes: u32,
     pub(super) sampled: u32,
@@ -207,6 +211,8 @@ impl Newton {
             most_within: given.most_within,
             convex: Convex::NotYet,
             is_beside: false,
+            smaller: 0,
+            unseen: 0,
             passes: 0,
             sampled: 0,
             state: Value {
@@ -276,6 +282,7 @@ impl Newton {
 
     pub(super) fn begin_pass(&mut self, gathers: bool) {
         self.gathers = gathers;
+        self.unseen = 0;
         let needs_squares = self.pace.share > 1 || self.conjugate.is_some();
         self.sums.squares = match gathers && needs_squares {
             // the room is there already, or the Hessian does without
@@ -304,15 +311,9 @@ impl Newton {
         }
     }
 
-    /// A row of the pass: its dual variable at these weights, with the sign of the row, and how many multiplications of
-    /// matrices that took. `before`: whether it was within the margin in the pass before.
+    /// A row of the pass. `before`: whether it was within the margin in the pass before.
     #[inline(always)]
-    pub(crate) fn visit<K: Isa>(
-        &mut self,
-        row: &Row<'_>,
-        order: Order,
-        before: bool,
-    ) -> (f64, usize) {
+    pub(crate) fn visit<K: Isa>(&mut self, row: &Row<'_>, order: Order, before: bool) -> Seen {
         // while the sums change, nothing else may be asked of all of it
         let looks_back = self.looks_back();
         let at = places((&self.w, &self.best), looks_back, self.rises);
@@ -328,7 +329,7 @@ impl Newton {
 
     /// Whether rows are looked at at the best weights too.
     #[inline(always)]
-    fn looks_back(&self) -> bool {
+    pub(super) fn looks_back(&self) -> bool {
         self.gathers && self.conjugate.is_none() && self.best_primal.is_finite()
     }
 
@@ -470,10 +471,9 @@ impl Newton {
             Convex::NotYet if self.samples || !self.most_within.is_finite() || is_last => false,
             Convex::NotYet => {
                 let [negative, positive] = &self.sums.sides;
-                let smaller = negative.rows.min(positive.rows);
-                let correct = self.sums.tally.correct;
-                let turns =
-                    self.outliers().0 > 0 && is_constant(correct, self.sums.tally.rows, smaller);
+                self.smaller = self.smaller.max(negative.rows.min(positive.rows));
+                let Tally { correct, rows, .. } = self.sums.tally;
+                let turns = self.outliers().0 > 0 && is_constant(correct, rows, self.smaller);
                 if turns {
                     (self.convex, self.visited.most_within) = (Convex::UnderWay, f64::INFINITY);
                 }

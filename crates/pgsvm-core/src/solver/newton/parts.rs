@@ -5,7 +5,7 @@ use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::newton::head::{Newton, Next};
-use crate::solver::newton::sums::{add_product, Order, Sums};
+use crate::solver::newton::sums::{add_product, Order, Seen, Sums};
 
 impl Newton {
     /// Room for a part.
@@ -34,7 +34,7 @@ impl Newton {
         part: &mut Sums,
         row: &Row<'_>,
         (order, before): (Order, bool),
-    ) -> (f64, usize) {
+    ) -> Seen {
         part.visit::<K>(&self.visited, self.places(), row, (order, before))
     }
 

@@ -83,6 +83,17 @@ pub(crate) struct Sums {
     pub(super) near: Option<NearRows>,
 }
 
+/// What a pass has found of a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// Its dual variable at these weights, with the sign of the row.
+    pub(crate) dual: f64,
+    /// Multiplications of matrices that it took.
+    pub(crate) products: usize,
+    /// How far within the margin it is, and what its loss counts beside C; None of a row that takes no part.
+    pub(crate) stands: Option<(f64, f64)>,
+}
+
 /// What a row has a pass sum up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
@@ -188,8 +199,7 @@ impl Sums {
         }
     }
 
-    /// Adds a row: its dual variable at these weights, with the sign of the row, and how many multiplications of matrices
-    /// that took. `before`: whether it was within the margin in the pass before; then it is in the Hessian in any case.
+    /// Adds a row. `before`: whether it was within the margin in the pass before; then it is in the Hessian in any case.
     #[inline(always)]
     pub(super) fn visit<K: Isa>(
         &mut self,
@@ -197,14 +207,23 @@ impl Sums {
         at: Places<'_>,
         row: &Row<'_>,
         (order, before): (Order, bool),
-    ) -> (f64, usize) {
+    ) -> Seen {
         let (y, cost) = head.side(row);
         if y == 0.0 {
-            return (0.0, 0);
+            return Seen {
+                dual: 0.0,
+                products: 0,
+                stands: None,
+            };
         }
         let lost = self.count::<K>(head, at.w, row, (y, cost));
+        let seen = |dual: f64, products| Seen {
+            dual: y * dual,
+            products,
+            stands: Some((lost, cost)),
+        };
         if head.is_out(lost) {
-            return (0.0, 0);
+            return seen(0.0, 0);
         }
         let mut within_best = false;
         let is_new = lost > 0.0 && !before;
@@ -220,18 +239,18 @@ impl Sums {
         if lost > 0.0 {
             dual = self.lose::<K>(head, row, (y, cost, lost));
         } else if !before && !within_best {
-            return (0.0, 0);
+            return seen(0.0, 0);
         }
         self.costs += cost;
         if let Some(squares) = &mut self.squares {
             add_squares(squares, cost, row.dense(), row.sparse());
         }
         let Some(gram) = self.gram.as_mut().filter(|_| order == Order::Second) else {
-            return (y * dual, 0);
+            return seen(dual, 0);
         };
         self.gathered += cost;
         let products = gram.add::<K>(added(row, cost, head.intercept));
-        (y * dual, products)
+        seen(dual, products)
     }
 }
 

@@ -88,7 +88,7 @@ impl<T: Real> Head<T> {
     pub(in crate::solver) fn take_found(&mut self, found: &FoundByPass, w: &[f64]) {
         let pair = (found.primal, found.dual);
         let ends = (true, found.arrived);
-        if self.state.take_certificate(pair, found.tally, ends) {
+        if self.state.take_certificate(pair, (found.tally, 0), ends) {
             for (own, w) in self.best_w.iter_mut().zip(w) {
                 *own = T::of(*w);
             }
@@ -118,7 +118,8 @@ impl<T: Real> Head<T> {
         }
         let pair = (primal, dual);
         let ends = (newton.is_at_best(), arrived);
-        if self.state.take_certificate(pair, newton.tally(), ends) {
+        let tally = (newton.tally(), newton.unseen());
+        if self.state.take_certificate(pair, tally, ends) {
             for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
                 *own = T::of(*w);
             }

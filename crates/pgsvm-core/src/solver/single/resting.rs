@@ -86,6 +86,20 @@ impl Known {
     fn free(&self) -> u64 {
         (self.rows - self.outliers).into()
     }
+
+    /// A row has been looked at, which has this slack.
+    #[inline(always)]
+    fn take(&mut self, look: Look, slack: f64) {
+        self.slack = match look.turns {
+            true => 0.0,
+            false => self.slack.min(slack),
+        };
+        self.rows += 1;
+        if look.is_out {
+            self.outliers += 1;
+            self.cost += look.cost;
+        }
+    }
 }
 
 /// |u - w|.
@@ -108,6 +122,8 @@ pub(in crate::solver) struct Resting<T> {
     /// The least of rows that full passes would leave out, if nothing but their chunks had them read.
     pub(in crate::solver) least_code: u8,
     known: Vec<Known>,
+    /// Of the chunks that rows come into while a pass of Newton's method files them.
+    fresh: Vec<Known>,
     copies: Vec<Copied<T>>,
     most_copies: usize,
     /// The number of the present weights, and their length.
@@ -133,6 +149,7 @@ impl<T: Real> Resting<T> {
             codes: zeros(rows)?,
             least_code: u8::MAX,
             known: Vec::new(),
+            fresh: Vec::new(),
             copies: Vec::new(),
             most_copies: (COPIES_BYTES / bytes).clamp(LEAST_COPIES, MOST_COPIES),
             now: 0,
@@ -238,7 +255,7 @@ impl<T: Real> Resting<T> {
     fn read_held(&self, duals: &[f32], may: &mut LeftOut) {
         let of_row = self.filed.iter().flat_map(|filed| &filed.of_row);
         for (unit, dual) in of_row.zip(duals) {
-            if *dual > 0.0 {
+            if *dual != 0.0 {
                 may.read((*unit).into());
             }
         }
@@ -302,6 +319,22 @@ impl<T: Real> Resting<T> {
         let Some(look) = look else {
             return;
         };
+        let slack = self.slack_of(row, look);
+        self.codes[row.ordinal()] = code_of(slack, self.length);
+        if let Some(filed) = &self.filed {
+            self.known[usize::from(filed.of_row[row.ordinal()])].take(look, slack);
+        }
+    }
+
+    /// A row takes no part: it never matters.
+    #[inline(always)]
+    pub(in crate::solver) fn take_none(&mut self, row: &Row<'_>) {
+        self.codes[row.ordinal()] = (FILES - 1) as u8;
+    }
+
+    /// How far weights may move while a row that stands like this does not change.
+    #[inline(always)]
+    fn slack_of(&self, row: &Row<'_>, look: Look) -> f64 {
         let length = (f64::from(row.q()) + self.intercept).sqrt();
         let far = match (look, self.kinks) {
             (Look { has_dual: true, .. }, _) => 0.0,
@@ -313,32 +346,80 @@ impl<T: Real> Resting<T> {
         let rounding = rounding + PRODUCT_ROUNDING * self.length * length;
         // a row of zeros never moves
         let slack = (far - rounding) / length.max(f64::MIN_POSITIVE);
-        let slack = (1.0 - SLACK_ROUNDING) * slack;
-        self.codes[row.ordinal()] = code_of(slack, self.length);
-        let Some(filed) = &self.filed else {
-            return;
-        };
-        let known = &mut self.known[usize::from(filed.of_row[row.ordinal()])];
-        known.slack = match look.turns {
-            true => 0.0,
-            false => known.slack.min(slack),
-        };
-        known.rows += 1;
-        if look.is_out {
-            known.outliers += 1;
-            known.cost += look.cost;
-        }
+        (1.0 - SLACK_ROUNDING) * slack
     }
 
     /// Adds to a proof what the chunks have that were left out.
     pub(in crate::solver) fn add_left_out(&self, proof: &mut Proof) {
+        let (counts, sorted) = self.unread();
+        proof.add_unseen(counts, sorted);
+    }
+
+    /// What the chunks have that the pass leaves out: rows, those on the right side, and outliers.
+    pub(in crate::solver) fn unread(&self) -> ((u64, u64), Sorted) {
+        let (mut rows, mut free, mut sorted) = (0, 0, Sorted::default());
         for known in self.known_left_out() {
-            let sorted = Sorted {
-                outliers: known.outliers.into(),
-                cost: known.cost,
-                ..Sorted::default()
-            };
-            proof.add_unseen((known.rows.into(), known.free()), sorted);
+            (rows, free) = (rows + u64::from(known.rows), free + known.free());
+            sorted.outliers += u64::from(known.outliers);
+            sorted.cost += known.cost;
         }
+        ((rows, free), sorted)
+    }
+
+    /// A pass of Newton's method begins, which takes margins at the weights `taken` and looks at rows without dual variables at others too:
+    /// which chunks it may leave out.
+    pub(in crate::solver) fn begin_led(
+        &mut self,
+        (taken, others): (Option<&[T]>, [Option<&[T]>; 2]),
+        duals: &[f32],
+        intercept: f64,
+    ) -> Result<LeftOut, OutOfMemory> {
+        self.least_code = 1;
+        if let Some(weights) = taken {
+            let last = self.copies.iter().find(|copy| copy.number == self.now);
+            let moved = last.map_or(f64::INFINITY, |copy| distance(&copy.weights, weights));
+            self.least_code = code_of(moved, self.length).saturating_add(1);
+        }
+        let mut may = self.begin_at(taken, 1.0, duals, intercept)?;
+        for weights in others.into_iter().flatten() {
+            self.read_moved(weights, 1.0, &mut may);
+        }
+        Ok(may)
+    }
+
+    /// A row that stands like this is filed in this chunk, in a pass of Newton's method.
+    #[inline(always)]
+    pub(in crate::solver) fn take_filed(
+        &mut self,
+        row: &Row<'_>,
+        look: Option<Look>,
+        unit: u16,
+    ) -> Result<(), OutOfMemory> {
+        let unit = usize::from(unit);
+        if let Some(more) = (unit + 1).checked_sub(self.fresh.len()) {
+            let none = Known {
+                slack: f64::INFINITY,
+                from: self.now,
+                ..UNKNOWN
+            };
+            self.fresh.room(more)?.resize(unit + 1, none);
+        }
+        if let Some(look) = look {
+            let slack = self.slack_of(row, look);
+            self.fresh[unit].take(look, slack);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::file`], and what has been seen of the rows in the pass that filed them is known.
+    pub(in crate::solver) fn file_seen(
+        &mut self,
+        filed: &Arc<FiledRows>,
+    ) -> Result<(), OutOfMemory> {
+        self.file(filed)?;
+        for (known, fresh) in self.known.iter_mut().zip(self.fresh.drain(..)) {
+            *known = fresh;
+        }
+        Ok(())
     }
 }

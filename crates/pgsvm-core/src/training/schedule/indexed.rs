@@ -8,6 +8,9 @@
 //! | full, by a forest | all chunks but those that queries of the heads ask for, and some with rows that hold weights and are not in the cache |
 //! | verifying | chunks none of whose rows can have changed, see `solver::single::resting` |
 //! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
+//! | of Newton's method | chunks that have nothing for its sums, see [`led`] |
+
+mod led;
 
 use std::sync::Arc;
 
@@ -65,6 +68,8 @@ pub(in crate::training) struct Indexed {
     /// Times that rows have been filed, and full passes since.
     filings: u32,
     passes: u32,
+    /// Of led heads: what passes since then would have spared, had rows been filed as they stood, in passes.
+    spared: f64,
     /// Whether a pass has been announced whose end has not come.
     announced: bool,
     /// For each row that comes in the pass under way, how many rows there are.
@@ -105,6 +110,7 @@ impl Indexed {
             to_read: 1.0,
             filings: 0,
             passes: 0,
+            spared: 0.0,
             announced: false,
             rows_for_each: 1.0,
         };
@@ -198,8 +204,23 @@ impl Indexed {
         self.announced = false;
         self.passes += u32::from(pass == StreamedPass::Full);
         self.looks += u32::from(pass == StreamedPass::Verify || self.passes > 1);
+        match self.end_filing()? {
+            Some(filed) => Ok(solver.file(&filed)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Rows are filed in the pass that comes.
+    fn begin_filing(&mut self) -> Result<(), TrainError> {
+        self.filing = Some(Filing::new(self.chunk_words));
+        self.of_row.room(self.rows)?.resize(self.rows, 0);
+        Ok(())
+    }
+
+    /// How rows have been filed in the pass that has ended, if they have.
+    fn end_filing(&mut self) -> Result<Option<Arc<FiledRows>>, TrainError> {
         let Some(filing) = self.filing.take() else {
-            return Ok(());
+            return Ok(None);
         };
         let of_row = std::mem::take(&mut self.of_row);
         let mut rows = Vec::new();
@@ -209,9 +230,19 @@ impl Indexed {
         }
         (self.filings, self.passes) = (self.filings + 1, 0);
         let filed = Arc::new(FiledRows { of_row, rows });
-        solver.file(&filed)?;
-        self.filed = Some(filed);
-        Ok(())
+        self.filed = Some(filed.clone());
+        Ok(Some(filed))
+    }
+
+    /// The share of the rows that lie in other chunks than these.
+    fn share_of(&self, left_out: &LeftOut) -> f64 {
+        let Some(filed) = &self.filed else {
+            return 1.0;
+        };
+        let units = filed.rows.iter().enumerate();
+        let read = units.filter(|(unit, _)| !left_out.has(*unit));
+        let read: u32 = read.map(|(_, rows)| rows).sum();
+        f64::from(read.max(1)) / filed.of_row.len() as f64
     }
 
     /// Whether rows are to be filed in a full pass that would have to read this share of them.
@@ -300,19 +331,10 @@ impl Indexed {
         if let Some(search) = &mut self.search {
             search.queries = queries;
         }
-        let mut share = match &self.filed {
-            Some(filed) => {
-                let units = filed.rows.iter().enumerate();
-                let read = units.filter(|(unit, _)| !left_out.has(*unit));
-                let read: u32 = read.map(|(_, rows)| rows).sum();
-                f64::from(read.max(1)) / filed.of_row.len() as f64
-            }
-            None => 1.0,
-        };
+        let mut share = self.share_of(&left_out);
         if is_full && self.wants_filing(share, &passes.solver) {
             (left_out, share) = (LeftOut::NONE, 1.0);
-            self.filing = Some(Filing::new(self.chunk_words));
-            self.of_row.room(self.rows)?.resize(self.rows, 0);
+            self.begin_filing()?;
             self.plant()?;
         }
         if is_full {

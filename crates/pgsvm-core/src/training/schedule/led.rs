@@ -133,6 +133,7 @@ impl Group {
         for led in self.led.iter_mut().filter(|led| led.visits) {
             let evaluated = led.next == Next::Pass;
             led.join(level);
+            led.add_unread();
             evaluates |= evaluated;
             let next = led.newton.end(led.next, level);
             led.go_on(next);

@@ -5,6 +5,7 @@
 //! reader's meanwhile, and nothing is kept in it. There are no samples: what they save is passes over all rows, and here they
 //! would be such passes.
 
+use crate::base::memory::{OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::cache::Ends;
 use crate::rows::batch::Batch;
@@ -17,6 +18,7 @@ use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Event;
+use crate::training::schedule::indexed::Indexed;
 use crate::training::schedule::led::Group;
 use crate::training::schedule::led_together::{visit_together, Portion};
 use crate::training::schedule::pass::{train_by, Held, InPasses, Passes};
@@ -44,14 +46,23 @@ impl<T: Real> StreamedNewton<T> {
     }
 
     fn begin(&mut self) -> Result<(), TrainError> {
-        let solver = &self.streaming.passes.solver;
+        let Streaming {
+            passes,
+            facts,
+            crew,
+            index,
+            ..
+        } = &self.streaming;
+        let solver = &passes.solver;
         self.between = false;
         self.group = match solver.leading() {
             Some(_) => {
-                let threads = self.streaming.crew.pool.members();
-                let mut group = Group::new(solver, &self.streaming.facts, (true, threads));
+                let mut group = Group::new(solver, facts, (true, crew.pool.members()));
                 group.next(solver)?;
                 group.begin_whole();
+                if let Some(index) = index {
+                    index.begin_led(solver, &mut group.led)?;
+                }
                 Some(group)
             }
             None => None,
@@ -64,24 +75,42 @@ impl<T: Real> StreamedNewton<T> {
         let Some(group) = &mut self.group else {
             return Ok(None);
         };
-        let Streaming { passes, level, .. } = &mut self.streaming;
+        let Streaming {
+            passes,
+            level,
+            index,
+            consumer,
+            set,
+            ..
+        } = &mut self.streaming;
         if let Some(values) = group.between(&mut passes.solver, *level) {
             return Ok(Some(values));
         }
         if group.visits() {
             if std::mem::take(&mut self.between) {
                 passes.begin_led();
+                if let Some(index) = index {
+                    index.announce_led(&passes.solver, &mut group.led, consumer)?;
+                }
             }
             return self.take_batch();
         }
         if group.next(&passes.solver)? {
             group.begin_whole();
+            if let Some(index) = index {
+                index.tell_led(&mut group.led)?;
+            }
             return Ok(Some(0));
         }
         self.group = None;
         passes.solver.end_leading();
         if !passes.solver.done() {
             passes.begin_first()?;
+            if let Some(index) = index {
+                // what is known of the chunks begins anew, so that all rows come
+                index.tell(&mut passes.solver)?;
+                index.announce_next(passes, (consumer, set))?;
+            }
         }
         // the step ends here: another one goes on without heads that are led
         Ok(Some(usize::MAX))
@@ -96,6 +125,8 @@ impl<T: Real> StreamedNewton<T> {
             level,
             learner,
             crew,
+            index,
+            answers,
             ..
         } = &mut self.streaming;
         let (Some(group), Some(batch)) = (&mut self.group, consumer.front()) else {
@@ -104,7 +135,18 @@ impl<T: Real> StreamedNewton<T> {
         let rows = VisitedBatch::as_stored(Batch::new(batch.words, facts.dense));
         let together = crew.pool.members() > 1 && group.divides(batch.words.len());
         let solver = &mut passes.solver;
-        let values = if together {
+        let files = index.as_mut().filter(|index| index.files());
+        let values = if let Some(index) = files {
+            answers.room(rows.clone().count())?;
+            level.run(File {
+                solver,
+                led: &mut group.led,
+                rows,
+                count: &mut passes.rows,
+                index,
+                answers,
+            })?
+        } else if together {
             passes.rows += rows.clone().count();
             let crew = (&crew.pool, *level);
             visit_together(solver, &mut group.led, Portion::Batch(rows), crew)?
@@ -121,9 +163,15 @@ impl<T: Real> StreamedNewton<T> {
         }
         passes.keep(batch.words, facts.dense);
         let last = batch.ends == Ends::Pass;
+        if !answers.is_empty() {
+            consumer.answer(answers.drain(..));
+        }
         consumer.release();
         if last {
             group.end_pass(&mut passes.solver, *level);
+            if let Some(index) = index {
+                index.end_led_pass(&mut group.led)?;
+            }
             let nothing = Held {
                 rows: 0,
                 evictions: 0,
@@ -194,5 +242,36 @@ impl<T: Real> Work for Visit<'_, T> {
     fn run<K: Isa>(self) -> usize {
         *self.count += self.rows.clone().count();
         self.solver.visit_led_batch::<K>(self.led, self.rows)
+    }
+}
+
+/// The same in a pass that files rows, whose files are the answers.
+struct File<'a, T> {
+    solver: &'a mut Solver<T>,
+    led: &'a mut [Led],
+    rows: VisitedBatch<'a>,
+    count: &'a mut usize,
+    index: &'a mut Indexed,
+    answers: &'a mut Vec<u16>,
+}
+
+impl<T: Real> Work for File<'_, T> {
+    type Output = Result<usize, OutOfMemory>;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Result<usize, OutOfMemory> {
+        let Self {
+            solver,
+            led,
+            rows,
+            count,
+            index,
+            answers,
+        } = self;
+        *count += rows.clone().count();
+        solver.visit_led_filing::<K>(led, rows, |row, file| {
+            answers.push(file.into());
+            index.file_led(row, file)
+        })
     }
 }

@@ -123,7 +123,7 @@ pub(in crate::training) struct Streaming<T> {
     pub(in crate::training) crew: Crew<T>,
     /// What is found of the rows of a batch, or of some groups; and where the rows of a batch are filed.
     found: Vec<u8>,
-    answers: Vec<u16>,
+    pub(in crate::training) answers: Vec<u16>,
     /// Learns metrics for leeways, where those are wanted.
     pub(in crate::training) learner: Option<MetricLearner>,
     /// Where rows are filed, so that passes leave some of them out.

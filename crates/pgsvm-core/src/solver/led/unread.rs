@@ -1,0 +1,193 @@
+//! Led heads whose rows lie in chunks of an index: which chunks a pass of Newton's method leaves unread.
+//!
+//! Weights stand still in a pass, so that slack ([`Resting`]) says exactly which rows have nothing for its sums
+//! ([`crate::solver::newton::unread`]):
+//!
+//! | pass | leaves out chunks | and adds of them |
+//! |---|---|---|
+//! | at w | all of whose rows have a = 0 and more slack than w is away from where they were looked at; where the last step led to a larger primal the best weights too | how many rows, how many on the right side, outliers and what those cost |
+//! | over the way from the best weights to w | the same, of both ends | |
+//! | for a product | none of whose rows has a dual variable | |
+//!
+//! A chunk is left out where all heads that take part can spare it.
+
+use std::sync::Arc;
+
+use crate::base::memory::OutOfMemory;
+use crate::rows::filing::{FiledRows, LeftOut};
+use crate::rows::row::Row;
+use crate::rows::visited::VisitedBatch;
+use crate::simd::{Isa, Real};
+use crate::solver::led::{Led, BLOCK};
+use crate::solver::newton::head::Next;
+use crate::solver::newton::sums::Seen;
+use crate::solver::single::resting::{Look, Resting};
+use crate::solver::{Heads, Solver, SHARE_SAMPLE};
+
+/// What a led head knows of the chunks, and how the last row stood.
+pub(super) struct Unread {
+    resting: Resting<f64>,
+    last: Option<Look>,
+}
+
+impl Led {
+    /// Has it remember which of so many rows cannot have changed, which lie in these chunks.
+    pub(crate) fn remember(
+        &mut self,
+        rows: usize,
+        filed: Option<&Arc<FiledRows>>,
+    ) -> Result<(), OutOfMemory> {
+        let mut resting = Resting::new(rows, self.newton.best().len())?;
+        if let Some(filed) = filed {
+            resting.file(filed)?;
+        }
+        self.unread = Some(Box::new(Unread {
+            resting,
+            last: None,
+        }));
+        Ok(())
+    }
+
+    /// Which chunks the pass that comes may leave out as far as it is concerned.
+    fn may_leave_out(&mut self, duals: &[f32]) -> Result<LeftOut, OutOfMemory> {
+        let Some(unread) = &mut self.unread else {
+            return Ok(LeftOut::NONE);
+        };
+        let resting = &mut unread.resting;
+        let kinks = self.newton.kinks();
+        if resting.kinks != kinks {
+            // other rows are outliers from now on
+            resting.forget();
+            resting.kinks = kinks;
+        }
+        let constant = self.newton.constant();
+        resting.begin_led(self.newton.looks_at(self.next), duals, constant)
+    }
+
+    /// The pass that comes leaves these out.
+    pub(crate) fn leave_out(&mut self, left_out: &LeftOut) {
+        if let Some(unread) = &mut self.unread {
+            unread.resting.leave_out(left_out, self.next == Next::Pass);
+        }
+    }
+
+    /// A row has been visited.
+    #[inline(always)]
+    pub(super) fn look(&mut self, row: &Row<'_>, seen: Seen, dual: f32) {
+        let Some(unread) = &mut self.unread else {
+            return;
+        };
+        let kinks = unread.resting.kinks;
+        let look = seen.stands.map(|(within, cost)| Look {
+            margin: 1.0 - within,
+            cost,
+            is_out: kinks[1].is_some_and(|out| 1.0 - within < out),
+            turns: false,
+            has_dual: dual != 0.0,
+        });
+        match look {
+            Some(look) => unread.resting.take(row, Some(look)),
+            None => unread.resting.take_none(row),
+        }
+        unread.last = look;
+    }
+
+    /// How far a row with this dual variable is from mattering, where it was last looked at.
+    #[inline(always)]
+    fn file_of(&self, ordinal: usize, dual: f32) -> u8 {
+        match &self.unread {
+            Some(unread) if dual == 0.0 => unread.resting.code(ordinal),
+            _ => 0,
+        }
+    }
+
+    /// The row visited last has been filed in this chunk.
+    #[inline(always)]
+    fn take_filed(&mut self, row: &Row<'_>, unit: u16) -> Result<(), OutOfMemory> {
+        match &mut self.unread {
+            Some(unread) if self.next == Next::Pass => {
+                unread.resting.take_filed(row, unread.last, unit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All rows have been filed.
+    pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
+        match &mut self.unread {
+            Some(unread) => unread.resting.file_seen(filed),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds to the pass that ends what the chunks have that it has left out.
+    pub(crate) fn add_unread(&mut self) {
+        if let (Some(unread), Next::Pass) = (&self.unread, self.next) {
+            let (counts, sorted) = unread.resting.unread();
+            self.newton.add_unseen(counts, sorted);
+        }
+    }
+}
+
+impl<T: Real> Solver<T> {
+    /// The chunks that the pass that comes may leave out: those that no head needs which takes part.
+    pub(crate) fn may_leave_out_led(&self, all: &mut [Led]) -> Result<LeftOut, OutOfMemory> {
+        let Heads::Apart(singles) = &self.heads else {
+            return Ok(LeftOut::NONE);
+        };
+        let mut left_out = LeftOut::ALL;
+        for led in all.iter_mut().filter(|led| led.visits) {
+            left_out.with(&led.may_leave_out(&singles.heads[led.head].alpha)?);
+        }
+        Ok(left_out)
+    }
+
+    /// As [`Self::visit_led_batch`], in a pass that files rows: `file` is told how far each is from mattering, and says in which chunk it lies.
+    #[inline(always)]
+    pub(crate) fn visit_led_filing<K: Isa>(
+        &mut self,
+        all: &mut [Led],
+        rows: VisitedBatch<'_>,
+        mut file: impl FnMut(&Row<'_>, u8) -> u16,
+    ) -> Result<usize, OutOfMemory> {
+        let mut values = 0;
+        let Heads::Apart(singles) = &mut self.heads else {
+            return Ok(0);
+        };
+        for row in rows {
+            let mut code = u8::MAX;
+            for led in all.iter_mut().filter(|led| led.visits) {
+                let order = led.newton.order((row.ordinal() / BLOCK) as u32);
+                let own = &mut singles.heads[led.head].alpha[row.ordinal()];
+                values += led.visit::<K>(&row, order, own);
+                code = code.min(led.file_of(row.ordinal(), *own));
+            }
+            let unit = file(&row, code);
+            for led in all.iter_mut().filter(|led| led.visits) {
+                led.take_filed(&row, unit)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// About the share of the rows that passes to come would read, were they filed as they stand.
+    pub(crate) fn share_to_read_led(&self, all: &[Led], rows: usize) -> f64 {
+        let Heads::Apart(singles) = &self.heads else {
+            return 1.0;
+        };
+        let running = || all.iter().filter(|led| led.visits);
+        let is_read = |row: usize| {
+            running().any(|led| {
+                let dual = singles.heads[led.head].alpha[row];
+                let least = led
+                    .unread
+                    .as_ref()
+                    .map_or(u8::MAX, |it| it.resting.least_code);
+                led.file_of(row, dual) < least
+            })
+        };
+        let sample = || (0..rows).step_by(rows.div_ceil(SHARE_SAMPLE).max(1));
+        let read = sample().filter(|row| is_read(*row)).count();
+        read as f64 / sample().count().max(1) as f64
+    }
+}

@@ -1,0 +1,100 @@
+//! Heads that Newton's method leads over rows that are filed.
+//!
+//! A pass leaves out chunks that have nothing for any of its sums, see [`crate::solver::led`]: weights stand still in it, so that each
+//! ends with the certificate of all rows. A pass that takes margins files rows by what it finds of them itself, so that the next one
+//! leaves chunks out already. One for a product files them too, by what the last one that took margins found.
+
+use crate::cache::Consumer;
+use crate::rows::filing::LeftOut;
+use crate::rows::row::Row;
+use crate::simd::Real;
+use crate::solver::led::Led;
+use crate::solver::newton::head::Next;
+use crate::solver::Solver;
+use crate::training::error::TrainError;
+use crate::training::schedule::indexed::{Indexed, MOST_FILINGS};
+
+/// Rows are filed where passes since the last time have read as much for want of it as this part of what filing takes, and so many times
+/// as much the next time.
+const WORTH: f64 = 0.5;
+
+impl Indexed {
+    /// Heads are led from now on, in the pass that has been announced: of all rows.
+    pub(in crate::training) fn begin_led<T: Real>(
+        &self,
+        solver: &Solver<T>,
+        all: &mut [Led],
+    ) -> Result<(), TrainError> {
+        self.tell_led(all)?;
+        solver.may_leave_out_led(all)?;
+        for led in all {
+            led.leave_out(&LeftOut::NONE);
+        }
+        Ok(())
+    }
+
+    /// Has heads remember what they see of rows, and know how those are filed.
+    pub(in crate::training) fn tell_led(&self, all: &mut [Led]) -> Result<(), TrainError> {
+        for led in all {
+            led.remember(self.rows, self.filed.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Announces the pass that comes.
+    pub(in crate::training) fn announce_led<T: Real>(
+        &mut self,
+        solver: &Solver<T>,
+        all: &mut [Led],
+        consumer: &mut Consumer,
+    ) -> Result<(), TrainError> {
+        let mut left_out = solver.may_leave_out_led(all)?;
+        let share = self.share_of(&left_out);
+        if self.wants_filing_led(share, solver, all) {
+            left_out = LeftOut::NONE;
+            self.begin_filing()?;
+        }
+        for led in all {
+            led.leave_out(&left_out);
+        }
+        self.announce(consumer, &left_out);
+        Ok(())
+    }
+
+    /// Whether rows are to be filed in a pass that would have to read this share of them.
+    fn wants_filing_led<T: Real>(&mut self, share: f64, solver: &Solver<T>, all: &[Led]) -> bool {
+        let to_read = solver.share_to_read_led(all, self.rows);
+        self.spared += (share - to_read).max(0.0);
+        let costs = WORTH * f64::from(1 + self.filings) * (2.0 - share);
+        // where a line is looked at nothing is found of rows
+        let lines = all.iter().any(|led| led.visits && led.next == Next::Line);
+        let wants = !lines && self.filings < MOST_FILINGS && self.spared >= costs;
+        if wants {
+            self.spared = 0.0;
+        }
+        wants
+    }
+
+    /// Files a row that is so far from mattering, and says in which chunk.
+    #[inline]
+    pub(in crate::training) fn file_led(&mut self, row: &Row<'_>, file: u8) -> u16 {
+        let Some(filing) = &mut self.filing else {
+            return 0;
+        };
+        let unit = filing.file(file.into(), row.words().len()).unit;
+        self.of_row[row.ordinal()] = unit;
+        unit
+    }
+
+    /// The last row of a pass has come.
+    pub(in crate::training) fn end_led_pass(&mut self, all: &mut [Led]) -> Result<(), TrainError> {
+        self.announced = false;
+        let Some(filed) = self.end_filing()? else {
+            return Ok(());
+        };
+        for led in all {
+            led.file(&filed)?;
+        }
+        Ok(())
+    }
+}
