@@ -215,7 +215,10 @@ struct Counts {
 
 /// Reads the relation and stores the index.
 fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Result<Counts, Failure> {
-    let mut reading = Reading::start(relation, source, columns)?;
+    let mut reading = Reading::start(source, columns)?;
+    if reading.tables.is_empty() {
+        return Err(unknown_rows(relation));
+    }
     let mut builder = reading.rows.builder()?;
     let mut storing = None;
     reading.each(|rows, tables, row| {
@@ -274,10 +277,16 @@ fn renew(index: &Stored) -> Result<(), Failure> {
     };
     let mut as_before = columns()?;
     let fits = as_before.take_lengths(index);
-    let reading = Reading::start(&index.relation, &source, &as_before)?;
+    let reading = Reading::start(&source, &as_before)?;
     let before = index.size()?.rows;
-    if fits && reading.has_same_rows(index) {
-        return reading.renew(index)?.tell_renewed(index, before);
+    // where its owner may read nothing any more, nothing is scanned
+    let is_empty = reading.tables.is_empty();
+    if fits && (is_empty || reading.has_same_rows(index)) {
+        let counts = reading.renew(index)?;
+        if is_empty && counts.unknown > 0 {
+            return Err(unknown_rows(&index.relation));
+        }
+        return counts.tell_renewed(index, before);
     }
     reading.running.finish();
     let columns = columns()?;
@@ -295,7 +304,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn start(relation: &str, source: &Source, columns: &Columns) -> Result<Self, Failure> {
+    fn start(source: &Source, columns: &Columns) -> Result<Self, Failure> {
         let names = columns.names()?;
         let list = gathered(names.iter().map(|name| quote(name)))?;
         let planned = query::plan(&source.select(&list)?);
@@ -305,9 +314,6 @@ impl Reading {
         };
         let mut running = Running::start_knowing(&planned, known);
         let tables = known_tables(running.derived())?;
-        if tables.is_empty() {
-            return Err(unknown_rows(relation));
-        }
         running.keep_tables(|table| tables.iter().any(|known| known.table == table));
         let counts = Counts {
             columns: names.len(),

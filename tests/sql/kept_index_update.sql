@@ -196,6 +196,11 @@ DROP POLICY rows_of_role ON parts;
 CREATE POLICY rows_of_role ON parts USING (x = 6);
 SELECT svm_refresh_index('own');
 SELECT name, owner, rows FROM svm_indexes WHERE name = 'own';
+-- nothing any more, and something again
+DROP POLICY rows_of_role ON parts;
+SELECT svm_refresh_index('own');
+CREATE POLICY rows_of_role ON parts USING (x = 6);
+SELECT svm_refresh_index('own');
 
 -- what cannot be
 \set ON_ERROR_STOP off
