@@ -328,6 +328,11 @@ impl Choices {
         ];
         let given = of_forest.iter().find(|(_, is_given)| *is_given);
         match (self.chunks_by, given) {
+            (Some(ChunksWord::Forest), _) if self.inner == Some(InnerWord::Newton) => {
+                return Err(invalid("Newton's method asks no metric forest")
+                    .detail("Each of its passes sums up all rows that may matter at its weights.")
+                    .hint("Leave \"chunks_by\" or \"inner\" out of the options"))
+            }
             (Some(ChunksWord::Forest), _) => {}
             (_, Some((name, _))) => {
                 return Err(invalid(format!("\"{name}\" is that of a metric forest"))

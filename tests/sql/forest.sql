@@ -44,6 +44,7 @@ SELECT svm_train('grove', 'side', '{x, y}', 'no', solver => 'indexed', options =
 SELECT svm_train('grove', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"chunks_by": "forest", "query_size": 0}');
 SELECT svm_train('grove', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"chunks_by": "forest", "query_end": "few"}');
 SELECT svm_train('grove', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"chunks_by": "forest", "shrink_above": 0}');
+SELECT svm_train('grove', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"chunks_by": "forest", "inner": "newton"}');
 SELECT count(*) FROM svm_models WHERE name = 'no';
 SELECT svm_drop_index('grove_kept');
 DROP TABLE grove;
