@@ -57,6 +57,7 @@ LISTS = {
     "75 entries, as LIBSVM has them": ("libsvm(line)", sparse(100_000, 75, LINE)),
     "texts of 100 words": ("text(body)", texts(60_000, 100)),
     "texts of 1,000 words": ("text(body)", texts(12_000, 1000)),
+    "lexemes of texts of 100 words": ("text(body, english)", texts(20_000, 100)),
 }
 BLOCKS = [f"{what}_blks_{how}" for what in ("heap", "toast") for how in ("read", "hit")]
 BYTES = f"""
