@@ -124,6 +124,9 @@ struct Portion {
     whole: bool,
 }
 
+/// The rows nearest to each of some pivots, by numbers of the pool.
+type Parts = Vec<(u16, Vec<u16>)>;
+
 /// A sample that a forest's pool is made of: as many rows as there is room for.
 pub(in crate::training) fn pool_sample(facts: &Facts) -> Sample {
     Sample::of(facts, POOL_ROWS, POOL_WORDS)
@@ -297,7 +300,7 @@ impl Forest {
     }
 
     /// Draws pivots from these rows, and gives each the rows that are nearest to it. None where one gets all.
-    fn part(&mut self, rows: &[u16]) -> Result<Option<Vec<(u16, Vec<u16>)>>, OutOfMemory> {
+    fn part(&mut self, rows: &[u16]) -> Result<Option<Parts>, OutOfMemory> {
         let mut drawn = copied(rows)?;
         self.random.shuffle(&mut drawn);
         drawn.truncate(self.shape.tree_width as usize);
