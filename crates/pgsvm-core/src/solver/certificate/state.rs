@@ -301,7 +301,7 @@ impl HeadState {
         self.start_dual =
             self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
-        self.fresh_open = 0.0;
+        (self.fresh_open, self.sweep_open) = (0.0, 0.0);
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
     }
