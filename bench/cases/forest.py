@@ -33,7 +33,10 @@ def measure(run):
             run.say(f"  {trained[-1]}")
         _, w, b, _, _ = ours(problem, 1.0, TOLERANCE, loss="hinge", truncation=S)
         for leaf in LEAVES:
-            ways = {"unread": metric_forest.unread(problem, w, b, S, leaf), "found": metric_forest.found(problem, w, b, S, leaf)}
+            ways = {
+                "unread": metric_forest.unread(problem, w, b, S, leaf),
+                "found": metric_forest.found(problem, w, b, S, leaf),
+            }
             cells.append({"set": name, "leaf": leaf, **ways["unread"], **ways["found"]})
             run.say(f"  {cells[-1]}")
     return {"cells": cells, "trained": trained}
