@@ -26,6 +26,8 @@ pub(super) enum Solvers {
     All,
     Stream,
     Blocks,
+    /// Those that solve a part of the rows at a time by something else.
+    Inner,
     Block,
     InteriorPoint,
     Machines,
@@ -41,6 +43,7 @@ impl Solvers {
             Self::All => None,
             Self::Stream => Some("'auto' or 'stream'"),
             Self::Blocks => Some("'block' or 'selective_block'"),
+            Self::Inner => Some("'block', 'selective_block' or 'indexed'"),
             Self::Block => Some("'block'"),
             Self::InteriorPoint => Some("'interior_point'"),
             Self::Machines => Some("'interior_point', or 'scan' with \"average\""),
@@ -136,7 +139,7 @@ static OPTIONS: [Entry; 48] = [
         };
         rounds.map(|rounds| all.inner_rounds = Some(rounds))
     }),
-    entry("inner", Solvers::Blocks, Of::Training, |all, it| {
+    entry("inner", Solvers::Inner, Of::Training, |all, it| {
         it.word(&[
             ("dual", InnerWord::Dual),
             ("newton", InnerWord::Newton),

@@ -33,6 +33,8 @@ const TRUNCATIONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
 /// The word for rows that are filed in chunks which passes leave out.
 pub(super) const INDEXED: &str = "indexed";
+/// The same, where Newton's method went over them.
+const INDEXED_NEWTON: &str = "indexed, inner newton";
 
 /// The word for PSVM.
 pub(super) const INTERIOR_POINT: &str = "interior_point";
@@ -153,6 +155,7 @@ impl Terms {
     pub fn solver_taken(&self, newton: bool) -> &'static str {
         match self.policy {
             _ if self.interior_point => INTERIOR_POINT,
+            _ if self.indexed && newton => INDEXED_NEWTON,
             _ if self.indexed => INDEXED,
             _ if self.leader == Leader::Scans => self.by_scans(),
             _ if newton && self.policy == Policy::Cached => "newton",
@@ -192,7 +195,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         inner_rounds: choices
             .inner_rounds
             .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
-        inner: choices.inner(solver, loss)?,
+        inner: choices.inner(solver, loss, usual.is_some())?,
         blocks: choices.blocks,
         picks: choices.picks()?,
         stop: choices.stop_of(solver, loss)?,
@@ -299,6 +302,7 @@ impl Choices {
             SCAN | OCAS | CUTTING_PLANE => Ok(Leader::Scans),
             INTERIOR_POINT if self.machines == Some(MachinesWord::Scans) => Ok(Leader::Scans),
             "newton" => Ok(Leader::Newton),
+            INDEXED if self.inner == Some(InnerWord::Newton) => Ok(Leader::Newton),
             "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
                 Ok(Leader::Newton)
             }
@@ -406,7 +410,8 @@ impl Choices {
             return Err(invalid("there is no intercept that could be free")
                 .hint("intercept => true, or leave \"intercept\" out of the options"));
         }
-        if !matches!(solver, "auto" | "newton" | SCAN) {
+        let newton = self.inner == Some(InnerWord::Newton);
+        if !(matches!(solver, "auto" | "newton" | SCAN) || solver == INDEXED && newton) {
             return Err(
                 invalid(format!("solver '{solver}' knows no free intercept"))
                     .hint("solver => 'newton'"),
@@ -470,8 +475,8 @@ impl Choices {
         Ok(self.stop)
     }
 
-    /// How a block is solved, by options that agree with each other.
-    fn inner(&self, solver: &str, loss: Loss) -> Result<Inner, Failure> {
+    /// How a block is solved, by options that agree with each other. Over an index Newton's method leads.
+    fn inner(&self, solver: &str, loss: Loss, truncated: bool) -> Result<Inner, Failure> {
         let inner = self.inner.unwrap_or(InnerWord::Dual);
         if self.inner_updates.is_some() && inner != InnerWord::Pegasos {
             return Err(invalid("\"inner_updates\" are those of Pegasos")
@@ -484,7 +489,7 @@ impl Choices {
             }
             InnerWord::Pegasos => "Pegasos goes over a block once, and has no proximal shift",
         };
-        if self.inner_rounds.is_some() || self.proximal == Proximal::On {
+        if self.inner_rounds.is_some() || (self.proximal == Proximal::On && solver != INDEXED) {
             return Err(
                 invalid(refused).hint("Leave \"inner_rounds\" and \"proximal\" out of the options")
             );
@@ -493,12 +498,16 @@ impl Choices {
             InnerWord::Newton if loss != Loss::SquaredHinge => Err(invalid(
                 "Newton's method minimizes the squared hinge loss only",
             )
-            .hint("loss => 'squared_hinge'")),
+            .hint(match truncated {
+                true => "loss => 'truncated_squared_hinge'",
+                false => "loss => 'squared_hinge'",
+            })),
+            InnerWord::Newton if solver == INDEXED => Ok(Inner::CoordinateDescent),
             InnerWord::Newton => Ok(Inner::Newton),
             // each of its updates is about rows that have just come
-            _ if solver == "selective_block" => Err(invalid(
-                "solver 'selective_block' has no inner solver \"pegasos\"",
-            )
+            _ if solver != "block" => Err(invalid(format!(
+                "solver '{solver}' has no inner solver \"pegasos\""
+            ))
             .hint("solver => 'block'")),
             _ => Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row))),
         }

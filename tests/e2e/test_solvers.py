@@ -111,3 +111,19 @@ def test_a_limit_of_the_spool_slows_training_down_and_changes_nothing(connection
     assert seconds[1] > seconds[0] + 1
     first, second = connection.execute("SELECT primal, dual FROM svm_versions WHERE name = 'slow'").fetchall()
     assert first == second
+
+
+def test_the_notice_says_that_newtons_method_went_over_the_index(connection):
+    said = []
+    connection.add_notice_handler(lambda notice: said.append(notice.message_detail or ""))
+    connection.execute("""
+        CREATE TABLE two_clouds AS SELECT i % 2 = 0 AS side, sin(i * 12.9898) * 3 + i % 2 AS x, cos(i * 78.233) * 3 AS y
+        FROM generate_series(1, 20000) AS i""")
+    configure(connection, {"pgsvm.cache_size": "64kB"})
+    ask = "SELECT svm_train('two_clouds', 'side', '{x, y}', 'told', solver => 'indexed', options => %s)"
+    for inner, taken in [("newton", "solver indexed, inner newton, "), ("dual", "solver indexed, ")]:
+        said.clear()
+        connection.execute(ask, [json.dumps({"inner": inner})])
+        assert taken in said[-1] and ("inner newton" in said[-1]) == (inner == "newton"), said
+        assert model(connection, "told")["solver"] == "indexed"
+    connection.execute("DROP TABLE two_clouds")

@@ -1,7 +1,7 @@
 //! Led heads whose rows lie in chunks of an index: which chunks a pass of Newton's method leaves unread.
 //!
 //! Weights stand still in a pass, so that slack ([`Resting`]) says exactly which rows have nothing for its sums
-//! ([`crate::solver::newton::unread`]):
+//! (`newton/unread.rs`):
 //!
 //! | pass | leaves out chunks | and adds of them |
 //! |---|---|---|

@@ -92,6 +92,8 @@ impl<T: Real> StreamedNewton<T> {
                 if let Some(index) = index {
                     index.announce_led(&passes.solver, &mut group.led, consumer)?;
                 }
+                // the reader may go on, so that this was a step
+                return Ok(Some(0));
             }
             return self.take_batch();
         }
