@@ -87,6 +87,13 @@ const PATIENCE: u32 = 2;
 /// Rows by which the share is estimated that a pass would have to read, about.
 const SHARE_SAMPLE: usize = 1 << 16;
 
+/// About the share of so many rows that are read.
+fn share_of(rows: usize, is_read: impl Fn(usize) -> bool) -> f64 {
+    let sample = || (0..rows).step_by(rows.div_ceil(SHARE_SAMPLE).max(1));
+    let read = sample().filter(|row| is_read(*row)).count();
+    read as f64 / sample().count().max(1) as f64
+}
+
 /// A walk over the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
@@ -418,9 +425,7 @@ impl<T: Real> Solver<T> {
         let running = singles.heads.iter().filter(|head| head.state.runs());
         let least = running.filter_map(|head| head.resting.as_ref());
         let least = least.map(|resting| resting.least_code).max().unwrap_or(0);
-        let sample = || (0..rows).step_by(rows.div_ceil(SHARE_SAMPLE).max(1));
-        let read = sample().filter(|row| self.file_of(*row) < least).count();
-        read as f64 / sample().count().max(1) as f64
+        share_of(rows, |row| self.file_of(row) < least)
     }
 
     /// The chunks that the verifying pass that has begun leaves out: those that no head needs.

@@ -291,23 +291,38 @@ fn wrong_labels_do_little_harm() {
     assert!((outliers - 0.3).abs() < 0.05, "{outliers}");
 }
 
+/// C chosen by three folds, and a probability.
+fn three_folds() -> Plan {
+    Plan {
+        costs: vec![0.01, 1.0],
+        folds: Some(Folds::Count(3)),
+        purpose: Purpose::Train,
+        probability: true,
+        scoring: Scoring::Accuracy,
+        beyond: 0,
+        truncations: Vec::new(),
+    }
+}
+
+/// Puts each row of a class into one of three groups, a fold each.
+fn deal_into_folds(rows: &mut [OwnedExample]) {
+    for (k, row) in rows.iter_mut().enumerate() {
+        row.group = row.group * 3 + (k % 3) as u32;
+    }
+}
+
 #[test]
 fn s_is_chosen_among_several() {
     let clean = clouds(4000, 6, 4.0, 42);
     let mut rows = flipped(clean, 0.2, 43);
-    for (k, row) in rows.iter_mut().enumerate() {
-        row.group = row.group * 3 + (k % 3) as u32;
-    }
+    deal_into_folds(&mut rows);
     let truncations = vec![0.5, 1.0, 4.0];
     for costs in [vec![1.0], vec![0.01, 1.0]] {
         let plan = Plan {
             costs: costs.clone(),
             truncations: truncations.clone(),
-            folds: Some(Folds::Count(3)),
-            purpose: Purpose::Train,
             probability: false,
-            scoring: Scoring::Accuracy,
-            beyond: 0,
+            ..three_folds()
         };
         let settings = settings(PLENTY, Scale::None, Threads::One);
         let asked = problem(Loss::Hinge, 1.0, 1.0);
@@ -359,21 +374,11 @@ fn each_class_has_outliers_of_its_own() {
 #[test]
 fn folds_and_probabilities_work() {
     let mut rows = flipped(clouds(4000, 6, 4.0, 40), 0.1, 41);
-    for (k, row) in rows.iter_mut().enumerate() {
-        row.group = row.group * 3 + (k % 3) as u32;
-    }
-    let plan = Plan {
-        costs: vec![0.01, 1.0],
-        folds: Some(Folds::Count(3)),
-        purpose: Purpose::Train,
-        probability: true,
-        scoring: Scoring::Accuracy,
-        beyond: 0,
-        truncations: Vec::new(),
-    };
+    deal_into_folds(&mut rows);
     let settings = settings(PLENTY, Scale::None, Threads::One);
     let problem = problem(Loss::Hinge, 1.0, 1.0);
-    let trained = train_examples(problem, Goal::Plan(plan), &rows, settings).expect("works");
+    let trained =
+        train_examples(problem, Goal::Plan(three_folds()), &rows, settings).expect("works");
     let report = trained.trainer.report().unwrap();
     assert_eq!((report.sigmoids.len(), report.validation.len()), (1, 6));
     let signs: Vec<i8> = (0..6).map(|group| if group < 3 { -1 } else { 1 }).collect();
@@ -717,25 +722,14 @@ fn coordinate_descent_goes_on_over_the_index_where_newtons_method_does_not_arriv
 #[test]
 fn newtons_method_chooses_c_over_an_index() {
     let mut rows = flipped(clouds(9000, 6, 4.0, 77), 0.1, 78);
-    for (k, row) in rows.iter_mut().enumerate() {
-        row.group = row.group * 3 + (k % 3) as u32;
-    }
+    deal_into_folds(&mut rows);
     for s in [None, Some(1.25)] {
-        let plan = || Plan {
-            costs: vec![0.01, 1.0],
-            folds: Some(Folds::Count(3)),
-            purpose: Purpose::Train,
-            probability: true,
-            scoring: Scoring::Accuracy,
-            beyond: 0,
-            truncations: Vec::new(),
-        };
         let problem = Problem::new(Loss::SquaredHinge, 1.0, TOLERANCE).expect("valid");
         let problem = problem.with_leader(Leader::Newton).with_truncation(s);
         let trained = [false, true].map(|index| {
             let settings = settings(48 * 1024, Scale::None, Threads::One);
             let problem = problem.expect("valid").with_index(index);
-            train_examples(problem, Goal::Plan(plan()), &rows, settings).expect("works")
+            train_examples(problem, Goal::Plan(three_folds()), &rows, settings).expect("works")
         });
         let [a, b] = [0, 1].map(|k| trained[k].trainer.report().unwrap());
         assert_eq!(a.c, b.c);

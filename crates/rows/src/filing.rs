@@ -21,14 +21,18 @@ const LEAST_CHUNK_BYTES: usize = 1024;
 
 /// Words of a chunk of so many words of rows in all.
 pub fn filed_chunk_words(cache_bytes: usize, words: usize) -> usize {
-    let bytes = (cache_bytes / FILES_PER_CACHE).min(FILES_BYTES) / FILES;
+    let bytes = filed_bytes(cache_bytes) / FILES;
     let least = words / (UNITS - FILES) + 1;
     (bytes.max(LEAST_CHUNK_BYTES) / 4).max(least)
 }
 
 /// Words that are being filled in all files together, which a tree has no more of.
 pub fn filed_words(cache_bytes: usize) -> usize {
-    (cache_bytes / FILES_PER_CACHE).min(FILES_BYTES) / 4
+    filed_bytes(cache_bytes) / 4
+}
+
+fn filed_bytes(cache_bytes: usize) -> usize {
+    (cache_bytes / FILES_PER_CACHE).min(FILES_BYTES)
 }
 
 /// A row's place.
@@ -175,7 +179,7 @@ mod tests {
         let mut of_tree = Vec::new();
         for row in 0..100u16 {
             let ends = if row % 20 == 19 { ENDS_TREE } else { 0 };
-            let filed = filing.file(row % 7 | ends, 8);
+            let filed = filing.file((row % 7) | ends, 8);
             assert_eq!(filed.closes == Closes::All, ends != 0);
             of_tree.push((row / 20, filed.file, filed.unit));
         }

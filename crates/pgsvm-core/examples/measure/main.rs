@@ -330,9 +330,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         ("dual", Inner::CoordinateDescent),
         ("newton", Inner::Newton),
     ];
-    let forest = options.peek("chunks_by") == Some("forest");
-    let by = [("slack", false), ("forest", true)];
-    options.word("chunks_by", &by)?;
+    let forest = options.word("chunks_by", &[("slack", false), ("forest", true)])?;
     let usual = ForestShape::USUAL;
     let shape = ForestShape {
         tree_size: options.number("tree_size", usual.tree_size)?,

@@ -22,7 +22,7 @@ use crate::solver::led::{Led, BLOCK};
 use crate::solver::newton::head::Next;
 use crate::solver::newton::sums::Seen;
 use crate::solver::single::resting::{Look, Resting};
-use crate::solver::{Heads, Solver, SHARE_SAMPLE};
+use crate::solver::{share_of, Heads, Solver};
 
 /// What a led head knows of the chunks, and how the last row stood.
 pub(super) struct Unread {
@@ -176,7 +176,7 @@ impl<T: Real> Solver<T> {
             return 1.0;
         };
         let running = || all.iter().filter(|led| led.visits);
-        let is_read = |row: usize| {
+        share_of(rows, |row| {
             running().any(|led| {
                 let dual = singles.heads[led.head].alpha[row];
                 let least = led
@@ -185,9 +185,6 @@ impl<T: Real> Solver<T> {
                     .map_or(u8::MAX, |it| it.resting.least_code);
                 led.file_of(row, dual) < least
             })
-        };
-        let sample = || (0..rows).step_by(rows.div_ceil(SHARE_SAMPLE).max(1));
-        let read = sample().filter(|row| is_read(*row)).count();
-        read as f64 / sample().count().max(1) as f64
+        })
     }
 }

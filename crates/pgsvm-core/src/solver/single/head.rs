@@ -265,8 +265,7 @@ impl<T: Real> Head<T> {
             .take()
             .and_then(|breakpoints| self.better(&breakpoints));
         if let (Some(query), true) = (&mut self.query, self.state.queries) {
-            query.end();
-            self.state.finds_more = query.goes_on();
+            self.state.finds_more = query.end();
         }
         let better = match self.state.queries {
             true => self.state.end_query(norms),

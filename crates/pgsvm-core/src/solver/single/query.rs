@@ -100,11 +100,6 @@ impl Query {
         self.goes_on.then_some(self.n / self.precision)
     }
 
-    /// Whether there is one: until then there is nothing to prove.
-    pub(in crate::solver) fn goes_on(&self) -> bool {
-        self.goes_on
-    }
-
     /// Rows have been looked at that were shrunk.
     pub(in crate::solver) fn begin_anew(&mut self) {
         self.goes_on = true;
@@ -143,13 +138,15 @@ impl Query {
         }
     }
 
-    /// The pass that ends was a query, if there was one to make.
-    pub(in crate::solver) fn end(&mut self) {
+    /// The pass that ends was a query, if there was one to make: whether another one is to follow, as long as which there is nothing to
+    /// prove.
+    pub(in crate::solver) fn end(&mut self) -> bool {
         let (found, traversed) = (self.found as f64, self.traversed as f64);
         if self.goes_on {
             self.precision = (found / traversed.max(1.0)).max(LEAST_PRECISION);
             self.goes_on =
                 found >= self.n_eps && found * self.rows as f64 >= self.n_eps * traversed;
         }
+        self.goes_on
     }
 }

@@ -197,10 +197,15 @@ impl<T: Real> Resting<T> {
         intercept: f64,
     ) -> Result<LeftOut, OutOfMemory> {
         let reach = self.full_reach;
-        let last = self.copies.iter().find(|copy| copy.number == self.now);
-        let moved = last.map_or(f64::INFINITY, |copy| distance(&copy.weights, weights));
-        self.least_code = code_of(AHEAD * moved / reach, self.length).saturating_add(1);
+        let ahead = AHEAD * self.moved(weights) / reach;
+        self.least_code = code_of(ahead, self.length).saturating_add(1);
         self.begin_at(Some(weights), reach, duals, intercept)
+    }
+
+    /// How far weights are from those at which the last pass looked.
+    fn moved(&self, weights: &[T]) -> f64 {
+        let last = self.copies.iter().find(|copy| copy.number == self.now);
+        last.map_or(f64::INFINITY, |copy| distance(&copy.weights, weights))
     }
 
     /// A pass begins: the chunks that it may leave out, whose weights may move so many times as far as their slack. None as long as
@@ -376,9 +381,7 @@ impl<T: Real> Resting<T> {
     ) -> Result<LeftOut, OutOfMemory> {
         self.least_code = 1;
         if let Some(weights) = taken {
-            let last = self.copies.iter().find(|copy| copy.number == self.now);
-            let moved = last.map_or(f64::INFINITY, |copy| distance(&copy.weights, weights));
-            self.least_code = code_of(moved, self.length).saturating_add(1);
+            self.least_code = code_of(self.moved(weights), self.length).saturating_add(1);
         }
         let mut may = self.begin_at(taken, 1.0, duals, intercept)?;
         for weights in others.into_iter().flatten() {

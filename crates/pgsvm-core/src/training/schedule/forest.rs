@@ -136,22 +136,18 @@ impl Forest {
     /// Of rows drawn from all. A tree has no more than so many words.
     pub(in crate::training) fn new(
         shape: ForestShape,
-        sample: &Sample,
+        sample: Sample,
         (facts, intercept): (&Facts, bool),
         most_words: usize,
         random: Random,
     ) -> Result<Self, OutOfMemory> {
         let intercept = if intercept { 1.0 } else { 0.0 };
-        let (mut words, mut starts, mut squares) = (Vec::new(), Vec::new(), Vec::new());
-        for row in Batch::new(sample.words(), facts.dense) {
-            if starts.len() == usize::from(u16::MAX) {
-                break;
-            }
-            starts.room(1)?.push(words.len() as u32);
+        let words = sample.into_words();
+        let (mut starts, mut squares, mut start) = (Vec::new(), Vec::new(), 0);
+        for row in Batch::new(&words, facts.dense).take(usize::from(u16::MAX)) {
+            starts.room(1)?.push(start as u32);
             squares.room(1)?.push(row.q() + intercept as f32);
-            words
-                .room(row.words().len())?
-                .extend_from_slice(row.words());
+            start += row.words().len();
         }
         let rows = (most_words / facts.stored_row_words.max(1)).max(1);
         let most_rows = (shape.tree_size as usize).clamp(1, rows);
@@ -467,7 +463,7 @@ mod tests {
         };
         let random = Random::new(5, Stream::Forest);
         let of = (&facts, false);
-        let mut forest = Forest::new(shape, &sample, of, 1 << 20, random).unwrap();
+        let mut forest = Forest::new(shape, sample, of, 1 << 20, random).unwrap();
         let mut filing = Filing::new(1 << 20);
         // by chunk, how far its rows are from the hyperplane, and how many they are
         let mut distances: Vec<(f64, usize)> = Vec::new();

@@ -36,13 +36,21 @@ const PAYS_IN: f64 = 8.0;
 const FILING_PASSES: u32 = 2;
 const MOST_FILINGS: u32 = 4;
 
+/// The chunk into which a row comes with this answer, which is kept by its ordinal.
+#[inline]
+fn place(filing: &mut Filing, of_row: &mut [u16], row: &Row<'_>, answer: u16) -> u16 {
+    let unit = filing.file(answer, row.words().len()).unit;
+    of_row[row.ordinal()] = unit;
+    unit
+}
+
 /// Where there is a metric forest.
 struct Search {
     shape: ForestShape,
     seed: u64,
     intercept: bool,
-    /// The rows of the first pass from which pivots are drawn.
-    sample: Sample,
+    /// The rows of the first pass from which pivots are drawn, until they are.
+    sample: Option<Sample>,
     forest: Option<Forest>,
     /// The first of the chunks with rows of S that are not in the cache that are to come in turn.
     turn: usize,
@@ -55,7 +63,6 @@ pub(in crate::training) struct Indexed {
     facts: Facts,
     most_words: usize,
     search: Option<Box<Search>>,
-    rows: usize,
     /// In a pass that files rows.
     filing: Option<Filing>,
     of_row: Vec<u16>,
@@ -91,7 +98,7 @@ impl Indexed {
                 shape,
                 seed: problem.seed(),
                 intercept: problem.intercept(),
-                sample: pool_sample(facts),
+                sample: Some(pool_sample(facts)),
                 forest: None,
                 turn: 0,
                 queries: false,
@@ -102,7 +109,6 @@ impl Indexed {
             facts: *facts,
             most_words: consumer.filed_words(),
             search: problem.forest().map(search),
-            rows: facts.rows,
             filing: None,
             of_row: Vec::new(),
             filed: None,
@@ -156,8 +162,7 @@ impl Indexed {
             Some(forest) => forest.answer(row)?,
             None => solver.file_of(row.ordinal()).into(),
         };
-        let unit = filing.file(answer, row.words().len()).unit;
-        self.of_row[row.ordinal()] = unit;
+        let unit = place(filing, &mut self.of_row, row, answer);
         if let Some(forest) = forest {
             forest.note_unit(unit.into(), answer)?;
         }
@@ -166,8 +171,9 @@ impl Indexed {
 
     /// Takes rows of a batch of the first pass.
     pub(in crate::training) fn learn(&mut self, words: &[u32], dense: usize) {
-        if let Some(search) = &mut self.search {
-            search.sample.take(words, dense);
+        let sample = self.search.as_mut().and_then(|it| it.sample.as_mut());
+        if let Some(sample) = sample {
+            sample.take(words, dense);
         }
     }
 
@@ -186,9 +192,9 @@ impl Indexed {
         &self,
         solver: &mut Solver<T>,
     ) -> Result<(), TrainError> {
-        solver.remember(self.rows)?;
+        solver.remember(self.facts.rows)?;
         if let Some(search) = &self.search {
-            solver.ask_forest(&search.shape, self.rows)?;
+            solver.ask_forest(&search.shape, self.facts.rows)?;
         }
         if let Some(filed) = &self.filed {
             solver.file(filed)?;
@@ -213,7 +219,9 @@ impl Indexed {
     /// Rows are filed in the pass that comes.
     fn begin_filing(&mut self) -> Result<(), TrainError> {
         self.filing = Some(Filing::new(self.chunk_words));
-        self.of_row.room(self.rows)?.resize(self.rows, 0);
+        self.of_row
+            .room(self.facts.rows)?
+            .resize(self.facts.rows, 0);
         Ok(())
     }
 
@@ -253,7 +261,7 @@ impl Indexed {
         if self.looks == 0 || self.filings == MOST_FILINGS {
             return false;
         }
-        let to_read = solver.share_to_read(self.rows);
+        let to_read = solver.share_to_read(self.facts.rows);
         // one pass in which weights hardly moved says little
         let to_read = to_read.max(std::mem::replace(&mut self.to_read, to_read));
         self.passes >= FILING_PASSES && (share - to_read) * PAYS_IN > 2.0 - share
@@ -351,10 +359,13 @@ impl Indexed {
         let Some(search) = &mut self.search else {
             return Ok(());
         };
+        let Some(sample) = search.sample.take() else {
+            return Ok(());
+        };
         let random = Random::new(search.seed, Stream::Forest);
         search.forest = Some(Forest::new(
             search.shape,
-            &search.sample,
+            sample,
             (&self.facts, search.intercept),
             self.most_words,
             random,

@@ -76,8 +76,8 @@ impl Sample {
     }
 
     /// The rows, one behind the other.
-    pub(in crate::training) fn words(&self) -> &[u32] {
-        &self.words
+    pub(in crate::training) fn into_words(self) -> Vec<u32> {
+        self.words
     }
 
     /// Keeps those of a batch's rows that are picked, as far as there is room and memory.

@@ -12,7 +12,7 @@ use crate::solver::led::Led;
 use crate::solver::newton::head::Next;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
-use crate::training::schedule::indexed::{Indexed, MOST_FILINGS};
+use crate::training::schedule::indexed::{place, Indexed, MOST_FILINGS};
 
 /// Rows are filed where passes since the last time have read as much for want of it as this part of what filing takes, and so many times
 /// as much the next time.
@@ -36,7 +36,7 @@ impl Indexed {
     /// Has heads remember what they see of rows, and know how those are filed.
     pub(in crate::training) fn tell_led(&self, all: &mut [Led]) -> Result<(), TrainError> {
         for led in all {
-            led.remember(self.rows, self.filed.as_ref())?;
+            led.remember(self.facts.rows, self.filed.as_ref())?;
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Indexed {
 
     /// Whether rows are to be filed in a pass that would have to read this share of them.
     fn wants_filing_led<T: Real>(&mut self, share: f64, solver: &Solver<T>, all: &[Led]) -> bool {
-        let to_read = solver.share_to_read_led(all, self.rows);
+        let to_read = solver.share_to_read_led(all, self.facts.rows);
         self.spared += (share - to_read).max(0.0);
         let costs = WORTH * f64::from(1 + self.filings) * (2.0 - share);
         // where a line is looked at nothing is found of rows
@@ -78,12 +78,10 @@ impl Indexed {
     /// Files a row that is so far from mattering, and says in which chunk.
     #[inline]
     pub(in crate::training) fn file_led(&mut self, row: &Row<'_>, file: u8) -> u16 {
-        let Some(filing) = &mut self.filing else {
-            return 0;
-        };
-        let unit = filing.file(file.into(), row.words().len()).unit;
-        self.of_row[row.ordinal()] = unit;
-        unit
+        match &mut self.filing {
+            Some(filing) => place(filing, &mut self.of_row, row, file.into()),
+            None => 0,
+        }
     }
 
     /// The last row of a pass has come.
