@@ -194,20 +194,32 @@ impl FeaturePart {
                 hash_bits: Some(bits),
                 ..
             } => format!("hash(sparse({}, {}), {bits})", quoted(index), quoted(value)),
-            Self::Sparse { index, value, .. } => {
-                format!("sparse({}, {})", quoted(index), quoted(value))
-            }
+            Self::Sparse { index, value, .. } => format!("sparse({index}, {value})"),
             Self::Category {
                 name,
                 crossed: Some((second, _)),
                 ..
             } => format!("cross({}, {})", quoted(name), quoted(second)),
-            Self::Libsvm { name, .. } => format!("libsvm({})", quoted(name)),
+            Self::Libsvm { name, .. } => format!("libsvm({name})"),
             Self::Category { name, asked, .. } => match asked {
                 true => format!("category({})", quoted(name)),
                 false => name.clone(),
             },
             Self::Text { name, form, .. } => text_name(name, form),
+        }
+    }
+
+    /// The entry of `features` that makes it again: its name, with columns quoted that have to be.
+    pub fn entry(&self) -> String {
+        match self {
+            Self::Sparse {
+                index,
+                value,
+                hash_bits: None,
+                ..
+            } => format!("sparse({}, {})", quoted(index), quoted(value)),
+            Self::Libsvm { name, .. } => format!("libsvm({})", quoted(name)),
+            part => part.name(),
         }
     }
 

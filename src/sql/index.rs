@@ -118,7 +118,7 @@ impl Columns {
     /// What is kept, as entries of `features`.
     fn entries(&self) -> Result<Vec<String>, OutOfMemory> {
         let parts = self.numbers.parts.iter().chain(&self.lists.parts);
-        gathered(parts.map(FeaturePart::name))
+        gathered(parts.map(FeaturePart::entry))
     }
 
     /// The columns that are read, each once.
