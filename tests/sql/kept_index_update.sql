@@ -11,7 +11,6 @@ SELECT id, (hashint4(id) / 2147483648.0)::numeric(12, 6) AS a,
     hashint4(id) / 2 + hashint4(id + 200000) / 4 > hashint4(id + 400000) / 8 AS label
 FROM generate_series(1, 40000) AS id;
 -- its size, and the places of its rows, are the same in every run
-ALTER TABLE points SET (autovacuum_enabled = off);
 VACUUM FULL points;
 -- Whether the index gives the model that the table gives; rows of which it knows something.
 CREATE FUNCTION same(features text[]) RETURNS TABLE (equal boolean, rows_used bigint) LANGUAGE plpgsql AS $$
