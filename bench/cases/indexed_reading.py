@@ -20,7 +20,7 @@ LOSSES = {
     "ramp": ("hinge", {"truncation": 1.0}),
     "truncated_squared_hinge": ("squared_hinge", {"truncation": 1.25}),
 }
-TOLERANCE, MB_PER_SECOND, WALL = 1e-3, 40, 1800
+TOLERANCE, MB_PER_SECOND, WALL = 1e-3, 40, 300
 BOTH = ("stream", "indexed")
 METHODS = {"descent": "off", "newton": "on"}
 # those that the figure to reach is of

@@ -247,10 +247,10 @@ impl Job {
             .with_classes_together(terms.together)
             .with_index(terms.indexed)
             .with_forest(terms.forest)
-            .with_truncation(terms.truncation)?
             .with_free_intercept(terms.free_intercept)
             .with_inner_rounds(terms.inner_rounds)?
             .with_inner(terms.inner)?
+            .with_truncation(terms.truncation)?
             .with_blocks(terms.blocks)?
             .with_picks(terms.picks)?
             .with_proximal(terms.proximal)

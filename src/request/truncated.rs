@@ -4,7 +4,7 @@ use crate::base::errors::Failure;
 use crate::request::kernel::{KernelTerms, Method};
 use crate::request::words::invalid;
 use crate::request::{Request, Terms};
-use pgsvm_core::{Leader, Loss, Policy};
+use pgsvm_core::{Inner, Leader, Loss, Policy, StopRule};
 
 /// Refuses what solves convex problems alone.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
@@ -20,7 +20,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
             .detail("It is not convex: the mean of what parts of the rows find may be worse than each of them.")
             .hint("Leave \"machines\" out of the options: by scans all rows find it together"));
     }
-    if led || terms.interior_point || terms.policy != Policy::Cached {
+    if led || terms.interior_point || terms.policy == Policy::Paper {
         let solver = match terms.policy {
             Policy::Paper => "stream' with policy \"paper\" as published".to_owned(),
             _ => format!("{}'", terms.solver()),
@@ -28,9 +28,20 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         return Err(invalid(format!("solver '{solver} does not minimize loss '{loss}'"))
             .detail("Which rows are outliers changes from round to round, and it solves one convex problem.")
             .hint(match terms.loss {
-                Loss::Hinge => "solver => 'auto', 'stream' or 'indexed'",
-                Loss::SquaredHinge => "solver => 'auto', 'stream', 'indexed', 'newton' or 'scan'",
+                Loss::Hinge => "solver => 'auto', 'stream', 'indexed', 'block' or 'selective_block'",
+                Loss::SquaredHinge => "solver => 'auto', 'stream', 'indexed', 'newton', 'scan', 'block' or 'selective_block'",
             }));
+    }
+    if matches!(terms.inner, Inner::Pegasos(_)) {
+        return Err(invalid(format!("Pegasos does not minimize loss '{loss}'"))
+            .detail("Which rows are outliers follows from a convex problem that is solved, and it is far from that at any row.")
+            .hint("Leave \"inner\" out of the options"));
+    }
+    if terms.stop == StopRule::ProjectedGradient {
+        return Err(invalid(format!(
+            "with loss '{loss}' the projected gradient says nothing of the rounds to come"
+        ))
+        .hint("Leave \"stop\" out of the options"));
     }
     Ok(())
 }

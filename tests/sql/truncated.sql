@@ -39,13 +39,31 @@ SELECT svm_refresh('heavy'), svm_train('marks', 'side', '{x, y}', 'warm', loss =
     svm_train('marks', 'part', '{x, y}', 'parts', loss => 'ramp'), svm_train('marks', 'side', '{x, y}', 'chosen', loss => 'ramp', c => NULL),
     svm_train('marks', 'side', '{x, y}', 'round', loss => 'ramp', kernel => 'rbf', rank => 20);
 SET pgsvm.cache_size = '64kB';
-SELECT svm_train('marks', 'side', '{x, y}', 'streamed', loss => 'ramp');
+SELECT svm_train('marks', 'side', '{x, y}', 'streamed', loss => 'ramp'),
+    svm_train('marks', 'side', '{x, y}', 'streamed_squares', loss => 'truncated_squared_hinge');
 RESET pgsvm.cache_size;
 SELECT name, version, loss, truncation, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 0 AS has_outliers, stop_reason
 FROM svm_models WHERE name IN ('heavy', 'warm', 'parts', 'chosen', 'round', 'streamed') ORDER BY name;
 SELECT count(*), every(head.outliers IS NOT NULL AND head.truncated_primal <= head.primal)
 FROM svm_head AS head JOIN svm_version AS version ON version.id = head.version_id JOIN svm_model AS model ON model.id = version.model_id
 WHERE model.name = 'parts';
+-- block by block, each solved by coordinate descent or by Newton's method
+SET pgsvm.cache_size = '64kB';
+SELECT svm_train('marks', 'side', '{x, y}', 'blocks', loss => 'ramp', solver => 'block'),
+    svm_train('marks', 'side', '{x, y}', 'chosen_blocks', loss => 'ramp', solver => 'selective_block'),
+    svm_train('marks', 'side', '{x, y}', 'led_blocks', loss => 'truncated_squared_hinge', solver => 'block', options => '{"inner": "newton"}'),
+    svm_train('marks', 'side', '{x, y}', 'visited_blocks', loss => 'truncated_squared_hinge', solver => 'selective_block'),
+    svm_train('marks', 'part', '{x, y}', 'parts_of_blocks', loss => 'ramp', solver => 'block', weight => 'w', c => NULL, probability => true);
+RESET pgsvm.cache_size;
+SELECT name, loss, truncation, solver, gap BETWEEN 0 AND 1e-3 AS certified, outliers > 300 AS has_outliers, stop_reason
+FROM svm_models WHERE name LIKE '%blocks' ORDER BY name;
+SELECT b.name, b.truncated_primal / s.truncated_primal BETWEEN 0.99 AND 1.01 AS same
+FROM svm_models AS b JOIN svm_models AS s ON s.name = CASE b.loss WHEN 'ramp' THEN 'streamed' ELSE 'streamed_squares' END
+WHERE b.name IN ('blocks', 'chosen_blocks', 'led_blocks', 'visited_blocks') ORDER BY b.name;
+SELECT svm_train('marks', 'side', '{x, y}', 'raw_blocks', loss => 'ramp', scale => 'none', solver => 'block', options => '{"blocks": 5}');
+SELECT abs(sum(least(greatest(0, 1 - (2 * side::int - 1) * svm_decision('raw_blocks', m)), 2))
+    + (SELECT 0.5 * (sum(weight * weight)) FROM svm_weights('raw_blocks')) - min(truncated_primal)) < 1e-4 * min(truncated_primal) AS objective
+FROM marks AS m, svm_models WHERE name = 'raw_blocks';
 -- Newton's method and scans find the outliers of the squared hinge anew in each pass, and a free intercept has no norm
 SELECT svm_train('marks', 'side', '{x, y}', 'led', loss => 'truncated_squared_hinge', solver => 'newton'),
     svm_train('marks', 'side', '{x, y}', 'scanned', loss => 'truncated_squared_hinge', solver => 'scan'),
@@ -70,10 +88,10 @@ SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', options => '{"
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'hinge', options => '{"truncation": 1}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'scan');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'ocas');
-SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'block');
-SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'selective_block');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'block', options => '{"inner": "pegasos"}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'block', options => '{"inner": "newton"}');
+SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'selective_block', options => '{"stop": "projected_gradient"}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'newton');
-SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', solver => 'block');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', solver => 'scan', options => '{"machines": "average"}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', solver => 'scan', options => '{"truncation": "auto"}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'interior_point');

@@ -7,8 +7,8 @@ use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
 use pgsvm_core::{
-    ForestShape, HeadSpec, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring, StopReason,
-    Timing,
+    ForestShape, HeadSpec, Inner, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring,
+    StopReason, StopRule, Timing, Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -396,11 +396,16 @@ fn what_solves_one_convex_problem_is_refused() {
         ));
     }
     let hinge = Problem::new(Loss::Hinge, 1.0, TOLERANCE).expect("valid");
+    let pegasos = hinge.with_policy(Policy::Block);
+    let pegasos = pegasos
+        .with_inner(Inner::Pegasos(Updates::Row))
+        .expect("valid");
     let others = [
         hinge.with_leader(Leader::Newton),
         hinge.with_leader(Leader::Scans),
-        plain.with_policy(Policy::Block),
         plain.with_policy(Policy::Paper),
+        hinge.with_policy(Policy::Paper),
+        pegasos,
     ];
     for other in others {
         assert_eq!(
@@ -408,6 +413,36 @@ fn what_solves_one_convex_problem_is_refused() {
             Err(ProblemError::CannotTruncate)
         );
         assert!(other.with_truncation(None).is_ok());
+    }
+    // the projected gradients of a round say nothing of the next one
+    let blocks = plain.with_policy(Policy::Block);
+    let blocks = blocks.with_truncation(Some(1.0)).expect("valid");
+    assert_eq!(
+        blocks.with_stop(StopRule::ProjectedGradient),
+        Err(ProblemError::NoProjectedGradient)
+    );
+}
+
+#[test]
+fn blocks_come_to_the_same() {
+    let rows = weighted(flipped(clouds(4000, 16, 4.0, 46), 0.2, 47), 48);
+    let settings = || settings(4000 * 96 / 4, Scale::None, Threads::One);
+    // Newton's method has no shift: with a larger C the split into blocks is slow
+    for (loss, inner, c) in [
+        (Loss::Hinge, Inner::CoordinateDescent, 1.0),
+        (Loss::SquaredHinge, Inner::CoordinateDescent, 1.0),
+        (Loss::SquaredHinge, Inner::Newton, 0.01),
+    ] {
+        let plain = Problem::new(loss, c, TOLERANCE).expect("valid");
+        let streamed = plain.with_truncation(Some(1.0)).expect("valid");
+        let streamed = check(&streamed, &rows, settings());
+        for policy in [Policy::Block, Policy::SelectiveBlock] {
+            let by_blocks = plain.with_policy(policy).with_inner(inner);
+            let by_blocks = by_blocks.and_then(|it| it.with_truncation(Some(1.0)));
+            let trained = check(&by_blocks.expect("valid"), &rows, settings());
+            let (a, b) = (objective(&trained), objective(&streamed));
+            assert!(a <= 1.03 * b, "{loss:?} {inner:?} {policy:?}: {a} {b}");
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! A pass over the block sums up what it has of v, passes of the method follow, and a last one gives its rows the dual
 //! variables of the method's last pass, unless those that they have are better. So the dual never falls, and v = sum a y x
-//! holds from block to block, the sums in 64 bits and of dual variables as they are kept.
+//! holds from block to block, the sums in 64 bits and of dual variables as they are kept. Where the loss is truncated the block is
+//! of the rows that are no outliers: which those are a verifying pass says, and no pass over a block changes it.
 
 use std::ops::Range;
 
@@ -93,6 +94,14 @@ impl<T: Real> Head<T> {
         row: &Row<'_>,
         slot: usize,
     ) -> usize {
+        if self
+            .outliers
+            .as_ref()
+            .is_some_and(|it| it.has(row.ordinal()))
+        {
+            // until a verifying pass sorts rows anew it has no dual variable, and none comes to it
+            return 1;
+        }
         if block.purpose == Purpose::Solve {
             let order = block.led.newton.order((slot / BLOCK) as u32);
             return block.led.visit::<K>(row, order, &mut block.duals[slot]);

@@ -48,7 +48,7 @@ impl<T: Real> Solver<T> {
         let Some(moments) = self.scales.moments.take() else {
             return Ok(false);
         };
-        let follows = |state: &HeadState| state.takes_metric() && state.sums.alpha > 0.0;
+        let follows = |state: &HeadState| state.may_shift() && state.sums.alpha > 0.0;
         if !self.running().any(follows) {
             // nothing to follow: columns are looked at in the first full pass
             self.scales.moments = Some(moments.another()?);
@@ -85,7 +85,7 @@ impl<T: Real> Solver<T> {
         let Some(moments) = self.scales.moments.take() else {
             return Ok(None);
         };
-        if !self.running().any(HeadState::takes_metric) {
+        if !self.running().any(HeadState::may_shift) {
             return Ok(None);
         }
         self.scales.moments = moments.second_look(self.intercept)?;

@@ -383,12 +383,13 @@ impl Problem {
         Ok(self)
     }
 
-    /// When training ends. Policy, inner solver and shift are to be set before.
+    /// When training ends. Policy, inner solver, shift and truncation are to be set before.
     pub fn with_stop(mut self, stop: StopRule) -> Result<Self, ProblemError> {
         // the paper's policy has no shift whatever is asked for
         let shifts = self.policy != Policy::Paper && self.proximal == Proximal::On;
         let visits = self.pegasos().is_none() && !self.block_newton();
-        let has = self.policy.is_published() && !shifts && visits;
+        // of a truncated loss they are those of one round
+        let has = self.policy.is_published() && !shifts && visits && self.truncation.is_none();
         if stop == StopRule::ProjectedGradient && !has {
             return Err(ProblemError::NoProjectedGradient);
         }
@@ -420,7 +421,7 @@ impl Problem {
         self.together && self.leader == Leader::Scans && self.cuts != Cuts::BesideHeld
     }
 
-    /// Truncates the loss at 1 + s. Policy and leader are to be set before.
+    /// Truncates the loss at 1 + s. Policy, inner solver and leader are to be set before.
     pub fn with_truncation(mut self, s: Option<f64>) -> Result<Self, ProblemError> {
         if let Some(s) = s {
             if !(s > 0.0 && s.is_finite()) {
@@ -428,7 +429,7 @@ impl Problem {
             }
             let led = matches!(self.leader, Leader::Newton | Leader::Scans)
                 && self.loss != Loss::SquaredHinge;
-            if led || self.policy != Policy::Cached {
+            if led || self.policy == Policy::Paper || self.pegasos().is_some() {
                 return Err(ProblemError::CannotTruncate);
             }
         }
@@ -508,14 +509,18 @@ impl Problem {
     pub fn policy(&self) -> Policy {
         self.policy
     }
-    /// Whether the proximal shift is used. Block minimization has none as published, so there only if asked for, and
-    /// Pegasos and Newton's method never.
+    /// Whether the proximal shift is used. Block minimization has none as published, so there only if asked for or where the
+    /// loss is truncated, and Pegasos and Newton's method never.
     pub fn proximal(&self) -> Proximal {
         if self.pegasos().is_some() || self.block_newton() {
             return Proximal::Off;
         }
         match (self.policy, self.proximal) {
-            (Policy::Block | Policy::SelectiveBlock, Proximal::Auto) => Proximal::Off,
+            (Policy::Block | Policy::SelectiveBlock, Proximal::Auto)
+                if self.truncation.is_none() =>
+            {
+                Proximal::Off
+            }
             (_, proximal) => proximal,
         }
     }

@@ -174,6 +174,13 @@ impl Proof {
         }
     }
 
+    /// The dual variables are multiplied by this factor.
+    pub(in crate::solver) fn scale(&mut self, factor: f64) {
+        self.v.iter_mut().for_each(|v| *v *= factor);
+        self.proved.alpha *= factor;
+        self.proved.diag *= factor * factor;
+    }
+
     pub(in crate::solver) fn proved(&self) -> Proved {
         Proved {
             norm: self.v.iter().map(|v| v * v).sum(),

@@ -422,6 +422,11 @@ impl HeadState {
         (self.constant_part() + dual, shrink)
     }
 
+    /// By which multiple of dual variables that were proved the dual is largest.
+    pub(in crate::solver) fn best_share(&self, proved: Proved) -> f64 {
+        self.dual_of(proved.alpha, proved.norm, proved.diag).1
+    }
+
     /// What primal and dual have beside the rows that are trained on: what outliers cost.
     fn constant_part(&self) -> f64 {
         self.truncated.constant(self.terms.c)
@@ -490,8 +495,8 @@ impl HeadState {
         self.bounds.gap()
     }
 
-    /// Whether a metric would be used if columns call for one.
-    pub(in crate::solver) fn takes_metric(&self) -> bool {
+    /// Whether a shift is used where it is of use, in a metric if columns call for one.
+    pub(in crate::solver) fn may_shift(&self) -> bool {
         !self.rule.is_off()
     }
 

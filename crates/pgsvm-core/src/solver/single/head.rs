@@ -374,7 +374,7 @@ impl<T: Real> Head<T> {
     /// Whether the rounds of a truncated loss are spared passes by a metric that follows the dual variables, as it follows the rows
     /// that are left. A whole one of many features takes longer than that.
     fn rounds_want_metric(&self, features: usize) -> bool {
-        !(FEW_FEATURES..MOST_WEIGHTS).contains(&features)
+        self.state.may_shift() && !(FEW_FEATURES..MOST_WEIGHTS).contains(&features)
     }
 
     /// Measures the shift from the start in the metric that was learned, if there is one. `mean_squares`: of the columns.

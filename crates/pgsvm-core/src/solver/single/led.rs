@@ -33,6 +33,8 @@ impl<T: Real> Head<T> {
             fixed: copied(&given.w)?,
             tolerance,
             max_passes: MOST_PASSES,
+            // a verifying pass says which rows are outliers, and the block has none of them
+            most_within: f64::INFINITY,
             ..given
         };
         Newton::new(given, costs)

@@ -267,6 +267,12 @@ impl<T: Real> Head<T> {
         if self.state.end_verify_primal(norm, shifted) {
             self.take_start(shifted);
         }
+        if self.state.truncated.has_sorted() && !self.state.may_shift() {
+            // the weights become v, which has lost rows, and without a shift nothing keeps them near where they were
+            let share = self.state.best_share(proof.proved());
+            self.scale_duals(share);
+            proof.scale(share);
+        }
         let verified = self.state.end_verify(proof.proved(), drafts);
         self.lay_verified(verified);
         match verified {
