@@ -267,6 +267,31 @@ fn rows_that_stream_come_to_the_same() {
     }
 }
 
+/// Where one class is rarer and a fifth of the labels wrong, the hinge may say no more than the larger class, and a sorting by its weights
+/// too little.
+#[test]
+fn rows_that_stream_find_wrong_labels_where_the_hinge_is_constant() {
+    let mut clean = clouds(16_000, 60, 3.0, 71);
+    let mut seen = 0;
+    clean.retain(|row| {
+        seen += u32::from(row.group == 1);
+        row.group == 0 || seen % 6 == 1
+    });
+    let clean = by_first_appearance(clean);
+    let wrong = flipped(clean.clone(), 0.2, 72);
+    let tenth = clean.len() * 4 * 64 / 10;
+    let hinge = Problem::new(Loss::Hinge, 1.0, TOLERANCE).expect("valid");
+    let right = |problem: &Problem, rows: &[OwnedExample], cache| {
+        let trained = train(*problem, rows, settings(cache, Scale::None, Threads::One));
+        accuracy(&trained, &clean)
+    };
+    let (best, plain) = (right(&hinge, &clean, PLENTY), right(&hinge, &wrong, PLENTY));
+    for cache in [PLENTY, tenth] {
+        let found = right(&problem(Loss::Hinge, 1.0, 1.0), &wrong, cache);
+        assert!(found >= best - 0.02, "{cache}: {found} {best} {plain}");
+    }
+}
+
 #[test]
 fn wrong_labels_do_little_harm() {
     let clean = clouds(12_000, 10, 4.0, 38);

@@ -138,6 +138,11 @@ impl HeadState {
             problem.proximal()
         };
         let truncated = Truncated::of(problem, spec, together < facts.rows);
+        let together = match truncated.is() {
+            // of these in the passes that open there are none in between
+            true => facts.rows,
+            false => together,
+        };
         let rule = Rule::new(
             proximal,
             problem.loss().slope(),
@@ -731,6 +736,12 @@ impl HeadState {
             self.truncated.forget();
         }
         found
+    }
+
+    /// It begins with dual variables of 0 once more. Returns kappa.
+    pub(in crate::solver) fn begin_anew(&mut self) -> f64 {
+        wake(&mut self.terms);
+        self.rule.begin_anew()
     }
 
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.

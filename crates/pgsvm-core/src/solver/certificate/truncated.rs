@@ -22,6 +22,8 @@ const OPEN_PASSES: u32 = 3;
 pub(in crate::solver) const SOLVED: f64 = 0.05;
 /// Weights are no better than a constant decision where so many of the rows that this puts on the wrong side lie there.
 const CONSTANT: f64 = 0.97;
+/// Labels are nearly clean where visits of a full pass met losses of less than this share of those at weights of 0.
+const CLEAN: f64 = 0.05;
 /// The band at first, as a multiple of the tolerance's root: rows in it that are on the wrong side cost as the square of it.
 const BAND: f64 = 8.0;
 /// The share of the tolerance that they are let cost.
@@ -225,9 +227,10 @@ impl Truncated {
         if is_too_bad {
             // of the rows inside nothing that is better than none may come
             self.tries += 1;
-            (self.way, self.opens_with) = match self.way {
-                Way::Convex => (Way::Open, self.passes + 1),
-                Way::Open => (Way::Convex, u32::MAX),
+            self.opens_with = u32::MAX;
+            self.way = match self.way {
+                Way::Convex => Way::Open,
+                Way::Open => Way::Convex,
             };
             self.forget();
             (self.sorts, self.kept) = (false, true);
@@ -305,6 +308,13 @@ impl Truncated {
     /// A full pass ends: the convex primal by what its visits met.
     pub(in crate::solver) fn end_full(&mut self, met: f64) {
         let is_better = met < self.first || self.passes >= MOST_CONVEX_PASSES;
+        if self.opens()
+            && self.tries == 0
+            && self.passes < self.opens_with
+            && met < CLEAN * self.first
+        {
+            self.way = Way::Convex;
+        }
         if self.opens() && is_better {
             self.opens_with = self.opens_with.min(self.passes + 1);
         }

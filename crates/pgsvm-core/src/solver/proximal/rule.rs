@@ -70,6 +70,8 @@ pub(crate) struct Rule {
     c: f64,
     mean_q: f64,
     kappa: f64,
+    /// That of a beginning from nothing.
+    first: f64,
     /// Correction of the target by the balance of inner and outer.
     boost: f64,
     /// Passes between moves of the centre.
@@ -107,6 +109,7 @@ impl Rule {
             Proximal::On => start.max(1.0),
             Proximal::Off => 0.0,
         };
+        let kappa = if kappa.is_finite() { kappa } else { 0.0 };
         Self {
             proximal,
             factor,
@@ -115,7 +118,8 @@ impl Rule {
             floor: 1.0,
             c,
             mean_q,
-            kappa: if kappa.is_finite() { kappa } else { 0.0 },
+            kappa,
+            first: kappa,
             boost: 1.0,
             need: 1,
             passes: 0,
@@ -154,6 +158,14 @@ impl Rule {
         };
         if wanted.is_finite() {
             self.kappa = wanted.clamp(least, 1e12);
+        }
+        self.kappa
+    }
+
+    /// Starts as at a beginning from nothing, but in a metric as strongly as it is. Returns kappa.
+    pub(crate) fn begin_anew(&mut self) -> f64 {
+        if self.offset > 0.0 {
+            self.kappa = self.first;
         }
         self.kappa
     }

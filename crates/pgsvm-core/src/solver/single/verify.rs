@@ -257,6 +257,13 @@ impl<T: Real> Head<T> {
             (Some(outliers), Sides::Anew) => {
                 proof.keep_sides();
                 self.best_w.fill(T::of(0.0));
+                if self.state.truncated.opens() {
+                    // from weights that the wrong labels have led to none of these would be found
+                    self.alpha.fill(0.0);
+                    proof.scale(0.0);
+                    self.iterate
+                        .begin_with(&proof.v, self.state.begin_anew(), true);
+                }
                 outliers.clear(self.state.truncated.opens());
                 if let Some(resting) = &mut self.resting {
                     resting.forget();

@@ -170,11 +170,21 @@ impl<T: Real> BlockMinimization<T> {
                 self.last = ends == Ends::Pass;
                 match self.newton {
                     true => self.begin_solving(),
+                    false if self.passes.solver.opens() => self.pass_over()?,
                     false => self.begin_round(1)?,
                 }
             }
         }
         Ok(Some(values))
+    }
+
+    /// Ends the block without a round: where rows come to their sides by visits, rounds would put them where this block has them.
+    fn pass_over(&mut self) -> Result<(), TrainError> {
+        let slots = self.page().slots();
+        if let Some(selection) = &mut self.selection {
+            selection.begin(slots)?;
+        }
+        self.end_block()
     }
 
     /// Has Newton's method solve the block, the rows kept before with those just loaded.

@@ -213,8 +213,12 @@ impl<T: Real> Streaming<T> {
         Ok(())
     }
 
+    /// Not where rows come to their sides by visits: those in the cache would decide about the others.
     fn may_sweep(&self, visits: f64) -> bool {
-        self.passes.current == StreamedPass::Full && visits >= self.least_visits() && !self.settled
+        self.passes.current == StreamedPass::Full
+            && visits >= self.least_visits()
+            && !self.settled
+            && !self.passes.solver.opens()
     }
 
     /// Words of a portion that is no larger than `most`, where rows are to come in portions.
