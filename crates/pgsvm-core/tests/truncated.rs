@@ -34,6 +34,16 @@ fn flipped(mut examples: Vec<OwnedExample>, share: f64, seed: u64) -> Vec<OwnedE
     examples
 }
 
+/// These rows with one in so many of the second class.
+fn thinned(mut examples: Vec<OwnedExample>, of: u32) -> Vec<OwnedExample> {
+    let mut seen = 0;
+    examples.retain(|row| {
+        seen += u32::from(row.group == 1);
+        row.group == 0 || seen % of == 1
+    });
+    by_first_appearance(examples)
+}
+
 fn weighted(mut examples: Vec<OwnedExample>, seed: u64) -> Vec<OwnedExample> {
     let mut numbers = Numbers::new(seed);
     for example in &mut examples {
@@ -183,13 +193,7 @@ fn newtons_method_finds_outliers_anew_in_each_pass() {
 #[test]
 fn a_rare_class_is_not_given_up() {
     // one row in a hundred, apart from the others, all of which are outliers of a first step from 0
-    let mut rows = clouds(12_000, 6, 4.0, 66);
-    let mut seen = 0;
-    rows.retain(|row| {
-        seen += u32::from(row.group == 1);
-        row.group == 0 || seen % 100 == 1
-    });
-    let rows = by_first_appearance(rows);
+    let rows = thinned(clouds(12_000, 6, 4.0, 66), 100);
     let problem = led(1.0, 1.25);
     for (cache, leader) in [
         (PLENTY, Leader::Newton),
@@ -271,13 +275,7 @@ fn rows_that_stream_come_to_the_same() {
 /// too little.
 #[test]
 fn rows_that_stream_find_wrong_labels_where_the_hinge_is_constant() {
-    let mut clean = clouds(16_000, 60, 3.0, 71);
-    let mut seen = 0;
-    clean.retain(|row| {
-        seen += u32::from(row.group == 1);
-        row.group == 0 || seen % 6 == 1
-    });
-    let clean = by_first_appearance(clean);
+    let clean = thinned(clouds(16_000, 60, 3.0, 71), 6);
     let wrong = flipped(clean.clone(), 0.2, 72);
     let tenth = clean.len() * 4 * 64 / 10;
     let hinge = Problem::new(Loss::Hinge, 1.0, TOLERANCE).expect("valid");

@@ -139,7 +139,7 @@ impl HeadState {
         };
         let truncated = Truncated::of(problem, spec, together < facts.rows);
         let together = match truncated.is() {
-            // of these in the passes that open there are none in between
+            // while visits put rows on their sides, cached ones are not visited between passes
             true => facts.rows,
             false => together,
         };

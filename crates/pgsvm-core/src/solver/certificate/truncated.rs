@@ -308,11 +308,8 @@ impl Truncated {
     /// A full pass ends: the convex primal by what its visits met.
     pub(in crate::solver) fn end_full(&mut self, met: f64) {
         let is_better = met < self.first || self.passes >= MOST_CONVEX_PASSES;
-        if self.opens()
-            && self.tries == 0
-            && self.passes < self.opens_with
-            && met < CLEAN * self.first
-        {
+        let is_first = self.tries == 0 && !self.is_open();
+        if self.opens() && is_first && met < CLEAN * self.first {
             self.way = Way::Convex;
         }
         if self.opens() && is_better {
