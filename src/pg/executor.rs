@@ -173,6 +173,11 @@ impl Running {
         self.receiver.origins.derived()
     }
 
+    /// Whether rows have no origin because what they are read by was made or altered too lately.
+    pub fn is_unsettled(&self) -> bool {
+        self.receiver.origins.is_unsettled()
+    }
+
     /// Has rows of other tables than these be known by nothing whatever their columns.
     pub fn keep_tables(&mut self, kept: impl Fn(u64) -> bool) {
         self.receiver.origins.keep_tables(kept);

@@ -10,10 +10,10 @@
 //! - the row's place in the file and the transaction that inserted it.
 //!
 //! PostgreSQL changes no row of a user's table in place, so a place in a file is filled again only by a later row, and whose
-//! transaction inserted it tells the two apart, because only rows have an origin whose transaction had ended, with all before
-//! it, when the query's snapshot was taken ([`Ended`]): none of these can insert into the place later on, be it that their
-//! number has come round, or that the table was emptied and filled again in the transaction that made its file. Rows of a
-//! catalog, of which pg_class has some that are changed in place, though not in what counts here, are told apart likewise.
+//! transaction inserted it tells the two apart, because only rows have an origin whose transaction had ended when the query's
+//! snapshot was taken ([`Ended`]): none of these can insert into the place later on, be it that their number has come round,
+//! or that the table was emptied and filled again in the transaction that made its file. Rows of a catalog, of which pg_class
+//! has some that are changed in place, though not in what counts here, are told apart likewise.
 //!
 //! Rows have no origin where that is not all that their values depend on: those of tables that are not PostgreSQL's own kind
 //! or are its catalogs, of queries that do more than scan tables, and where a column is computed by anything but PostgreSQL's
@@ -392,6 +392,12 @@ impl Origins {
                 scans: Vec::new(),
             }
         }
+    }
+
+    /// Whether rows have no origin because the transaction at hand, or one that ended after the snapshot, has made or altered
+    /// what they are read by.
+    pub fn is_unsettled(&self) -> bool {
+        self.ended.is_unsettled()
     }
 
     /// How columns are derived, by branch.

@@ -205,8 +205,10 @@ struct Counts {
     incomplete: u64,
     /// By list, rows in which it lies as it is.
     in_rows: Vec<u64>,
-    /// Rows that say not where they come from: their transactions may not have been over for all who look.
+    /// Rows that say not where they come from.
     unknown: u64,
+    /// Whether that may be because they, or what they are read by, were written too lately.
+    is_unsettled: bool,
     bytes: u64,
     columns: usize,
     /// Bytes of the table.
@@ -216,7 +218,7 @@ struct Counts {
 /// Reads the relation and stores the index.
 fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Result<Counts, Failure> {
     let mut reading = Reading::start(source, columns)?;
-    if reading.tables.is_empty() {
+    if reading.tables.is_empty() && !reading.running.is_unsettled() {
         return Err(unknown_rows(relation));
     }
     let mut builder = reading.rows.builder()?;
@@ -281,9 +283,10 @@ fn renew(index: &Stored) -> Result<(), Failure> {
     let before = index.size()?.rows;
     // where its owner may read nothing any more, nothing is scanned
     let is_empty = reading.tables.is_empty();
+    let is_unknown = is_empty && !reading.running.is_unsettled();
     if fits && (is_empty || reading.has_same_rows(index)) {
         let counts = reading.renew(index)?;
-        if is_empty && counts.unknown > 0 {
+        if is_unknown && counts.unknown > 0 {
             return Err(unknown_rows(&index.relation));
         }
         return counts.tell_renewed(index, before);
@@ -383,8 +386,12 @@ impl Reading {
 
     /// Ends, and says what became of the rows.
     fn counts(self) -> Counts {
+        let is_unsettled = self.running.is_unsettled();
         self.running.finish();
-        self.rows.counts
+        Counts {
+            is_unsettled,
+            ..self.rows.counts
+        }
     }
 
     /// Brings an index up to date that knows the same rows; of those that are kept, the ones that it did not know are counted.
@@ -560,6 +567,20 @@ impl Counts {
         Ok(())
     }
 
+    /// Why rows are not kept that say not where they come from.
+    fn unknown_rows(&self) -> String {
+        let rows = rows(self.unknown);
+        match self.is_unsettled {
+            true => format!(
+                "Not kept: {rows} that this transaction has written itself, or whose table was made or altered by it or since its snapshot. \
+                 svm_refresh_index takes them in when it has ended."
+            ),
+            false => format!(
+                "Not kept: {rows} of a table whose rows do not say where they come from."
+            ),
+        }
+    }
+
     fn size(&self, kept: u64, bytes: u64, relation: &str) -> String {
         let megabytes = |bytes: f64| bytes / f64::from(1 << 20);
         format!(
@@ -603,10 +624,7 @@ impl Counts {
             ));
         }
         if self.unknown > 0 {
-            detail.push(format!(
-                "Not kept: {} of transactions that may not be over for all who look, or of a table whose rows do not say where they come from.",
-                rows(self.unknown)
-            ));
+            detail.push(self.unknown_rows());
         }
         detail.extend(more);
         match detail.is_empty() {

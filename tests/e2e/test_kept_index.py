@@ -100,18 +100,74 @@ def test_rows_in_the_place_of_others_are_read(indexed):
     assert used == 800
 
 
-def test_rows_of_transactions_that_may_go_on_are_read(server, indexed):
+OLDER = {
+    "a transaction": "SELECT pg_current_xact_id()",
+    "one of another database": "SELECT pg_current_xact_id()",
+    "one with many parts": "SAVEPOINT s; INSERT INTO noise VALUES (1); " + "SAVEPOINT t; INSERT INTO noise VALUES (2); " * 100,
+    "a prepared one": "INSERT INTO noise VALUES (1); PREPARE TRANSACTION 'older'",
+    "a snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM noise",
+}
+
+
+@pytest.fixture(scope="module")
+def busy(server):
+    """A server with prepared transactions."""
+    own = Server(server.version, "kept_index_busy")
+    try:
+        own.restart_with({"max_prepared_transactions": 2})
+        yield own
+        assert not own.complaints()
+    finally:
+        own.stop()
+
+
+@pytest.mark.parametrize("older", OLDER)
+def test_nobody_waits_for_older_transactions(busy, older):
+    """Whoever has had a transaction open since before the table was made, all of it is indexed: rows of what is over."""
+    with busy.connect(new_database(busy, "kept_index")) as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute("CREATE TABLE noise (i int)")
+        elsewhere = "postgres" if older == "one of another database" else "kept_index"
+        with busy.connect(elsewhere, autocommit=False) as other:
+            other.execute(OLDER[older])
+            connection.execute(POINTS)
+            connection.execute("ALTER TABLE points ALTER i SET NOT NULL; GRANT SELECT ON points TO PUBLIC")
+            connection.execute(MAKE)
+            assert by_index(connection) == (2000, [])
+            connection.execute("INSERT INTO points SELECT i + 5000, x, v, label, line, body FROM points WHERE i <= 100")
+            connection.execute("DELETE FROM points WHERE i <= 50")
+            assert by_index(connection) == (1950, [])
+            connection.execute("SELECT svm_refresh_index('kept')")
+            assert by_index(connection) == (2050, [])
+            if older == "a prepared one":
+                connection.execute("ROLLBACK PREPARED 'older'")
+            other.rollback()
+        connection.execute("SELECT svm_refresh_index('kept')")
+        assert by_index(connection) == (2050, [])
+
+
+def test_rows_of_the_transaction_itself_are_read(server, indexed):
+    """It may still empty the table and fill it again, in the same places."""
+    told = listen(indexed)
     with server.connect("kept_index", autocommit=False) as other:
-        other.execute("SELECT pg_current_xact_id()")
-        indexed.execute("INSERT INTO points SELECT i + 5000, x, v, label, line, body FROM points WHERE i <= 100")
-        used, _ = by_index(indexed)
-        assert used == 2000
-        indexed.execute(MAKE)
-        # those that came while it runs are not kept, and those that came before are
-        assert one(indexed, "SELECT rows FROM svm_indexes") == 2000
-        assert by_index(indexed)[0] == 2000
-    indexed.execute(MAKE)
-    assert by_index(indexed) == (2100, [])
+        told_other = listen(other)
+        other.execute("SET client_min_messages = notice")
+        other.execute("INSERT INTO points SELECT i + 5000, x, v, label, line, body FROM points WHERE i <= 100")
+        other.execute("SELECT svm_refresh_index('kept')")
+        assert told_other[-1].text.startswith("index kept: 0 rows added, 0 gone; 2000 rows")
+        assert "Not kept: 100 rows that this transaction has written itself" in told_other[-1].text
+        assert by_index(other)[0] == 2000
+        # not even the table is known
+        other.execute("SET client_min_messages = notice")
+        other.execute("CREATE TEMP TABLE same AS TABLE points; TRUNCATE points; INSERT INTO points TABLE same")
+        other.execute("SELECT svm_index('points', ARRAY['x', 'v', 'libsvm(line)', 'text(body)'], 'lately')")
+        assert told_other[-1].text.startswith("index lately: 0 rows")
+        assert "Not kept: 2100 rows that this transaction has written itself" in told_other[-1].text
+        other.execute("TRUNCATE points; INSERT INTO points SELECT i, -x, v, NOT label, '3:1', 'Another word' FROM same")
+        assert by_index(other)[0] == 0
+    indexed.execute("SET client_min_messages = notice")
+    indexed.execute("SELECT svm_refresh_index('lately')")
+    assert told[-1].text.startswith("index lately: made again: 2100 rows")
 
 
 def test_rows_that_are_gone_leave_it(indexed):
