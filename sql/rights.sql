@@ -175,19 +175,26 @@ CREATE POLICY svm_key_metric_owner ON svm_key_metric USING (
     )
 );
 
--- An index holds what its owner could read of a table: it is the owner's alone.
+-- An index holds what its owner could read of a table: it is the owner's alone. Trainings of others may believe it, so who writes
+-- is the owner and no member.
 DROP POLICY IF EXISTS svm_index_owner ON svm_index;
-CREATE POLICY svm_index_owner ON svm_index USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'));
+CREATE POLICY svm_index_owner ON svm_index USING (pg_catalog.pg_has_role(owner_oid, 'USAGE'))
+    WITH CHECK (owner_oid = pg_catalog.to_regrole(pg_catalog.quote_ident(CURRENT_USER)));
 DROP POLICY IF EXISTS svm_index_chunk_owner ON svm_index_chunk;
 CREATE POLICY svm_index_chunk_owner ON svm_index_chunk USING (
     EXISTS (
         SELECT FROM svm_index AS index WHERE index.id = index_id AND pg_catalog.pg_has_role(index.owner_oid, 'USAGE')
     )
+) WITH CHECK (
+    EXISTS (
+        SELECT FROM svm_index AS index
+        WHERE index.id = index_id AND index.owner_oid = pg_catalog.to_regrole(pg_catalog.quote_ident(CURRENT_USER))
+    )
 );
 
 REVOKE ALL ON svm_index, svm_index_chunk FROM PUBLIC;
 GRANT SELECT, DELETE, INSERT (name, owner, relation, features, columns, lengths, lists, tables), UPDATE (tables, refreshed_at) ON svm_index TO PUBLIC;
-GRANT SELECT, INSERT, DELETE ON svm_index_chunk TO PUBLIC;
+GRANT SELECT, INSERT (index_id, chunk, part, rows, tuples, numbers), DELETE ON svm_index_chunk TO PUBLIC;
 
 REVOKE ALL ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_key_leeway, svm_key_scaling, svm_key_metric,
     svm_log, svm_source, svm_landmark FROM PUBLIC;

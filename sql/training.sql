@@ -197,7 +197,7 @@ FROM svm_index AS index
 CROSS JOIN LATERAL (
     SELECT coalesce(pg_catalog.sum(chunk.rows) FILTER (WHERE chunk.part = 0), 0)::bigint,
         coalesce(pg_catalog.sum(pg_catalog.octet_length(chunk.tuples) + pg_catalog.octet_length(chunk.numbers)), 0)::bigint
-    FROM svm_index_chunk AS chunk WHERE chunk.index_id = index.id
+    FROM svm_index_chunk AS chunk WHERE chunk.index_id = index.id AND chunk.written_by = index.owner_oid
 ) AS kept (rows, bytes);
 COMMENT ON VIEW svm_indexes IS 'the indexes of the current user';
 GRANT SELECT ON svm_indexes TO PUBLIC;

@@ -172,6 +172,8 @@ CREATE UNLOGGED TABLE svm_index_chunk (
     -- what the bytes are stands in src/index/chunks.rs
     tuples bytea NOT NULL,
     numbers bytea NOT NULL,
+    -- nobody chooses it: what another role wrote than the index's owner is not believed
+    written_by oid NOT NULL DEFAULT pg_catalog.to_regrole(pg_catalog.quote_ident(CURRENT_USER))::pg_catalog.oid,
     PRIMARY KEY (index_id, chunk, part)
 );
 -- they are compressed where that pays

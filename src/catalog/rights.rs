@@ -6,7 +6,7 @@
 
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::{read_one, read_two, Kept};
 use crate::pg::statement::{self, ReadOnly};
 use crate::pg::trigger::Fired;
 use crate::pg::{acting, c_function};
@@ -57,13 +57,13 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
 /// is free. `schema` is the extension's, quoted.
 pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> {
     check_updated(schema)?;
-    let found = Kept(
+    let ask = Kept(
         "SELECT svm_internal.svm_model_owner($1)::pg_catalog.text,
                  EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) owner)
              FROM svm_internal.svm_model_owner_oid($1) AS owner
              WHERE pg_catalog.row_security_active($2) AND NOT pg_catalog.pg_has_role(owner, 'USAGE')",
-    )
-    .get_two::<String, bool>(&[name.into(), format!("{schema}.svm_model").into()]);
+    );
+    let found = read_two::<String, bool>(ask, &[name.into(), format!("{schema}.svm_model").into()]);
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
     match found {
         Ok((Some(owner), Some(true))) => Err(failure(format!(
@@ -81,12 +81,12 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
 
 /// Refuses the tables of an older version, which the library may find between its installation and the update.
 pub fn check_updated(schema: &str) -> Result<(), Failure> {
-    let updated = Kept(
+    let ask = Kept(
         "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute
          WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
              AND attname OPERATOR(pg_catalog.=) 'owner_oid')",
-    )
-    .get_one::<bool>(&[format!("{schema}.svm_model").into()]);
+    );
+    let updated = read_one::<bool>(ask, &[format!("{schema}.svm_model").into()]);
     if updated.map_err(spi_failure)? == Some(true) {
         return Ok(());
     }

@@ -8,12 +8,13 @@ use crate::model::Model;
 use crate::pg::c_function;
 use crate::pg::call::Call;
 use crate::pg::executor::each_row;
+use crate::pg::kept_statement::read_one;
 use crate::pg::long_errors::cut_off;
 use crate::pg::query;
 use crate::pg::result_set::ResultSet;
 use crate::pg::snapshot::with_latest;
 use crate::predict::null;
-use pgrx::{pg_sys, Spi};
+use pgrx::pg_sys;
 
 c_function!(
     svm_export_rows_wrapper,
@@ -81,7 +82,7 @@ fn scale_of(subject: &Subject) -> Result<String, Failure> {
          JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
          WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2"
     );
-    let found = Spi::get_one_with_args::<String>(&query, &[name.into(), version.into()]);
+    let found = read_one::<String>(&query, &[name.into(), version.into()]);
     found.map(Option::unwrap_or_default).map_err(|error| {
         Failure::new(
             Code::ERRCODE_INTERNAL_ERROR,

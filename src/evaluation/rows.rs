@@ -6,6 +6,7 @@ use crate::base::settings::{self, PredictNulls};
 use crate::base::text::{joined, written};
 use crate::features::{FeaturePart, Nulls};
 use crate::model::Model;
+use crate::pg::kept_statement::read_one;
 use crate::pg::query::{self, Column};
 use crate::pg::types::{type_kind, TypeKind};
 use crate::predict::held::HELD;
@@ -138,7 +139,7 @@ fn only_array<'a>(model: &Model, columns: &'a [Column]) -> Option<&'a Column> {
 
 /// The columns that say which row it is, as far as the caller may read them: the primary key's, or its place.
 fn known_by(relation: pg_sys::Oid) -> Result<Vec<String>, Failure> {
-    let names = Spi::get_one_with_args::<Vec<String>>(
+    let names = read_one::<Vec<String>>(
         "SELECT coalesce(
              (SELECT pg_catalog.array_agg(a.attname::pg_catalog.text ORDER BY
                   pg_catalog.array_position(i.indkey::pg_catalog.int2[], a.attnum))

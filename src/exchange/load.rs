@@ -7,6 +7,7 @@ use crate::catalog::spi_failure;
 use crate::catalog::{identifiers, rights};
 use crate::pg::check_for_interrupts;
 use crate::pg::insert::Insert;
+use crate::pg::kept_statement::read_one;
 use crate::pg::long_errors::cut_off;
 use crate::request::required;
 use pgrx::pg_sys;
@@ -37,8 +38,9 @@ fn svm_load_libsvm(relation: Option<&str>, path: Option<&str>, content: Option<&
 
 /// The server's files are for those who may COPY from them.
 fn check_may_read_files(path: &str) -> Result<(), Failure> {
-    let may = Spi::get_one::<bool>(
+    let may = read_one::<bool>(
         "SELECT pg_catalog.pg_has_role(current_user, 'pg_read_server_files', 'USAGE')",
+        &[],
     );
     match may.map_err(spi_failure)? {
         Some(true) => Ok(()),
@@ -90,7 +92,7 @@ fn fill(relation: &str, mut reader: LibsvmReader<impl BufRead>) -> Result<i64, F
 /// creates things, since a temporary table of that name would be found first later. Where there is no such schema, it
 /// stays as it is, and its creation is an error.
 fn quoted_name(relation: &str) -> Result<String, Failure> {
-    let name = Spi::get_one_with_args::<String>(
+    let name = read_one::<String>(
         "SELECT pg_catalog.concat_ws('.',
              CASE WHEN pg_catalog.array_length(parts, 1) OPERATOR(pg_catalog.=) 1
                  THEN pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text) END,

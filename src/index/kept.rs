@@ -49,6 +49,7 @@ impl KeptLists for OpenRows {
 /// How an index has served a training.
 #[derive(Debug, Clone)]
 pub struct Served {
+    /// With its owner, where that is another one than the caller.
     pub name: String,
     /// Rows whose numbers came from it.
     pub used: u64,
@@ -164,7 +165,7 @@ impl Kept {
     /// How it has served a training of these features.
     pub fn served(&self, features: &FeatureSet) -> Served {
         Served {
-            name: self.stored.name.clone(),
+            name: self.stored.shown.clone(),
             used: self.used,
             read: self.read,
             unmet: (self.directory.len() as u64).saturating_sub(self.used),
@@ -195,7 +196,7 @@ fn place_of(
 fn lacking(stored: &Stored, column: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
-        format!("index \"{}\" has no column \"{column}\"", stored.name),
+        format!("index \"{}\" has no column \"{column}\"", stored.shown),
     )
     .hint(
         "svm_index('relation', name => '…') makes it again; or leave \"index\" out of the options",

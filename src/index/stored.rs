@@ -2,10 +2,12 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::json::has_small_texts;
+use crate::base::text::listed;
 use crate::catalog::spi_failure;
 use crate::features::{List, ListKind};
 use crate::index::chunks::Chunk;
-use crate::pg::kept_statement::Kept;
+use crate::pg::acting::{self, Acting};
+use crate::pg::kept_statement::{read_one, read_two, Kept};
 use crate::pg::origin::Derived;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::snapshot::with_latest;
@@ -28,6 +30,8 @@ pub struct Stored {
     schema: String,
     id: i64,
     pub name: String,
+    /// The name, of another role's index behind that of the role: what finds it again.
+    pub shown: String,
     /// None where no role has the name that its owner had.
     pub owner: Option<pg_sys::Oid>,
     /// The relation, with its schema.
@@ -92,13 +96,15 @@ impl KeptList {
 
 /// Refuses a text that cannot be the name of an index.
 pub fn check_name(name: &str) -> Result<(), Failure> {
-    match (1..=MOST_NAME_BYTES).contains(&name.len()) {
+    match (1..=MOST_NAME_BYTES).contains(&name.len()) && !name.contains('.') {
         true => Ok(()),
         false => Err(Failure::new(
             Code::ERRCODE_INVALID_NAME,
             format!("\"{}\" cannot be the name of an index", shortened(name)),
         )
-        .detail(format!("A name has 1 to {MOST_NAME_BYTES} bytes."))
+        .detail(format!(
+            "A name has 1 to {MOST_NAME_BYTES} bytes and no dot, which separates owner and name in owner.name."
+        ))
         .hint("svm_index('relation', name => 'name')")),
     }
 }
@@ -115,6 +121,50 @@ pub fn unknown(name: &str) -> Failure {
         format!("index \"{}\" does not exist", shortened(name)),
     )
     .hint("SELECT name FROM svm_indexes lists yours; svm_index('relation', name => '…') makes one")
+}
+
+/// The same where another role has one of this name.
+fn of_another(name: &str, owner: &str) -> Failure {
+    let full = shortened(&format!("{owner}.{name}"));
+    unknown(name)
+        .detail(format!(
+            "Role \"{owner}\" has one, and what it keeps is what that role wrote."
+        ))
+        .hint(format!(
+            "Name it with its owner to use it all the same: '{full}'"
+        ))
+}
+
+fn ambiguous(name: &str, owners: &[String]) -> Failure {
+    Failure::new(
+        Code::ERRCODE_AMBIGUOUS_ALIAS,
+        format!("\"{}\" may be the index of several roles", shortened(name)),
+    )
+    .detail(format!(
+        "These have one of a relation of theirs: {}.",
+        listed(owners)
+    ))
+    .hint("Name it with its owner: 'owner.name'")
+}
+
+fn ownerless(name: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_UNDEFINED_OBJECT,
+        format!("index \"{name}\" belongs to a role that is gone"),
+    )
+    .hint(format!(
+        "svm_drop_index('{}'), and svm_index('relation') for one of your own",
+        shortened(name)
+    ))
+}
+
+fn not_a_member(name: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("index \"{name}\" belongs to another role"),
+    )
+    .detail("It is brought up to date with the rights of its owner.")
+    .hint("A member of that role, or a superuser, may do it")
 }
 
 fn damaged(name: &str) -> Failure {
@@ -144,40 +194,127 @@ fn each_row(
     outcome
 }
 
-/// The index of this name: the caller's own, or else one of a role whose rights the caller has.
-pub fn find(name: &str) -> Result<Stored, Failure> {
-    let schema = schema();
-    let sql = format!(
-        "SELECT id, relation, pg_catalog.to_json(columns)::pg_catalog.text, pg_catalog.to_json(lengths)::pg_catalog.text,
-             lists::pg_catalog.text, tables, pg_catalog.to_json(features)::pg_catalog.text, owner_oid::pg_catalog.int8
-         FROM {schema}.svm_index WHERE name OPERATOR(pg_catalog.=) $1
-         ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1"
-    );
-    let mut found = None;
-    each_row(&sql, &[Parameter::Text(name)], &[pg_sys::TEXTOID], |row| {
-        found = Some(read(&schema, name, row)?.ok_or_else(|| damaged(name))?);
-        Ok(())
-    })?;
-    found.ok_or_else(|| unknown(name))
+/// Whose index a name may stand for besides the caller's own, unless it says so itself.
+#[derive(Clone, Copy)]
+pub enum Believed {
+    /// This role's, to which the rows belong that are to be read, where they belong to one.
+    Owner(Option<pg_sys::Oid>),
+    /// That of a role to which the relation belongs that it is of.
+    OwnerOfItsRelation,
 }
 
-/// The same, locked until the transaction ends, as those before have left it. Runs its own snapshots.
-pub fn lock(name: &str) -> Result<Stored, Failure> {
+/// The columns of svm_index that are read, and what follows them.
+const COLUMNS: &str = "index.id, index.relation, pg_catalog.to_json(index.columns)::pg_catalog.text,
+    pg_catalog.to_json(index.lengths)::pg_catalog.text, index.lists::pg_catalog.text, index.tables,
+    pg_catalog.to_json(index.features)::pg_catalog.text, index.owner_oid::pg_catalog.int8, index.name";
+
+/// Whose it is: the caller's, that of whoever else is meant, somebody else's.
+const OWN: i32 = 2;
+const MEANT: i32 = 1;
+const OTHER: i32 = 0;
+
+/// The index that a text names: `owner.name`, or a name: of the caller's own, or else of one whose owner is `believed`. What an
+/// index keeps is what its owner wrote, so that of anybody else must be named with its owner.
+pub fn find(text: &str, believed: Believed) -> Result<Stored, Failure> {
+    let schema = schema();
+    let (owner, name) = match text.rsplit_once('.') {
+        Some((owner, name)) => (Some(owner), name),
+        None => (None, text),
+    };
+    let (others, role) = match (owner, believed) {
+        (Some(_), _) => (
+            "coalesce(role.rolname, index.owner) OPERATOR(pg_catalog.=) $3",
+            0,
+        ),
+        (None, Believed::Owner(owner)) => (
+            "index.owner_oid::pg_catalog.int8 OPERATOR(pg_catalog.=) $2",
+            owner.map_or(0, |owner| i64::from(owner.to_u32())),
+        ),
+        (None, Believed::OwnerOfItsRelation) => (
+            "EXISTS (
+                 SELECT FROM pg_catalog.pg_class AS class
+                 JOIN pg_catalog.pg_namespace AS space ON space.oid OPERATOR(pg_catalog.=) class.relnamespace
+                 WHERE class.relowner OPERATOR(pg_catalog.=) index.owner_oid AND index.relation OPERATOR(pg_catalog.=) pg_catalog.concat(
+                     pg_catalog.quote_ident(space.nspname), '.', pg_catalog.quote_ident(class.relname))
+             )",
+            0,
+        ),
+    };
+    let sql = format!(
+        "SELECT {COLUMNS}, coalesce(role.rolname, index.owner)::pg_catalog.text, whose
+         FROM {schema}.svm_index AS index
+         LEFT JOIN pg_catalog.pg_roles AS role ON role.oid OPERATOR(pg_catalog.=) index.owner_oid
+         CROSS JOIN LATERAL (SELECT CASE
+             WHEN $3 OPERATOR(pg_catalog.=) '' AND role.rolname OPERATOR(pg_catalog.=) CURRENT_USER THEN {OWN}
+             WHEN {others} THEN {MEANT} ELSE {OTHER} END) AS known (whose)
+         WHERE index.name OPERATOR(pg_catalog.=) $1 AND $2 IS NOT NULL ORDER BY whose DESC, index.owner LIMIT 100"
+    );
+    let mut all: Vec<(i32, String, Option<Stored>)> = Vec::new();
+    let parameters = [
+        Parameter::Text(name),
+        Parameter::Int8(role),
+        Parameter::Text(owner.unwrap_or_default()),
+    ];
+    let types = [pg_sys::TEXTOID, pg_sys::INT8OID, pg_sys::TEXTOID];
+    each_row(&sql, &parameters, &types, |row| {
+        let whose = row.int4(11).unwrap_or(OTHER);
+        if all.first().is_none_or(|(before, ..)| *before == whose) {
+            let found = match whose {
+                OTHER => None,
+                _ => Some(read(&schema, row)?.ok_or_else(|| damaged(text))?),
+            };
+            all.room(1)?
+                .push((whose, row.text(10).unwrap_or_default(), found));
+        }
+        Ok(())
+    })?;
+    if all.len() > 1 && all[0].0 != OTHER {
+        let owners = gathered(all.into_iter().map(|(_, owner, _)| owner))?;
+        return Err(ambiguous(name, &owners));
+    }
+    match all.into_iter().next() {
+        Some((OWN, _, Some(found))) => Ok(found),
+        Some((_, owner, Some(found))) => Ok(Stored {
+            shown: format!("{owner}.{name}"),
+            ..found
+        }),
+        Some((_, other, None)) if owner.is_none() => Err(of_another(name, &other)),
+        _ => Err(unknown(text)),
+    }
+}
+
+/// The same, locked until the transaction ends, as those before have left it, and the role that it belongs to. Runs its own
+/// snapshots.
+pub fn lock(text: &str) -> Result<(Stored, pg_sys::Oid), Failure> {
+    let find = || with_latest(|| find(text, Believed::OwnerOfItsRelation));
     loop {
-        let found = with_latest(|| find(name))?;
-        // in its place there may be another one of this name by then
-        if found.lock()? {
-            let locked = with_latest(|| find(name))?;
+        let found = find()?;
+        let owner = found
+            .owner
+            .filter(|owner| acting::role_name(*owner).is_some());
+        let role = owner.ok_or_else(|| ownerless(&found.shown))?;
+        // who sees all rows has not their owners' rights yet
+        if !acting::has_rights_of(role) {
+            return Err(not_a_member(&found.shown));
+        }
+        let acting = Acting {
+            role,
+            search_path: None,
+        };
+        // only its owner writes into it; in its place there may be another one of this name by then
+        if acting.run(|| found.lock())? {
+            let locked = find()?;
             if locked.id == found.id {
-                return Ok(locked);
+                return Ok((locked, role));
             }
         }
     }
 }
 
 /// A row of svm_index; None where it makes no sense.
-fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
-    let (Some(id), Some(relation), Some(tables)) = (row.int8(1), row.text(2), row.varlena(6))
+fn read(schema: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
+    let (Some(id), Some(relation), Some(tables), Some(name)) =
+        (row.int8(1), row.text(2), row.varlena(6), row.text(9))
     else {
         return Ok(None);
     };
@@ -220,7 +357,8 @@ fn read(schema: &str, name: &str, row: &ResultRow) -> Result<Option<Stored>, Fai
     Ok(Some(Stored {
         schema: schema.to_owned(),
         id,
-        name: name.to_owned(),
+        shown: name.clone(),
+        name,
         owner: owner.map(pg_sys::Oid::from),
         relation,
         features: serde_json::from_str(&features).unwrap_or_default(),
@@ -257,29 +395,44 @@ impl Stored {
              SELECT EXISTS (SELECT FROM locked)",
             self.schema
         ))
-        .get_one::<bool>(&[self.id.into()]);
+        .run_returning::<bool>(&[self.id.into()]);
         Ok(locked.map_err(spi_failure)? == Some(true))
     }
 
     /// The relation; None where it is gone, or has another name.
     pub fn relation(&self) -> Result<Option<pg_sys::Oid>, Failure> {
-        Kept("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid")
-            .get_one::<pg_sys::Oid>(&[self.relation.as_str().into()])
-            .map_err(spi_failure)
+        let ask = Kept("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid");
+        read_one::<pg_sys::Oid>(ask, &[self.relation.as_str().into()]).map_err(spi_failure)
     }
 
     /// How much it keeps.
     pub fn size(&self) -> Result<Size, Failure> {
-        let (rows, bytes) = Kept(&format!(
+        let ask = format!(
             "SELECT pg_catalog.sum(rows) FILTER (WHERE part OPERATOR(pg_catalog.=) 0)::pg_catalog.int8,
                  pg_catalog.sum(pg_catalog.octet_length(tuples) OPERATOR(pg_catalog.+) pg_catalog.octet_length(numbers))::pg_catalog.int8
-             FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1",
+             FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 AND written_by OPERATOR(pg_catalog.=) $2",
             self.schema
-        ))
-        .get_two::<i64, i64>(&[self.id.into()])
-        .map_err(spi_failure)?;
+        );
+        let found = read_two::<i64, i64>(Kept(&ask), &[self.id.into(), self.writer().into()]);
+        let (rows, bytes) = found.map_err(spi_failure)?;
         let [rows, bytes] = [rows, bytes].map(|it| it.unwrap_or(0) as u64);
         Ok(Size { rows, bytes })
+    }
+
+    /// Who wrote what is believed of it: its owner. What another role wrote is not, be it a member of that one, or one whose
+    /// index it was before.
+    fn writer(&self) -> pg_sys::Oid {
+        self.owner.unwrap_or(pg_sys::InvalidOid)
+    }
+
+    /// Removes what is not believed.
+    pub fn drop_unbelieved(&self) -> Result<(), Failure> {
+        Kept(&format!(
+            "DELETE FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 AND written_by OPERATOR(pg_catalog.<>) $2",
+            self.schema
+        ))
+        .run(&[self.id.into(), self.writer().into()])
+        .map_err(spi_failure)
     }
 
     /// Numbers of a row.
@@ -300,24 +453,24 @@ impl Stored {
     }
 
     /// Refuses an index whose relation is gone, or, where that is given, is another one.
-    pub fn check_relation(&self, relation: Option<&str>) -> Result<(), Failure> {
+    pub fn check_relation(&self, relation: Option<(pg_sys::Oid, &str)>) -> Result<(), Failure> {
         let Self {
-            name,
+            shown,
             relation: own,
             ..
         } = self;
-        if self.relation()?.is_none() {
+        let Some(found) = self.relation()? else {
             return Err(Failure::new(
                 Code::ERRCODE_UNDEFINED_TABLE,
-                format!("relation {own} of index \"{name}\" is gone, or has another name"),
+                format!("relation {own} of index \"{shown}\" is gone, or has another name"),
             )
             .hint("svm_drop_index('name'), and svm_index('relation') for the one to train on"));
-        }
-        match relation.filter(|relation| relation != own) {
+        };
+        match relation.filter(|(relation, _)| *relation != found) {
             None => Ok(()),
-            Some(relation) => Err(Failure::new(
+            Some((_, relation)) => Err(Failure::new(
                 Code::ERRCODE_WRONG_OBJECT_TYPE,
-                format!("index \"{name}\" is of relation {own}, not of {relation}"),
+                format!("index \"{shown}\" is of relation {own}, not of {relation}"),
             )
             .hint("svm_index('relation', name => '…') makes one; or leave \"index\" out of the options")),
         }
@@ -330,24 +483,19 @@ impl Stored {
     ) -> Result<(), Failure> {
         let sql = format!(
             "SELECT chunk, rows, tuples FROM {}.svm_index_chunk
-             WHERE index_id OPERATOR(pg_catalog.=) $1 AND part OPERATOR(pg_catalog.=) 0 ORDER BY chunk",
+             WHERE index_id OPERATOR(pg_catalog.=) $1 AND part OPERATOR(pg_catalog.=) 0
+                 AND written_by::pg_catalog.int8 OPERATOR(pg_catalog.=) $2 ORDER BY chunk",
             self.schema
         );
-        each_row(
-            &sql,
-            &[Parameter::Int8(self.id)],
-            &[pg_sys::INT8OID],
-            |row| {
-                let rows = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
-                let whole = match (row.int4(1), rows, row.varlena(3)) {
-                    (Some(chunk), Some(rows), Some(tuples)) => {
-                        visit(chunk, rows, tuples.payload())?
-                    }
-                    _ => false,
-                };
-                whole.then_some(()).ok_or_else(|| damaged(&self.name))
-            },
-        )
+        let parameters = [self.id, self.writer().to_u32().into()].map(Parameter::Int8);
+        each_row(&sql, &parameters, &[pg_sys::INT8OID; 2], |row| {
+            let rows = row.int4(2).and_then(|rows| usize::try_from(rows).ok());
+            let whole = match (row.int4(1), rows, row.varlena(3)) {
+                (Some(chunk), Some(rows), Some(tuples)) => visit(chunk, rows, tuples.payload())?,
+                _ => false,
+            };
+            whole.then_some(()).ok_or_else(|| damaged(&self.shown))
+        })
     }
 
     /// Reads a part of a chunk.
@@ -359,7 +507,7 @@ impl Stored {
         let sql = format!(
             "SELECT numbers FROM {}.svm_index_chunk
              WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) $2
-                 AND part OPERATOR(pg_catalog.=) $3",
+                 AND part OPERATOR(pg_catalog.=) $3 AND written_by::pg_catalog.int8 OPERATOR(pg_catalog.=) $4",
             self.schema
         );
         let mut whole = false;
@@ -367,20 +515,17 @@ impl Stored {
             Parameter::Int8(self.id),
             Parameter::Int4(Some(chunk)),
             Parameter::Int4(Some(part as i32)),
+            Parameter::Int8(self.writer().to_u32().into()),
         ];
-        each_row(
-            &sql,
-            &parameters,
-            &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID],
-            |row| {
-                whole = match row.varlena(1) {
-                    Some(numbers) => visit(numbers.payload())?,
-                    None => false,
-                };
-                Ok(())
-            },
-        )?;
-        whole.then_some(()).ok_or_else(|| damaged(&self.name))
+        let [number, id] = [pg_sys::INT4OID, pg_sys::INT8OID];
+        each_row(&sql, &parameters, &[id, number, number, id], |row| {
+            whole = match row.varlena(1) {
+                Some(numbers) => visit(numbers.payload())?,
+                None => false,
+            };
+            Ok(())
+        })?;
+        whole.then_some(()).ok_or_else(|| damaged(&self.shown))
     }
 }
 
@@ -407,7 +552,13 @@ impl Storing {
     /// Begins an index in the place of the caller's own of that name, if there is one.
     pub fn begin(of: &Description<'_>) -> Result<Self, Failure> {
         let schema = schema();
-        remove(&schema, of.name, false)?;
+        Kept(&format!(
+            "DELETE FROM {schema}.svm_index
+             WHERE name OPERATOR(pg_catalog.=) $1 AND (owner OPERATOR(pg_catalog.=) CURRENT_USER
+                 OR owner_oid OPERATOR(pg_catalog.=) $2)"
+        ))
+        .run(&[of.name.into(), acting::current_user().into()])
+        .map_err(spi_failure)?;
         let lists = serde_json::to_string(of.lists).unwrap_or_default();
         let names: Vec<&str> = of.columns.iter().map(|(name, _)| *name).collect();
         let lengths = of.columns.iter().map(|(_, length)| Some((*length)? as i32));
@@ -417,7 +568,7 @@ impl Storing {
             "INSERT INTO {schema}.svm_index (name, relation, features, columns, lengths, lists, tables)
              VALUES ($1, $2, $3, $4, $5, $6::pg_catalog.jsonb, $7) RETURNING id"
         ))
-        .get_one::<i64>(&[
+        .run_returning::<i64>(&[
             of.name.into(),
             of.relation.into(),
             features.into(),
@@ -513,27 +664,17 @@ fn out_of_numbers() -> Failure {
     .hint("Make it again: svm_index('relation', name => '…')")
 }
 
-/// Removes the caller's own index of this name, or, where `any` says so and there is none, that of a role whose rights the caller
-/// has; false where there is none either.
-fn remove(schema: &str, name: &str, any: bool) -> Result<bool, Failure> {
+/// Removes the index that a text names.
+pub fn drop(text: &str) -> Result<(), Failure> {
+    let found = with_latest(|| find(text, Believed::OwnerOfItsRelation))?;
     let removed = Kept(&format!(
-        "WITH own AS (
-             SELECT id FROM {schema}.svm_index
-             WHERE name OPERATOR(pg_catalog.=) $1 AND (owner OPERATOR(pg_catalog.=) current_user OR $2)
-             ORDER BY owner OPERATOR(pg_catalog.=) current_user DESC, owner LIMIT 1
-         ), gone AS (
-             DELETE FROM {schema}.svm_index AS index USING own WHERE index.id OPERATOR(pg_catalog.=) own.id RETURNING index.id
-         )
-         SELECT pg_catalog.count(*) FROM gone"
+        "WITH gone AS (DELETE FROM {}.svm_index WHERE id OPERATOR(pg_catalog.=) $1 RETURNING id)
+         SELECT pg_catalog.count(*) FROM gone",
+        found.schema
     ))
-    .get_one::<i64>(&[name.into(), any.into()]);
-    Ok(removed.map_err(spi_failure)? == Some(1))
-}
-
-/// Removes an index.
-pub fn drop(name: &str) -> Result<(), Failure> {
-    match remove(&schema(), name, true)? {
-        true => Ok(()),
-        false => Err(unknown(name)),
+    .run_returning::<i64>(&[found.id.into()]);
+    match removed.map_err(spi_failure)? {
+        Some(1) => Ok(()),
+        _ => Err(unknown(text)),
     }
 }

@@ -63,6 +63,21 @@ pub fn role_name(role: pg_sys::Oid) -> Option<String> {
     }
 }
 
+/// The role that a relation belongs to; None where it is gone.
+pub fn owner_of(relation: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    let catalog = pg_sys::SysCacheIdentifier::RELOID as core::ffi::c_int;
+    // SAFETY: a catalog look-up inside a transaction; a row of pg_class begins with the struct.
+    unsafe {
+        let row = pg_sys::SearchSysCache1(catalog, relation.into());
+        if row.is_null() {
+            return None;
+        }
+        let owner = (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_class>()).relowner;
+        pg_sys::ReleaseSysCache(row);
+        Some(owner)
+    }
+}
+
 /// Whether the current user has all rights of a role: it is the role, inherits its rights, or is a superuser.
 pub fn has_rights_of(role: pg_sys::Oid) -> bool {
     // SAFETY: catalog look-ups inside a transaction.

@@ -17,6 +17,23 @@ thread_local! {
         RefCell::new(HashMap::new());
 }
 
+/// The first column of the first row of a SELECT. It takes no number for the transaction, as pgrx's `Spi::get_one` does, which a
+/// standby has not.
+pub fn read_one<A: FromDatum + IntoDatum>(
+    select: impl for<'conn> Query<'conn>,
+    arguments: &[DatumWithOid<'_>],
+) -> SpiResult<Option<A>> {
+    Spi::connect(|client| client.select(select, Some(1), arguments)?.first().get_one())
+}
+
+/// The same of two columns.
+pub fn read_two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
+    select: impl for<'conn> Query<'conn>,
+    arguments: &[DatumWithOid<'_>],
+) -> SpiResult<(Option<A>, Option<B>)> {
+    Spi::connect(|client| client.select(select, Some(1), arguments)?.first().get_two())
+}
+
 /// The text of a statement to be kept. The types of its parameters follow from the text.
 #[derive(Clone, Copy)]
 pub struct Kept<'a>(pub &'a str);
@@ -75,20 +92,12 @@ impl Kept<'_> {
         Spi::connect_mut(|client| client.update(self, None, arguments).map(|_| ()))
     }
 
-    /// The first column of the first row.
-    pub fn get_one<A: FromDatum + IntoDatum>(
+    /// The same, and the first column of the first row that it returns.
+    pub fn run_returning<A: FromDatum + IntoDatum>(
         self,
         arguments: &[DatumWithOid<'_>],
     ) -> SpiResult<Option<A>> {
         Spi::connect_mut(|client| client.update(self, Some(1), arguments)?.first().get_one())
-    }
-
-    /// The first two columns of the first row.
-    pub fn get_two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
-        self,
-        arguments: &[DatumWithOid<'_>],
-    ) -> SpiResult<(Option<A>, Option<B>)> {
-        Spi::connect_mut(|client| client.update(self, Some(1), arguments)?.first().get_two())
     }
 
     fn statement(

@@ -5,7 +5,8 @@ use super::base_column::BaseColumn;
 use super::citus::{self, Spread};
 use super::long_errors::cut_off;
 use super::pages::{self, Table};
-use super::{list, whole_rows};
+use super::table_scans::branches;
+use super::{acting::owner_of, list, whole_rows};
 use crate::base::errors::OrRaise;
 use crate::base::text::terminated;
 use core::ffi::CStr;
@@ -61,6 +62,17 @@ pub struct Planned {
     pub repeats: bool,
     /// How far the rows of its tables are spread, where the extension Citus has some of them.
     pub spread: Spread,
+}
+
+impl Planned {
+    /// The role to which all tables belong whose rows it hands over straight from their scans; None where that is not one role.
+    pub fn owner_of_tables(&self) -> Option<pg_sys::Oid> {
+        // SAFETY: the plan is PostgreSQL's, and valid as long as `self`.
+        let scans = unsafe { branches(self.plan) };
+        let mut owners = scans.iter().flatten().map(|scan| owner_of(scan.table));
+        let first = owners.next()??;
+        owners.all(|owner| owner == Some(first)).then_some(first)
+    }
 }
 
 /// The one statement in `text` without the semicolon that may follow it; raises PostgreSQL's own

@@ -3,9 +3,10 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
-use crate::index::stored::{self, Stored};
+use crate::index::stored::{self, Believed, Stored};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::check_kind;
+use crate::pg::acting;
 use crate::pg::query::{self, Planned};
 use crate::planning::columns::{differing, Columns, Wanted};
 use crate::planning::job::{Job, Role};
@@ -112,7 +113,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         job.watch = Some(watched(name, &job, &planned)?);
     }
     if let Some(name) = &request.index {
-        job.index = Some(index(name, &request.source)?);
+        job.index = Some(index(name, &request.source, &planned)?);
     }
     Ok(Prepared {
         job,
@@ -127,13 +128,14 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
 }
 
 /// The index of this name, which may be one of the source.
-fn index(name: &str, source: &Source) -> Result<Rc<Stored>, Failure> {
-    let index = stored::find(name)?;
-    let relation = match source {
-        Source::Relation(oid) => qualified_relation(*oid),
-        Source::Query(_) => None,
+fn index(name: &str, source: &Source, planned: &Planned) -> Result<Rc<Stored>, Failure> {
+    let (relation, owner) = match source {
+        Source::Relation(oid) => (Some(*oid), acting::owner_of(*oid)),
+        Source::Query(_) => (None, planned.owner_of_tables()),
     };
-    index.check_relation(relation.as_deref())?;
+    let index = stored::find(name, Believed::Owner(owner))?;
+    let named = relation.and_then(|oid| Some((oid, qualified_relation(oid)?)));
+    index.check_relation(named.as_ref().map(|(oid, name)| (*oid, name.as_str())))?;
     Ok(Rc::new(index))
 }
 

@@ -2,13 +2,14 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
+use crate::pg::kept_statement::read_one;
 use crate::pg::query::{self, Planned};
 use crate::planning::columns::{differing, Wanted};
 use crate::planning::job::Job;
 use crate::request::source::Source;
 use crate::targets::labels::LabelColumn;
+use pgrx::pg_sys;
 use pgrx::spi::quote_identifier;
-use pgrx::{pg_sys, Spi};
 
 /// What is read of the relation.
 pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> Wanted<'a> {
@@ -26,7 +27,7 @@ pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> Wanted<'a> 
 
 /// The relation of this name, whose rows are to have the label and the features of the source.
 pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, Failure> {
-    let relation = Spi::get_one_with_args::<pg_sys::Oid>(
+    let relation = read_one::<pg_sys::Oid>(
         "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
         &[name.into()],
     );

@@ -4,6 +4,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::text::written;
 use crate::catalog::spi_failure;
+use crate::pg::kept_statement::read_one;
 use crate::pg::query;
 use crate::request::source::Source;
 use pgrx::{pg_sys, Spi};
@@ -44,11 +45,9 @@ impl Reads {
             let rows = client.select(sql, Some(1), &[named.into()])?.first();
             Ok(rows.get::<&str>(1)?.map(read))
         });
-        let search_path = Spi::get_one::<String>(
-            "SELECT pg_catalog.string_agg(pg_catalog.quote_ident(name), ', ' ORDER BY place)
+        let search_path = read_one::<String>("SELECT pg_catalog.string_agg(pg_catalog.quote_ident(name), ', ' ORDER BY place)
              FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY AS path (name, place)
-             WHERE NOT pg_catalog.starts_with(name::pg_catalog.text, 'pg_temp_')",
-        );
+             WHERE NOT pg_catalog.starts_with(name::pg_catalog.text, 'pg_temp_')", &[]);
         Ok(Self {
             relations: relations.map_err(spi_failure)?.unwrap_or(Ok(Vec::new()))?,
             search_path: search_path.map_err(spi_failure)?.unwrap_or_default(),

@@ -10,6 +10,7 @@ use crate::catalog::spi_failure;
 use crate::catalog::{identifiers, rights};
 use crate::model::{self, Model};
 use crate::pg::call::Call;
+use crate::pg::kept_statement::{read_one, read_two};
 use crate::request::source::quote;
 use crate::sql::immutable_function;
 use crate::targets::labels::{self, qualified_type_name};
@@ -139,7 +140,7 @@ pub(super) const FLOAT: &str = "double precision";
 /// Whoever may create functions in the extension's schema could put one there that the new function would call with its
 /// owner's rights, as it matches the call better than ours: nobody but that owner, the schema's and superusers.
 fn check_schema(extension: &str) -> Result<(), Failure> {
-    let other = Spi::get_one_with_args::<String>(
+    let other = read_one::<String>(
         "SELECT pg_catalog.min(coalesce(role.rolname, '')::pg_catalog.text)
          FROM pg_catalog.pg_namespace AS n, pg_catalog.aclexplode(n.nspacl) AS granted
          LEFT JOIN pg_catalog.pg_roles AS role ON role.oid OPERATOR(pg_catalog.=) granted.grantee
@@ -219,7 +220,7 @@ fn create(
             quote_literal(format!("the {} of model {model}", kind.noun()))
         ))?;
     }
-    let oid = Spi::get_one_with_args::<pg_sys::Oid>(
+    let oid = read_one::<pg_sys::Oid>(
         "SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid",
         &[format!("{full_name}(anyelement)").into()],
     )?;
@@ -228,14 +229,13 @@ fn create(
 
 /// Schema and name of the function; the schema in which the caller creates things where `name` has none.
 pub(super) fn place(name: &str) -> Result<(String, String), Problem> {
-    let parts =
-        Spi::get_one_with_args::<Vec<String>>("SELECT pg_catalog.parse_ident($1)", &[name.into()])?;
+    let parts = read_one::<Vec<String>>("SELECT pg_catalog.parse_ident($1)", &[name.into()])?;
     let mut parts = parts.unwrap_or_default();
     let wrong = |code, message: String| Problem::Ours(Failure::new(code, message));
     match (parts.pop(), parts.pop(), parts.len()) {
         (Some(name), Some(schema), 0) => Ok((schema, name)),
         (Some(name), None, 0) => {
-            match Spi::get_one::<String>("SELECT pg_catalog.current_schema()::text")? {
+            match read_one::<String>("SELECT pg_catalog.current_schema()::text", &[])? {
                 Some(schema) => Ok((schema, name)),
                 None => Err(wrong(
                     Code::ERRCODE_INVALID_SCHEMA_NAME,
@@ -265,7 +265,7 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
     if let Some(own) = labels::own_type(&model.label_type) {
         return Ok(Returns::Type(own.to_owned()));
     }
-    let known = Spi::get_two_with_args::<pg_sys::Oid, bool>(
+    let known = read_two::<pg_sys::Oid, bool>(
         "SELECT t.oid, (owner.rolsuper OR owner.rolname OPERATOR(pg_catalog.=) current_user)
              AND (place.rolsuper OR place.rolname OPERATOR(pg_catalog.=) current_user
                   OR place.rolname OPERATOR(pg_catalog.=) 'pg_database_owner')
@@ -306,7 +306,7 @@ fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, P
         "svm_probability",
     ]
     .map(|function| format!("SELECT {extension}.{function}("));
-    let found = Spi::get_one_with_args::<bool>(
+    let found = read_one::<bool>(
         "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
              AND (SELECT pg_catalog.bool_or(pg_catalog.starts_with(p.prosrc, start))
                   FROM pg_catalog.unnest($3::pg_catalog.text[]) AS start)

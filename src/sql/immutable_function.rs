@@ -7,6 +7,7 @@ use super::function::{place, Kind, Problem, FLOAT};
 use crate::base::errors::{Code, Failure};
 use crate::features::{FeaturePart, Made, ReadAs};
 use crate::model::{text, Model};
+use crate::pg::kept_statement::read_one;
 use crate::pg::select;
 use crate::pg::types::{type_kind, TypeKind};
 use crate::request::source::quote;
@@ -38,7 +39,7 @@ pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Prob
             model.name
         ))
     ))?;
-    let oid = Spi::get_one_with_args::<pg_sys::Oid>(
+    let oid = read_one::<pg_sys::Oid>(
         "SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid",
         &[signature.into()],
     )?;
@@ -260,7 +261,7 @@ fn enum_type(type_name: &str) -> Option<String> {
 }
 
 fn existing(type_name: &str) -> Option<pg_sys::Oid> {
-    let found = Spi::get_one_with_args::<pg_sys::Oid>(
+    let found = read_one::<pg_sys::Oid>(
         "SELECT pg_catalog.to_regtype($1)::pg_catalog.oid",
         &[type_name.into()],
     );

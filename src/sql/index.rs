@@ -11,7 +11,7 @@ use crate::index::chunks::ChunkBuilder;
 use crate::index::lists::MOST_ENTRIES;
 use crate::index::renewal::{Met, Renewal};
 use crate::index::stored::{self, Description, KeptList, Size, Stored, Storing};
-use crate::pg::acting::{self, Acting};
+use crate::pg::acting::Acting;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::executor::{Continue, Row, Running};
@@ -251,23 +251,20 @@ fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Resul
 /// Brings an index up to date, as its owner.
 fn refresh(name: Option<&str>) -> Result<String, Failure> {
     rights::check_writable("svm_refresh_index()")?;
-    let index = stored::lock(required(name, "name")?)?;
-    let owner = index
-        .owner
-        .filter(|owner| acting::role_name(*owner).is_some());
-    let role = owner.ok_or_else(|| ownerless(&index.name))?;
+    let (index, role) = stored::lock(required(name, "name")?)?;
     let acting = Acting {
         role,
         search_path: None,
     };
     // whoever calls: it keeps what its owner may read
     acting.run(|| with_latest(|| renew(&index)))?;
-    Ok(index.name)
+    Ok(index.shown)
 }
 
 /// The same with its owner's rights and the latest snapshot.
 fn renew(index: &Stored) -> Result<(), Failure> {
     index.check_relation(None)?;
+    index.drop_unbelieved()?;
     let source = Source::Relation(index.relation()?.unwrap_or(pg_sys::InvalidOid));
     let columns = || {
         let entries = gathered(index.features.iter().cloned())?;
@@ -427,14 +424,6 @@ fn unknown_rows(relation: &str) -> Failure {
     .hint("CREATE MATERIALIZED VIEW … AS SELECT …, and svm_index of that")
 }
 
-fn ownerless(name: &str) -> Failure {
-    Failure::new(
-        Code::ERRCODE_UNDEFINED_OBJECT,
-        format!("index \"{name}\" belongs to a role that is gone"),
-    )
-    .hint("svm_drop_index('name'), and svm_index('relation') for one of your own")
-}
-
 /// The tables whose rows are known, with all their columns.
 fn known_tables(derived: &[Option<Derived>]) -> Result<Vec<Derived>, Failure> {
     let whole = derived.iter().flatten();
@@ -539,7 +528,7 @@ impl Counts {
             ));
         }
         let size = self.size(self.kept, self.bytes, &index.relation);
-        self.say(format!("index {}: made again: {size}", index.name), more);
+        self.say(format!("index {}: made again: {size}", index.shown), more);
     }
 
     /// Says how an index was brought up to date that had so many rows.
@@ -557,7 +546,7 @@ impl Counts {
         self.say(
             format!(
                 "index {}: {} added, {} gone; {}",
-                index.name,
+                index.shown,
                 rows(added),
                 gone,
                 self.size(kept, bytes, &index.relation)

@@ -9,6 +9,7 @@ use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::model;
 use crate::pg::acting::{self, Acting};
+use crate::pg::kept_statement::read_one;
 use crate::request::required;
 use crate::request::source::quote;
 use crate::storing::versions;
@@ -432,7 +433,7 @@ fn missing(schema: &str, name: &str) -> Failure {
 /// Refuses a grantee that is neither a role nor everybody.
 fn check_role(role: &str) -> Result<(), Failure> {
     let known = role == EVERYBODY
-        || Spi::get_one_with_args::<bool>(
+        || read_one::<bool>(
             "SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) $1)",
             &[role.into()],
         )

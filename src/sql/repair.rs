@@ -5,6 +5,7 @@ use crate::base::errors::{Failure, OrRaise};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::model;
+use crate::pg::kept_statement::read_one;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
@@ -66,7 +67,7 @@ fn svm_repair(
 fn enable_triggers(schema: &str) -> Result<Vec<String>, SpiError> {
     let mut done = Vec::new();
     for (table, trigger, enable) in TRIGGERS {
-        let wrong = Spi::get_one_with_args::<bool>(
+        let wrong = read_one::<bool>(
             "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger
                  WHERE tgrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass AND tgname OPERATOR(pg_catalog.=) $2
                      AND tgenabled OPERATOR(pg_catalog.<>) CASE $3 WHEN 'ENABLE ALWAYS' THEN 'A'

@@ -3,12 +3,11 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::{read_one, Kept};
 use crate::request::deploy::{Deploy, Metric};
 use crate::training::fit::{OnTrainingRows, POOR_AUC, SMALL_DEVIATION};
 use crate::training::outcome::Trained;
 use pgrx::spi::{quote_literal, SpiClient, SpiError};
-use pgrx::Spi;
 use pgsvm_core::StopReason;
 
 /// What became of a version.
@@ -150,7 +149,7 @@ pub fn check(schema: &str, model: &str, deploy: &Deploy) -> Result<(), Failure> 
     let Deploy::IfBetter { relation, metric } = deploy else {
         return Ok(());
     };
-    let found = Spi::get_one_with_args::<i32>(
+    let found = read_one::<i32>(
         &format!(
             "SELECT coalesce((SELECT current_version FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1), 0)"
         ),
@@ -194,7 +193,7 @@ fn evaluated(
     metric: Metric,
 ) -> Result<Option<f64>, Failure> {
     known_relation(relation)?;
-    Spi::get_one_with_args::<f64>(
+    read_one::<f64>(
         &format!(
             "SELECT found.{} FROM {schema}.svm_evaluate($1, $2::pg_catalog.regclass, NULL::pg_catalog.text,
                  NULL::pg_catalog.text) AS found",
@@ -207,7 +206,7 @@ fn evaluated(
 
 /// Refuses a relation that is not there; its name is looked up as SQL looks it up.
 fn known_relation(relation: &str) -> Result<(), Failure> {
-    let found = Spi::get_one_with_args::<bool>(
+    let found = read_one::<bool>(
         "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
         &[relation.into()],
     );

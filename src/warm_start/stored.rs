@@ -7,12 +7,13 @@ use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
 use crate::model::Model;
 use crate::pg::json::JsonText;
+use crate::pg::kept_statement::read_one;
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::request::given;
 use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request, CRAMMER_SINGER};
-use pgrx::{pg_sys, Spi};
+use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, list, owned};
 use serde::Deserialize;
 use serde_json::Value;
@@ -171,7 +172,7 @@ impl Stored {
             return Ok(Source::Query(query.clone()));
         }
         let name = self.source_relation.as_deref().unwrap_or_default();
-        let oid = Spi::get_one_with_args::<pg_sys::Oid>(
+        let oid = read_one::<pg_sys::Oid>(
             "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
             &[name.into()],
         );

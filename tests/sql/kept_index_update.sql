@@ -190,28 +190,28 @@ SELECT svm_index('parts', '{x, y}', 'own');
 RESET ROLE;
 INSERT INTO parts VALUES (5, 0, true), (6, 0, true);
 SET ROLE svm_index_member;
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 RESET ROLE;
 INSERT INTO parts VALUES (5, 1, true), (6, 1, true);
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 DROP POLICY rows_of_role ON parts;
 CREATE POLICY rows_of_role ON parts USING (x = 6);
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 SELECT name, owner, rows FROM svm_indexes WHERE name = 'own';
 -- nothing any more, and something again
 DROP POLICY rows_of_role ON parts;
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 CREATE POLICY rows_of_role ON parts USING (x = 6);
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 
 -- what cannot be
 \set ON_ERROR_STOP off
 SET ROLE svm_index_other;
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 REVOKE SELECT ON parts FROM svm_index_owner;
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_refresh_index('none');
 \echo :LAST_ERROR_SQLSTATE
@@ -247,7 +247,7 @@ SELECT svm_refresh_index('p');
 \echo :LAST_ERROR_SQLSTATE
 DROP TABLE parts;
 DROP ROLE svm_index_owner, svm_index_member, svm_index_other;
-SELECT svm_refresh_index('own');
+SELECT svm_refresh_index('svm_index_owner.own');
 \echo :LAST_ERROR_SQLSTATE
 \set VERBOSITY terse
 SET client_min_messages = warning;
