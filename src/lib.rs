@@ -57,4 +57,5 @@ extern "C-unwind" fn _PG_init() {
 
 #[cfg(feature = "in_backend_tests")]
 #[path = "../pgrx-tests/mod.rs"]
+#[allow(clippy::disallowed_methods)]
 mod in_backend_tests;

@@ -11,7 +11,7 @@ use crate::pg::kept_statement::{read_one, read_two, Kept};
 use crate::pg::origin::Derived;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::snapshot::with_latest;
-use crate::pg::statement;
+use crate::pg::statement::{self, ReadOnly};
 use core::ops::Range;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
@@ -481,6 +481,10 @@ impl Stored {
         &self,
         mut visit: impl FnMut(i32, usize, &[u8]) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
+        // what is unlogged a standby has not, and its rows have no origin
+        if matches!(statement::read_only(), Some(ReadOnly::Standby)) {
+            return Ok(());
+        }
         let sql = format!(
             "SELECT chunk, rows, tuples FROM {}.svm_index_chunk
              WHERE index_id OPERATOR(pg_catalog.=) $1 AND part OPERATOR(pg_catalog.=) 0
