@@ -103,7 +103,8 @@ def test_rows_in_the_place_of_others_are_read(indexed):
 OLDER = {
     "a transaction": "SELECT pg_current_xact_id()",
     "one of another database": "SELECT pg_current_xact_id()",
-    "one with many parts": "SAVEPOINT s; INSERT INTO noise VALUES (1); " + "SAVEPOINT t; INSERT INTO noise VALUES (2); " * 100,
+    "one with many parts": "SAVEPOINT s; INSERT INTO noise VALUES (1); "
+    + "SAVEPOINT t; INSERT INTO noise VALUES (2); " * 100,
     "a prepared one": "INSERT INTO noise VALUES (1); PREPARE TRANSACTION 'older'",
     "a snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM noise",
 }

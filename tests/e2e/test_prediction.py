@@ -130,14 +130,19 @@ READS = {
     "svm_as_sql": ["SELECT svm_as_sql('m')", "SELECT svm_as_sql('many', 'b')"],
     "svm_auc": ["SELECT svm_auc(svm_decision('m', p), label) FROM points AS p"],
     "svm_classify": ["SELECT svm_classify('many', p), svm_classify('m', p, 0.7) FROM points AS p"],
-    "svm_confusion": ["SELECT * FROM svm_confusion('m', 'points')", "SELECT * FROM svm_confusion('many', 'points', 'kind')"],
+    "svm_confusion": [
+        "SELECT * FROM svm_confusion('m', 'points')",
+        "SELECT * FROM svm_confusion('many', 'points', 'kind')",
+    ],
     "svm_cross_validate": [
         "SELECT c, fold, accuracy FROM svm_cross_validate('points', 'label', c => '{1, 10}', folds => 3, features => '{x, y}')",
         "SELECT c, fold, accuracy FROM svm_cross_validate('points', 'label', folds => 2, features => '{x, y}', kernel => 'rbf')",
         # a standby has nothing of what an index keeps
         """SELECT c, fold, accuracy FROM svm_cross_validate('points', 'label', folds => 2, features => '{x, y}', options => '{"index": "kept"}')""",
     ],
-    "svm_decision": ["SELECT svm_decision('m', p), svm_decision('many', p, 'b'), svm_decision('curved', p) FROM points AS p"],
+    "svm_decision": [
+        "SELECT svm_decision('m', p), svm_decision('many', p, 'b'), svm_decision('curved', p) FROM points AS p"
+    ],
     "svm_evaluate": [
         "SELECT * FROM svm_evaluate('m', 'points')",
         "SELECT * FROM svm_evaluate('many', 'points', 'kind')",
@@ -147,13 +152,18 @@ READS = {
     "svm_expand": ["SELECT svm_expand('texts', p) FROM points AS p LIMIT 3"],
     "svm_explain": ["SELECT svm_explain('m', p), svm_explain('texts', p) FROM points AS p LIMIT 3"],
     "svm_export": ["SELECT svm_export('m'), svm_export('m', 'pgsvm'), svm_export('curved', 'libsvm_model')"],
-    "svm_export_rows": ["SELECT * FROM svm_export_rows('m', 'points')", "SELECT * FROM svm_export_rows('texts', 'points')"],
+    "svm_export_rows": [
+        "SELECT * FROM svm_export_rows('m', 'points')",
+        "SELECT * FROM svm_export_rows('texts', 'points')",
+    ],
     "svm_features": ["SELECT * FROM svm_features('m')", "SELECT * FROM svm_features('texts')"],
     "svm_label_metrics": ["SELECT svm_label_metrics(kind, svm_classify('many', p)) FROM points AS p"],
     "svm_log_loss": ["SELECT svm_log_loss(svm_probability('m', p), label) FROM points AS p"],
     "svm_margin": ["SELECT svm_margin('m', p, label) FROM points AS p"],
     "svm_metrics": ["SELECT svm_metrics(label, svm_predict('m', p, NULL::boolean)) FROM points AS p"],
-    "svm_predict": ["SELECT svm_predict('numeric', p), svm_predict('many', p, NULL::text), svm_predict('m', p, NULL::boolean) FROM points AS p"],
+    "svm_predict": [
+        "SELECT svm_predict('numeric', p), svm_predict('many', p, NULL::text), svm_predict('m', p, NULL::boolean) FROM points AS p"
+    ],
     "svm_predict_query": ["SELECT * FROM svm_predict_query('m', 'SELECT * FROM points')"],
     "svm_predict_set": ["SELECT svm_predict_set('many', p) FROM points AS p LIMIT 3"],
     "svm_probability": ["SELECT svm_probability('m', p), svm_probability('m', p, true) FROM points AS p"],
@@ -275,7 +285,10 @@ def test_what_reads_answers_where_nothing_can_be_written(server, known, standby,
         else:
             reader = connection
             reader.execute("SET default_transaction_read_only = on")
-        for settings in ("", "SET pgsvm.min_parallel_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0"):
+        for settings in (
+            "",
+            "SET pgsvm.min_parallel_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0",
+        ):
             reader.execute(settings)
             told = answers(reader)
             assert {query: (told[query], expected[query]) for query in expected if told[query] != expected[query]} == {}
