@@ -1,10 +1,12 @@
-"""The documents say what is there: tutorial and expected output agree, and so do the README and the catalog."""
+"""The documents say what is there: tutorial and expected output agree, so do the reference and the catalog, and the statements of
+each page run."""
 
 import re
+import subprocess
 
 import pytest
 
-from harness.server import ROOT
+from harness.server import ROOT, new_database, programs_of
 
 REFERENCE = [ROOT / "README.md", *sorted((ROOT / "docs" / "reference").glob("*.md"))]
 # what says what there is: the README and the pages behind it
@@ -28,7 +30,7 @@ def significant(text):
 
 
 def table_after(text):
-    """The cells of each row of the first table behind `text` in the README."""
+    """The cells of each row of the first table behind `text` in the README and the reference."""
     rows = re.search(r"^\|.*?(?=^[^|]|\n\n)", README[README.index(text) :], flags=re.MULTILINE | re.DOTALL)[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines()[2:]]
 
@@ -47,10 +49,68 @@ def test_the_tutorial_shows_the_output_that_is_expected():
 
 
 def test_links_between_documents_lead_somewhere():
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    documents = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
     for document in documents:
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", document.read_text()):
+            page = document.parent / target if target else document
+            assert page.exists(), f"{document.name} links to {target}"
+            if anchor and page.suffix == ".md":
+                assert anchor in anchors(page), f"{document.name} links to {target}#{anchor}"
+
+
+def anchors(page):
+    """The names by which GitHub links to the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = [re.sub(r"\]\([^)]*\)", "]", title) for title in re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+# What the pages take for granted.
+GRANTED = """
+CREATE EXTENSION IF NOT EXISTS pgsvm;
+DO $$ BEGIN CREATE ROLE analyst; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+CREATE TABLE points AS SELECT i % 97 / 97.0 AS x, i % 89 / 89.0 AS y, CASE WHEN 2 * (i % 97) > i % 89 + 40 THEN 'in' ELSE 'out' END AS side
+    FROM generate_series(1, 2000) AS i;
+CREATE TABLE circles AS SELECT a, b, a * a + b * b < 20 AS ring
+    FROM (SELECT i % 13 - 6 AS a, i % 11 - 5 AS b FROM generate_series(1, 1000) AS i) AS drawn;
+CREATE TABLE people AS SELECT id, id % 60 + 18 AS age, CASE WHEN id % 60 + id % 7 > 40 THEN '>50K' ELSE '<=50K' END AS income
+    FROM generate_series(1, 2000) AS id;
+CREATE TABLE people_of_next_year AS SELECT * FROM people WHERE id % 3 = 0;
+CREATE TABLE customers AS SELECT id, id % 60 + 18 AS age, (ARRAY['basic', 'pro', 'team'])[1 + id % 3] AS plan, 'c' || id % 20 AS country,
+    date '2024-01-01' + id % 700 AS joined, id % 60 + id % 7 > 35 AS churned FROM generate_series(1, 3000) AS id;
+ALTER TABLE customers ADD PRIMARY KEY (id);
+CREATE TABLE new_customers AS SELECT id + 3000 AS id, age, plan, country, joined FROM customers WHERE id < 20;
+CREATE TABLE messages AS SELECT (ARRAY['win a free prize', 'the meeting moved', 'your parcel is here'])[1 + i % 3] || ' today ' || i % 50 AS body,
+    (ARRAY['offers', 'work', 'post'])[1 + i % 3] AS topic, i % 3 = 0 AS spam FROM generate_series(1, 2000) AS i;
+"""
+# a statement's first word, where the other fenced blocks show how a function is declared
+STATEMENT = re.compile(r"(SELECT|CREATE|INSERT|UPDATE|DELETE|ALTER|GRANT|REVOKE|SET|WITH|--)\b|--")
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.stem)
+def test_the_statements_of_each_page_run(server, database, page):
+    # the README makes the extension itself, and the points
+    granted = (
+        re.sub(r"CREATE (TABLE points|EXTENSION) .*?;\n", "", GRANTED, flags=re.DOTALL)
+        if page.name == "README.md"
+        else GRANTED
+    )
+    name = new_database(server, f"page_{page.stem}")
+    where = ["-h", server.socket_directory, "-p", "5432", "-U", "postgres", "-d", name]
+    done = subprocess.run(
+        [programs_of(server.version) / "psql", *where, "-X", "-q", "-v", "ON_ERROR_STOP=1"],
+        input=granted + "".join(statements(page.read_text())),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def statements(text):
+    """The blocks of a page that can be run: none of their parts is left to the reader."""
+    blocks = re.findall(r"^```sql\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if STATEMENT.match(block) and "…" not in block]
 
 
 @pytest.mark.parametrize("function", ["svm_train", "svm_train_query"])
@@ -78,7 +138,7 @@ def test_the_readme_lists_every_column_of_the_views(connection, view):
 def test_the_readme_lists_every_setting(connection):
     connection.execute("LOAD 'pgsvm'")
     settings = {name for (name,) in connection.execute("SELECT name FROM pg_settings WHERE name LIKE 'pgsvm.%'")}
-    assert sorted(names(row[0])[0] for row in table_after("## Settings")) == sorted(settings - OF_TESTS)
+    assert sorted(names(row[0])[0] for row in table_after("# Settings")) == sorted(settings - OF_TESTS)
 
 
 def test_the_readme_lists_every_function_and_table(connection):
