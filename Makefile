@@ -52,10 +52,10 @@ bench: ## ours and peers side by side, small sizes and few repeats, writes bench
 bench-full: ## the same with more rows, settings and repeats (an hour and a half)
 	scripts/bench full $(CASE)
 
-lint: ## formatting, clippy, rustdoc, dependency policy, scripts
+lint: ## formatting, clippy, rustdoc, dependency policy, scripts, llms.txt
 	scripts/lint
 
-format: ## put Rust and Python files into the form that lint wants
+format: ## put Rust and Python files into the form that lint wants, and write llms.txt of the pages
 	scripts/format
 
 clean: ## remove target/: builds, server trees, environments
