@@ -105,6 +105,14 @@ def test_the_statements_of_each_page_run(server, database, page):
         stderr=subprocess.STDOUT,
     )
     assert done.returncode == 0, done.stdout
+    said = rounded(done.stdout)
+    for notice in re.findall(r"^NOTICE: .*$", page.read_text(), flags=re.MULTILINE):
+        assert rounded(notice) in said, notice
+
+
+def rounded(text):
+    """The text with shares to two digits: the others depend on the rows that were drawn."""
+    return re.sub(r"\b(0\.\d\d)\d+", r"\1", text)
 
 
 def statements(text):
