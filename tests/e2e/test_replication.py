@@ -217,3 +217,107 @@ def test_predictions_are_of_a_whole_version_while_the_publisher_refreshes(publis
     assert session.execute("TABLE svm_problems").fetchall() == []
     publisher.execute("SELECT svm_drop('followed')")
     wait_until(lambda: one(session, "SELECT count(*) FROM svm_models") == 1, what="the model to go")
+
+
+def worker_fails(connection):
+    """How often applying changes has failed here."""
+    return one(connection, "SELECT apply_error_count + sync_error_count FROM pg_stat_subscription_stats")
+
+
+def test_models_trained_here_live_beside_those_that_arrive(publisher, session):
+    """Ids are random, so neither meets the other's; triggers remove what belongs to either and no more."""
+    session.execute(
+        "CREATE TABLE IF NOT EXISTS own_points AS SELECT i AS x, i > 7 AS y FROM generate_series(1, 10) AS i"
+    )
+    train = "SELECT svm_train_query('SELECT x, x AS k, y FROM {}', 'y', '{{x}}', '{}', key => 'k')"
+    session.execute(train.format("own_points", "own"))
+    publisher.execute(train.format("points", "theirs"))
+    there = "SELECT count(*) FROM svm_models WHERE name = 'theirs'"
+    wait_until(lambda: one(session, there) == 1, what="the model")
+    wait_until(lambda: session.execute("TABLE svm_problems").fetchall() == [], what="all of it")
+    before = one(session, "SELECT svm_decision('own', ARRAY[3])")
+    publisher.execute(
+        "UPDATE points SET y = NOT y WHERE x = 1; SELECT svm_refresh('theirs'); SELECT svm_drop('theirs')"
+    )
+    wait_until(lambda: one(session, there) == 0, what="the model to go")
+    assert one(session, "SELECT svm_decision('own', ARRAY[3])") == before
+    session.execute("SELECT svm_refresh('own')")
+    session.execute("SELECT svm_drop('own')")
+    for table in TABLES.split(", "):
+        # one model is left, that of the fixture, which has neither key nor log
+        assert one(session, f"SELECT count(*) FROM {table}") <= 1
+    publisher.execute("UPDATE points SET y = NOT y WHERE x = 1")
+
+
+def test_a_name_that_is_taken_here_holds_all_up_until_it_is_free(publisher, session):
+    session.execute(
+        "CREATE TABLE IF NOT EXISTS own_points AS SELECT i AS x, i > 7 AS y FROM generate_series(1, 10) AS i"
+    )
+    session.execute("SELECT svm_train('own_points', 'y', model => 'taken')")
+    own = one(session, "SELECT svm_decision('taken', ARRAY[3])")
+    failures = worker_fails(session)
+    publisher.execute("SELECT svm_train('points', 'y', model => 'taken')")
+    theirs = one(publisher, "SELECT svm_decision('taken', ARRAY[3])")
+    wait_until(lambda: worker_fails(session) > failures, within_seconds=30, what="the conflict")
+    # nothing of that transaction is there
+    assert one(session, "SELECT svm_decision('taken', ARRAY[3])") == own != theirs
+    assert session.execute("TABLE svm_problems").fetchall() == []
+    session.execute("SELECT svm_rename('taken', 'mine')")
+    wait_until(lambda: one(session, "SELECT count(*) FROM svm_models") == 3, within_seconds=30, what="the model")
+    assert one(session, "SELECT svm_decision('taken', ARRAY[3])") == theirs
+    assert one(session, "SELECT svm_decision('mine', ARRAY[3])") == own
+    # one that is changed here and there: who is named on both goes on by the id
+    session.execute("SELECT svm_rename('taken', 'renamed'); SELECT svm_drop('mine')")
+    publisher.execute("SELECT svm_drop('taken')")
+    wait_until(lambda: one(session, "SELECT count(*) FROM svm_models") == 1, what="the model to go")
+    assert session.execute("TABLE svm_problems").fetchall() == []
+
+
+def test_a_publication_of_all_tables_brings_models_too(server, publisher):
+    """With it come indexes' names, and nothing of what they keep."""
+    publisher.execute("CREATE PUBLICATION everything FOR ALL TABLES")
+    publisher.execute("SELECT svm_index('points', name => 'kept')")
+    with server.connect(new_database(server, "everything")) as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute(
+            "CREATE TABLE points (x int, y boolean); CREATE TABLE crowd (id int, a float8, b float8, kind text)"
+        )
+        source = publisher.source
+        connection.execute(f"CREATE SUBSCRIPTION everything CONNECTION '{source}' PUBLICATION everything")
+        copied = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
+        try:
+            wait_until(lambda: one(connection, copied), within_seconds=30, what="the first copy")
+            assert one(connection, DECISION) == one(publisher, DECISION)
+            assert connection.execute("SELECT name, rows FROM svm_indexes").fetchall() == [("kept", 0)]
+            train = """SELECT svm_train('points', 'y', model => 'here', options => '{"index": "kept"}')"""
+            connection.execute(train)
+            publisher.execute("SELECT svm_index('points', name => 'kept')")
+            connection.execute("SELECT svm_refresh_index('kept')")
+            assert connection.execute("SELECT name, rows FROM svm_indexes").fetchall() == [("kept", 10)]
+        finally:
+            connection.execute("DROP SUBSCRIPTION everything")
+            publisher.execute("DROP PUBLICATION everything; SELECT svm_drop_index('kept')")
+
+
+def test_who_row_security_binds_applies_nothing(server, publisher):
+    """From 16 on a subscription may be another role's; changes are then applied with the rights of the tables' owner."""
+    if server.version < 16:
+        pytest.skip("a subscription is a superuser's")
+    with server.connect(new_database(server, "bound")) as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute(
+            "DROP ROLE IF EXISTS subscriber_role; CREATE ROLE subscriber_role; GRANT pg_create_subscription TO subscriber_role"
+        )
+        connection.execute("GRANT CREATE ON DATABASE bound TO subscriber_role")
+        connection.execute(
+            f"CREATE SUBSCRIPTION bound CONNECTION '{publisher.source}' PUBLICATION models WITH (password_required = false)"
+        )
+        connection.execute("ALTER SUBSCRIPTION bound OWNER TO subscriber_role")
+        try:
+            wait_until(lambda: worker_fails(connection) > 0, within_seconds=30, what="the refusal")
+            connection.execute("ALTER SUBSCRIPTION bound OWNER TO postgres")
+            copied = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
+            wait_until(lambda: one(connection, copied), within_seconds=30, what="the first copy")
+            assert one(connection, DECISION) == one(publisher, DECISION)
+        finally:
+            connection.execute("DROP SUBSCRIPTION bound; DROP OWNED BY subscriber_role; DROP ROLE subscriber_role")
