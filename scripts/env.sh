@@ -56,6 +56,27 @@ sql_tests() {
     (cd "$root/tests/sql" && find . -name '*.sql' -printf '%f\n' | sed 's/\.sql$//' | LC_ALL=C sort)
 }
 
+# What SQL tests are run with, whatever the server, the database and the role have: PostgreSQL's own defaults of the settings by
+# which plans, memory and the looks of output go; pg_regress sees to time zone, dates and the language of messages.
+sql_test_options() {
+    local setting options=
+    # shellcheck disable=SC2016  # "$user" is PostgreSQL's
+    for setting in \
+        'search_path="$user",public' work_mem=4MB hash_mem_multiplier=2 maintenance_work_mem=64MB temp_buffers=8MB \
+        effective_cache_size=4GB seq_page_cost=1 random_page_cost=4 cpu_tuple_cost=0.01 cpu_operator_cost=0.0025 \
+        parallel_setup_cost=1000 parallel_tuple_cost=0.1 min_parallel_table_scan_size=8MB max_parallel_workers=8 \
+        max_parallel_workers_per_gather=2 max_parallel_maintenance_workers=2 parallel_leader_participation=on \
+        jit=off enable_seqscan=on enable_indexscan=on enable_bitmapscan=on enable_sort=on enable_hashagg=on enable_hashjoin=on \
+        enable_mergejoin=on enable_nestloop=on enable_partition_pruning=on plan_cache_mode=auto from_collapse_limit=8 \
+        join_collapse_limit=8 default_statistics_target=100 synchronize_seqscans=off default_toast_compression=pglz \
+        'default_transaction_isolation=read committed' default_transaction_read_only=off row_security=on \
+        statement_timeout=0 lock_timeout=0 idle_in_transaction_session_timeout=0 client_min_messages=notice \
+        bytea_output=hex extra_float_digits=1 xmloption=content; do
+        options+=" -c ${setting// /\\ }"
+    done
+    printf '%s' "$options"
+}
+
 # need_packages PACKAGE...: installs those of Debian's packages that this machine lacks, through sudo unless root. Prints
 # nothing and takes no time when all are there. Debian's own server is not started.
 need_packages() {

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from harness.server import Server, new_database, programs_of, wait_until
-from harness.sessions import Running, model, one
+from harness.sessions import Running, listen, model, one
 
 POINTS = """
     CREATE {kind} TABLE points AS
@@ -224,6 +224,34 @@ def test_pg_dumpall_brings_models_and_the_roles_that_own_them(server):
             check_goes_on(connection)
 
 
+MORE_MODELS = """
+    ALTER TABLE points ADD body text GENERATED ALWAYS AS ('word' || (i % 7)::text || ' or ' || (i % 5)::text || 'th') STORED;
+    SELECT svm_train('points', 'label', '{x, y}', 'curved', kernel => 'rbf', key => 'i');
+    SELECT svm_train('points', 'label', '{x, y}', 'exact', kernel => 'rbf', gamma => 1, options => '{"method": "exact"}');
+    SELECT svm_train('points', 'label', '{x, text(body)}', 'texts');
+    SELECT svm_index('points', '{x, y, text(body)}', 'kept');
+"""
+MORE_ANSWERS = """
+    SELECT i, svm_decision('curved', p), svm_decision('exact', p), svm_decision('texts', p) FROM points AS p ORDER BY i
+"""
+INDEXES = "SELECT name, relation, columns, rows, bytes, owner FROM svm_indexes"
+
+
+def used_of_index(connection):
+    """Rows that a training takes from the index; the model must be the one that the table gives."""
+    told = listen(connection)
+    train = "SELECT svm_train('points', 'label', '{x, y, text(body)}', %s, options => %s)"
+    for name, options in (("by_index", '{"index": "kept"}'), ("by_table", "{}")):
+        connection.execute(train, [name, options])
+    (line,) = [it.text for it in told if " by index kept" in it.text]
+    weights = [
+        connection.execute("SELECT * FROM svm_weights(%s)", [name]).fetchall() for name in ("by_index", "by_table")
+    ]
+    assert weights[0] == weights[1]
+    connection.execute("SELECT svm_drop('by_index'), svm_drop('by_table')")
+    return int(line.split(" by index kept")[0].split()[-1])
+
+
 def older_majors():
     """Majors whose server tree is there, older than the one under test."""
     tested = int(os.environ.get("PGSVM_PG", "15"))
@@ -239,19 +267,29 @@ def test_pg_upgrade_keeps_models_and_their_ids(server, old):
     try:
         with from_server.connect(new_database(from_server, "upgraded")) as connection:
             put_models(connection)
+            connection.execute(MORE_MODELS)
             connection.execute("CREATE ROLE upgraded_reader; SELECT svm_grant('keyed', 'upgraded_reader')")
-            expected = connection.execute(ANSWERS).fetchall()
+            expected = [connection.execute(query).fetchall() for query in (ANSWERS, MORE_ANSWERS)]
+            indexes = connection.execute(INDEXES).fetchall()
             stored = rows(connection)
             forget_column_versions(connection)
         from_server.control("-m", "fast", "stop")
         with upgraded(server.version, from_server) as connect:
             with connect("upgraded") as connection:
                 assert rows(connection) == stored
-                assert connection.execute(ANSWERS).fetchall() == expected
+                assert [connection.execute(query).fetchall() for query in (ANSWERS, MORE_ANSWERS)] == expected
                 assert connection.execute("TABLE svm_problems").fetchall() == []
                 assert model(connection, "keyed")["granted_to"] == ["upgraded_reader"]
+                # files, and so what indexes keep of rows, come along; but these are another cluster's rows
+                assert connection.execute(INDEXES).fetchall() == indexes
+                assert used_of_index(connection) == 0
+                connection.execute("SELECT svm_refresh_index('kept')")
+                assert used_of_index(connection) == 500
                 check_goes_on(connection)
-                connection.execute("SELECT svm_drop('keyed')")
+                connection.execute("SELECT svm_refresh('curved')")
+                assert model(connection, "curved")["version"] == 2
+                for name in ("keyed", "curved", "exact", "texts"):
+                    connection.execute("SELECT svm_drop(%s)", [name])
                 assert {len(kept) for kept in rows(connection).values()} == {0}
     finally:
         from_server.stop()

@@ -11,15 +11,13 @@ FROM (
     FROM generate_series(1, 2000) AS id
 ) AS ids,
 LATERAL (
-    SELECT array_agg(index ORDER BY index) AS idx, array_agg(value ORDER BY index) AS val,
+    SELECT coalesce(array_agg(index ORDER BY index), '{}') AS idx, coalesce(array_agg(value ORDER BY index), '{}') AS val,
         coalesce(string_agg(index || ':' || value, ' ' ORDER BY index), '') AS line
     FROM (
         SELECT DISTINCT ON (index) abs(hashint4(id * 31 + k)) % 500 AS index, (hashint4(id * 17 + k) / 2147483648.0)::real AS value
         FROM generate_series(1, id % 12 * 20) AS k
     ) AS entries
 ) AS lists;
--- a row without entries
-UPDATE sparse SET idx = '{}', val = '{}', exact = '{}', wide = '{}' WHERE id % 12 = 0;
 ALTER TABLE sparse ADD PRIMARY KEY (id);
 -- rows of more than 2 kB have them out of line
 ALTER TABLE sparse SET (toast_tuple_target = 128);
