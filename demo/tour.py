@@ -193,7 +193,7 @@ def farewell():
         textwrap.dedent("""\
         make install PG_CONFIG=/path/to/pg_config   put the extension into a server of yours, then
                                                     CREATE EXTENSION pgsvm;
-        README.md                                   every function, setting and view
+        docs/reference/                             every function, setting and view
         docs/architecture.md                        which process does what, in which memory
         make test                                   every test, on PostgreSQL 15 to 18
         """)
