@@ -48,6 +48,10 @@ def test_the_tutorial_shows_the_output_that_is_expected():
     assert blocks("|sql") == significant(expected.read_text())
 
 
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().split()) < 2500
+
+
 def test_links_between_documents_lead_somewhere():
     documents = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
     for document in documents:
