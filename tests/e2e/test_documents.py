@@ -69,6 +69,26 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_the_library_can_open_no_connection_and_start_no_program(server):
+    config = programs_of(server.version) / "pg_config"
+    where = subprocess.run([config, "--pkglibdir"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+    listed = subprocess.run(["nm", "-D", "-u", f"{where}/pgsvm.so"], check=True, text=True, stdout=subprocess.PIPE)
+    imported = {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+    assert "errstart" in imported, "PostgreSQL's functions were to be seen"
+    assert not imported & {
+        "socket",
+        "connect",
+        "getaddrinfo",
+        "bind",
+        "listen",
+        "fork",
+        "execve",
+        "posix_spawn",
+        "system",
+        "popen",
+    }
+
+
 # What the pages take for granted.
 GRANTED = """
 CREATE EXTENSION IF NOT EXISTS pgsvm;
