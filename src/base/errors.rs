@@ -145,6 +145,15 @@ impl From<pgsvm_core::OutOfMemory> for Failure {
     }
 }
 
+impl From<pgsvm_core::MessageError> for Failure {
+    fn from(error: pgsvm_core::MessageError) -> Self {
+        match error {
+            pgsvm_core::MessageError::OutOfMemory(error) => error.into(),
+            damaged => Self::new(Code::ERRCODE_DATA_CORRUPTED, damaged.to_string()),
+        }
+    }
+}
+
 /// Most bytes of a value that an error shows.
 const SHOWN_BYTES: usize = 100;
 

@@ -1,5 +1,11 @@
-//! How large a JSON text makes what is read of it. A reader of JSON asks for memory without a way to fail: so what it reads
-//! is small, or read into lists that ask for it with one.
+//! Reading JSON, which somebody else may have written. serde_json asks for memory for texts with escapes without a way to fail, and
+//! its values for all that they hold: so texts are small, and values are too. What is read into types of ours may have any number of
+//! items, as those ask for memory with one (`scripts/received` looks after that).
+
+use pgsvm_core::memory::{list, OutOfMemory, Received};
+use serde::de::{Deserialize, DeserializeOwned};
+use serde_json::de::{Deserializer, StrRead};
+use serde_json::{Error, Value};
 
 /// Bytes of a text within JSON, or items of a list, that need no way to fail.
 pub const SMALL_BYTES: usize = 16 << 10;
@@ -8,8 +14,69 @@ const MOST_COMMAS: usize = 1000;
 /// Most lists and objects within each other.
 const MOST_DEPTH: usize = 128;
 
+/// What is said of JSON with longer texts, or with more in each other.
+const TOO_LONG: &str = "it holds a text of more than 16 kB, or lists within lists";
 /// What is said of JSON that is not small.
 pub const TOO_LARGE: &str = "it holds a text of more than 16 kB, or more than 1000 items";
+
+/// Why JSON is not read.
+#[derive(Debug)]
+pub enum JsonError {
+    OutOfMemory(OutOfMemory),
+    /// It is none, not of the type asked for, or too large: in words.
+    Refused(String),
+}
+
+impl From<Error> for JsonError {
+    fn from(error: Error) -> Self {
+        let words = error.to_string();
+        match words.starts_with(OutOfMemory::WORDS) {
+            true => Self::OutOfMemory(OutOfMemory { bytes: 0 }),
+            false => Self::Refused(words),
+        }
+    }
+}
+
+/// What a text holds, whose own texts are small.
+pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, JsonError> {
+    read_by(json, |from| T::deserialize(from))
+}
+
+/// The same of texts, or lists of them.
+pub fn read_received<'a, T: Received<'a>>(json: &'a str) -> Result<T, JsonError> {
+    read_by(json, |from| T::receive(from))
+}
+
+/// The same of a list.
+pub fn read_list<'a, T: Deserialize<'a>>(json: &'a str) -> Result<Vec<T>, JsonError> {
+    read_by(json, |from| list(from))
+}
+
+/// What a text holds that is small itself.
+pub fn read_value(json: &str) -> Result<Value, JsonError> {
+    match is_small(json) {
+        true => Ok(serde_json::from_str(json)?),
+        false => Err(JsonError::Refused(TOO_LARGE.to_owned())),
+    }
+}
+
+/// What a value holds.
+pub fn of_value<T: DeserializeOwned>(value: Value) -> Result<T, JsonError> {
+    Ok(serde_json::from_value(value)?)
+}
+
+fn read_by<'a, T>(
+    json: &'a str,
+    read: impl FnOnce(&mut Deserializer<StrRead<'a>>) -> Result<T, Error>,
+) -> Result<T, JsonError> {
+    if !has_small_texts(json) {
+        return Err(JsonError::Refused(TOO_LONG.to_owned()));
+    }
+    let mut from = Deserializer::from_str(json);
+    let found = read(&mut from)?;
+    from.end()?;
+    Ok(found)
+}
 
 /// Whether each of its texts is small; there may be any number of them.
 pub fn has_small_texts(json: &str) -> bool {

@@ -2,7 +2,7 @@
 //! was restored in part, or the first copy of a replication under way, leaves a version without some of them. Pure.
 
 use crate::base::errors::{Code, Failure};
-use crate::base::json::SMALL_BYTES;
+use crate::base::json::{self, SMALL_BYTES};
 use serde_json::{Map, Value};
 
 /// How many rows a version has in each table. Where nobody counted, those of 0.2.0 that a dump brought, one whose training
@@ -19,7 +19,7 @@ impl StoredRows {
         Some(Self {
             counts: match counts {
                 Some(text) if text.len() > SMALL_BYTES => return None,
-                Some(text) => Some(serde_json::from_str(text).ok()?),
+                Some(text) => Some(json::read(text).ok()?),
                 None => None,
             },
             has_weights,

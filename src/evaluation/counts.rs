@@ -70,7 +70,7 @@ impl Counts {
     /// More classes than one process gathers.
     pub fn add(&mut self, actual: u32, predicted: u32, rows: u64) -> Result<(), Failure> {
         if let Some(count) = self.rows.get_mut(&(actual, predicted)) {
-            *count += rows;
+            *count = count.saturating_add(rows);
             return Ok(());
         }
         if self.rows.len() == MOST_PAIRS {
@@ -103,11 +103,12 @@ impl Counts {
     fn classes(&self) -> Result<Vec<(&[u8], Class)>, OutOfMemory> {
         let names = self.names.iter().map(|name| (&**name, Class::default()));
         let mut classes = gathered(names)?;
+        let add = |to: &mut u64, count: u64| *to = to.saturating_add(count);
         for ((actual, predicted), count) in &self.rows {
-            classes[*actual as usize].1.actual += count;
-            classes[*predicted as usize].1.predicted += count;
+            add(&mut classes[*actual as usize].1.actual, *count);
+            add(&mut classes[*predicted as usize].1.predicted, *count);
             if actual == predicted {
-                classes[*actual as usize].1.right += count;
+                add(&mut classes[*actual as usize].1.right, *count);
             }
         }
         classes.sort_unstable_by_key(|(name, _)| *name);
@@ -139,7 +140,7 @@ impl Counts {
     pub fn metrics(&self, positive: Option<&[u8]>) -> Result<Option<Metrics>, OutOfMemory> {
         let classes = self.classes()?;
         let all = || classes.iter().map(|(_, class)| class);
-        let sum = |part: fn(&Class) -> u64| all().map(part).sum::<u64>();
+        let sum = |part: fn(&Class) -> u64| all().map(part).fold(0, u64::saturating_add);
         let rows = sum(|class| class.actual);
         if rows == 0 {
             return Ok(None);
@@ -184,7 +185,10 @@ impl Class {
     }
 
     fn f1(&self) -> f64 {
-        ratio(2 * self.right, self.actual + self.predicted)
+        ratio(
+            self.right.saturating_mul(2),
+            self.actual.saturating_add(self.predicted),
+        )
     }
 }
 

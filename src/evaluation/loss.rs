@@ -31,7 +31,7 @@ impl LogLoss {
 impl State for LogLoss {
     fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
         self.sum += other.sum;
-        self.rows += other.rows;
+        self.rows = self.rows.saturating_add(other.rows);
         Ok(())
     }
 

@@ -85,8 +85,8 @@ impl Ranking {
         self.scores.dedup_by(|next, kept| {
             let same = next.key == kept.key;
             if same {
-                kept.positives += next.positives;
-                kept.negatives += next.negatives;
+                kept.positives = kept.positives.saturating_add(next.positives);
+                kept.negatives = kept.negatives.saturating_add(next.negatives);
             }
             same
         });
@@ -96,7 +96,10 @@ impl Ranking {
         self.scores
             .iter()
             .fold((0, 0), |(positives, negatives), score| {
-                (positives + score.positives, negatives + score.negatives)
+                (
+                    u64::saturating_add(positives, score.positives),
+                    u64::saturating_add(negatives, score.negatives),
+                )
             })
     }
 
@@ -107,8 +110,9 @@ impl Ranking {
         let (positives, negatives) = self.totals();
         let (mut below, mut doubled) = (0u64, 0u128);
         for score in &self.scores {
-            doubled += u128::from(score.positives) * u128::from(2 * below + score.negatives);
-            below += score.negatives;
+            let pairs = 2 * u128::from(below) + u128::from(score.negatives);
+            doubled = doubled.saturating_add(pairs.saturating_mul(score.positives.into()));
+            below = below.saturating_add(score.negatives);
         }
         let pairs = positives as f64 * negatives as f64;
         Ok((pairs > 0.0).then(|| doubled as f64 / (2.0 * pairs)))
@@ -143,8 +147,8 @@ impl Ranking {
         let mut corners = vec![(u64::MAX, 0, 0)];
         let (mut taken, mut wrongly) = (0u64, 0u64);
         for score in self.scores.iter().rev() {
-            taken += score.positives;
-            wrongly += score.negatives;
+            taken = taken.saturating_add(score.positives);
+            wrongly = wrongly.saturating_add(score.negatives);
             let next = (score.key, wrongly, taken);
             if let [.., before, last] = corners[..] {
                 if on_one_line(before, last, next) {

@@ -7,14 +7,17 @@
 use super::liblinear::{self, LiblinearHeader};
 use super::{libsvm_export, whole};
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
+use crate::base::json;
 use crate::base::text::listed;
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
+use crate::pg::memory_ends::prepared;
 use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgsvm_core::memory::{list, received, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,11 +31,14 @@ const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
 /// What `options` of an imported model keep of its file, so that it is exported as it came.
 #[derive(Serialize, Deserialize)]
 pub struct Origin {
+    #[serde(deserialize_with = "text")]
     pub solver_type: String,
     pub bias: f64,
     /// In the order of the file.
+    #[serde(deserialize_with = "list")]
     pub labels: Vec<i32>,
     /// What stands for each label in the model.
+    #[serde(deserialize_with = "received")]
     pub classes: Vec<String>,
 }
 
@@ -43,6 +49,7 @@ fn svm_export(
     format: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
+    let _prepared = prepared();
     let export = || {
         let name = required(model, "model")?;
         let format = Format::of(required(format, "format")?)?;
@@ -264,7 +271,7 @@ impl Origin {
     fn of(options: &Value) -> Option<Self> {
         let kept = options.get("liblinear").or(options.get("libsvm"));
         let kept = kept.cloned()?;
-        serde_json::from_value(kept).ok()
+        json::of_value(kept).ok()
     }
 
     /// The labels in the order of the file, and the model's class for each; None where they do not fit the model.

@@ -284,8 +284,9 @@ pub struct Wanted(Vec<WantedPart>);
 struct WantedPart {
     /// Its number in the feature set, or that of the first of several columns.
     number: usize,
-    /// The columns whose numbers are wanted.
+    /// The columns whose numbers are wanted, and whether each has one.
     columns: Range<usize>,
+    single: bool,
     list: Option<List>,
     /// Whether what is in the list is there from elsewhere.
     is_there: bool,
@@ -309,6 +310,7 @@ impl Wanted {
             let wanted = WantedPart {
                 number,
                 columns: columns(&part),
+                single: matches!(part, Part::Columns { .. }),
                 list: List::of(&part),
                 is_there: has(number),
             };
@@ -348,7 +350,8 @@ impl Wanted {
         let places = self.0.iter().map(|part| {
             let mut ranges = Vec::<Range<usize>>::new();
             for column in part.columns.clone() {
-                let found = kept(column).ok_or(column)?;
+                let found = kept(column).filter(|it| !part.single || it.len() == 1);
+                let found = found.ok_or(column)?;
                 match ranges.last_mut() {
                     Some(last) if last.end == found.start => last.end = found.end,
                     _ => ranges.push(found),

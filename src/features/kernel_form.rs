@@ -3,6 +3,7 @@
 //! their own. Pure.
 
 use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec, Rows};
+use pgsvm_core::memory::text;
 use pgsvm_core::{LandmarkChoice, Scaling};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,7 @@ pub fn word_of<T: Copy + PartialEq>(choice: T, all: &[(&'static str, T)]) -> &'s
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelForm {
     /// One of [`KERNELS`].
+    #[serde(deserialize_with = "text")]
     function: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gamma: Option<f64>,
@@ -48,6 +50,7 @@ pub struct KernelForm {
     coef0: Option<f64>,
     /// How many landmarks there are, and what they are: one of [`LANDMARKS`], or [`SUPPORT_VECTORS`].
     pub landmarks: usize,
+    #[serde(deserialize_with = "text")]
     pub chosen: String,
     /// So many features of a landmark are stored one after the other, the others as entries.
     pub width: usize,

@@ -1,7 +1,7 @@
 //! What is made of numbers, as models store it. Pure.
 
 use super::quoted::quoted;
-use pgsvm_core::memory::list;
+use pgsvm_core::memory::{list, received};
 use pgsvm_expand::numbers::{self, How, MOST_MADE};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,11 @@ pub struct Made {
     #[serde(default)]
     pub number: u32,
     /// Columns behind the first, and their types.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "received"
+    )]
     pub others: Vec<(String, String)>,
     /// Where buckets end, or the knots.
     #[serde(

@@ -7,7 +7,7 @@ use super::quoted::quoted;
 use super::stored;
 use super::text_form::{TextForm, Unit};
 use crate::base::text::listed;
-use pgsvm_core::memory::{copied, gathered, list, OutOfMemory};
+use pgsvm_core::memory::{copied, gathered, list, received, OutOfMemory};
 use pgsvm_core::{Scaling, Spread};
 use pgsvm_expand::Vocabulary;
 use serde::{Deserialize, Serialize};
@@ -139,14 +139,14 @@ pub struct FeatureSet {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "list"
+        deserialize_with = "received"
     )]
     pub left_out: Vec<String>,
     /// The same of those that had one value only.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "list"
+        deserialize_with = "received"
     )]
     pub constant: Vec<String>,
     /// Where rows are divided by their length, how they are scaled before that: then weights are for such rows, and not for

@@ -6,8 +6,8 @@ use super::category::{Dictionary, Hashed};
 use super::made_form::Made;
 use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
 use super::text_form::{one, TextForm, Unit, MOST_CHARACTERS};
-use crate::base::json;
-use pgsvm_core::memory::{list, OutOfMemory, Written};
+use crate::base::json::{self, JsonError};
+use pgsvm_core::memory::{list, received, text, OutOfMemory, Written};
 use pgsvm_core::Spread;
 use pgsvm_expand::numbers::How;
 use pgsvm_expand::{Vocabulary, Words};
@@ -18,35 +18,44 @@ use std::rc::Rc;
 /// Every field that a part may have.
 #[derive(Deserialize)]
 pub struct StoredPart {
+    #[serde(deserialize_with = "text")]
     kind: String,
+    #[serde(default, deserialize_with = "received")]
     name: Option<String>,
-    #[serde(rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "received")]
     type_name: Option<String>,
     #[serde(default)]
     time: bool,
     length: Option<u32>,
     made: Option<Made>,
+    #[serde(default, deserialize_with = "received")]
     crossed: Option<(String, String)>,
     #[serde(default)]
     by_number: bool,
     hash_bits: Option<u32>,
+    #[serde(default, deserialize_with = "received")]
     index: Option<String>,
+    #[serde(default, deserialize_with = "received")]
     index_type: Option<String>,
+    #[serde(default, deserialize_with = "received")]
     value: Option<String>,
+    #[serde(default, deserialize_with = "received")]
     value_type: Option<String>,
     #[serde(default)]
     asked: bool,
-    #[serde(default, deserialize_with = "list")]
+    #[serde(default, deserialize_with = "received")]
     values: Vec<Rc<str>>,
     #[serde(default, deserialize_with = "list")]
     codes: Vec<u32>,
     null_code: Option<u32>,
     hashed: Option<Hashed>,
+    #[serde(default, deserialize_with = "received")]
     configuration: Option<String>,
     #[serde(default)]
     unit: Unit,
     #[serde(default = "one")]
     least: u32,
+    #[serde(default, deserialize_with = "received")]
     alphabet: Option<String>,
     #[serde(default = "one")]
     runs: u32,
@@ -180,15 +189,12 @@ pub fn is_unknown(spread: &Rc<Spread>) -> bool {
 
 /// Reads the stored form. None when it is none.
 pub fn read(json: &str) -> Result<Option<FeatureSet>, OutOfMemory> {
-    if !json::has_small_texts(json) {
-        return Ok(None);
-    }
-    match serde_json::from_str(json) {
+    match json::read(json) {
         Ok(features) => Ok(Some(features)),
-        Err(error) if error.to_string().starts_with(OutOfMemory::WORDS) => Err(OutOfMemory {
+        Err(JsonError::OutOfMemory(_)) => Err(OutOfMemory {
             bytes: json.len() as u64,
         }),
-        Err(_) => Ok(None),
+        Err(JsonError::Refused(_)) => Ok(None),
     }
 }
 

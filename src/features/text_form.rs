@@ -1,5 +1,6 @@
 //! How a text becomes words, as models store it. Pure.
 
+use pgsvm_core::memory::received;
 use pgsvm_expand::Degree;
 use serde::{Deserialize, Serialize};
 
@@ -34,10 +35,18 @@ pub struct TextForm {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub least: u32,
     /// Of the weighted degree the letters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "received"
+    )]
     pub alphabet: Option<String>,
     /// The text search configuration whose lexemes are the words, with its schema.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "received"
+    )]
     pub configuration: Option<String>,
     /// Most words, or characters, of a run that is a feature.
     #[serde(default = "one", skip_serializing_if = "is_one")]

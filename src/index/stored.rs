@@ -1,7 +1,7 @@
 //! Indexes as they are stored, in `svm_index` and `svm_index_chunk`: read and written with the caller's rights.
 
 use crate::base::errors::{shortened, Code, Failure};
-use crate::base::json::has_small_texts;
+use crate::base::json;
 use crate::base::text::listed;
 use crate::catalog::spi_failure;
 use crate::features::{List, ListKind};
@@ -14,7 +14,7 @@ use crate::pg::snapshot::with_latest;
 use crate::pg::statement::{self, ReadOnly};
 use core::ops::Range;
 use pgrx::pg_sys;
-use pgsvm_core::memory::{gathered, OutOfMemory, Room};
+use pgsvm_core::memory::{gathered, list, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 
@@ -62,6 +62,7 @@ pub struct KeptColumn {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptList {
     pub kind: ListKind,
+    #[serde(deserialize_with = "list")]
     columns: Vec<usize>,
     /// As in [`List`]: of one that is defined otherwise now nothing is kept.
     #[serde(default, skip_serializing_if = "is_none")]
@@ -324,17 +325,14 @@ fn read(schema: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
     else {
         return Ok(None);
     };
-    let texts = [&names, &lists, &features];
-    let longest = lengths
-        .len()
-        .max(texts.iter().map(|text| text.len()).max().unwrap_or(0));
-    if !texts.iter().all(|text| has_small_texts(text)) || longest > 1 << 20 {
+    let texts = [&names, &lengths, &lists, &features];
+    if texts.iter().any(|text| text.len() > 1 << 20) {
         return Ok(None);
     }
     let owner = row.int8(8).and_then(|owner| u32::try_from(owner).ok());
-    let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
-    let lengths: Vec<Option<u32>> = serde_json::from_str(&lengths).unwrap_or_default();
-    let lists: Option<Vec<KeptList>> = serde_json::from_str(&lists).ok();
+    let names: Vec<String> = json::read_received(&names).unwrap_or_default();
+    let lengths: Vec<Option<u32>> = json::read_received(&lengths).unwrap_or_default();
+    let lists: Option<Vec<KeptList>> = json::read_list(&lists).ok();
     let Some(lists) = lists.filter(|lists| lists.len() <= MOST_COLUMNS) else {
         return Ok(None);
     };
@@ -361,7 +359,7 @@ fn read(schema: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
         name,
         owner: owner.map(pg_sys::Oid::from),
         relation,
-        features: serde_json::from_str(&features).unwrap_or_default(),
+        features: json::read_received(&features).unwrap_or_default(),
         columns,
         lists,
         tables,

@@ -7,11 +7,13 @@ use crate::pg::query::Column;
 use crate::pg::types::type_name;
 use crate::pg::varlena::with_text;
 use pgrx::pg_sys;
+use pgsvm_core::memory::text;
 use serde::{Deserialize, Serialize};
 
 /// The key column of a training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyColumn {
+    #[serde(deserialize_with = "text")]
     pub name: String,
     pub kind: KeyKind,
     /// Its place in the row, cast to [`KeyKind::cast`].

@@ -4,7 +4,7 @@
 use super::assemble::{self, Bad, Header, Loading};
 use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::base::json;
+use crate::base::json::{self, JsonError};
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureSet, KernelForm};
 use crate::pg::array::NumberArray;
@@ -14,7 +14,7 @@ use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 use pgsvm_core::kernels::Rows;
-use pgsvm_core::memory::{gathered, list, OutOfMemory};
+use pgsvm_core::memory::{gathered, OutOfMemory};
 use std::cell::RefCell;
 use std::ffi::CString;
 
@@ -262,15 +262,10 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
 
 /// A list of texts, as JSON; empty where it is none, or holds longer ones than a training stores.
 fn names(json: &str) -> Result<Vec<String>, OutOfMemory> {
-    if !json::has_small_texts(json) {
-        return Ok(Vec::new());
-    }
-    match list(&mut serde_json::Deserializer::from_str(json)) {
+    match json::read_received(json) {
         Ok(names) => Ok(names),
-        Err(error) if error.to_string().starts_with(OutOfMemory::WORDS) => {
-            Err(OutOfMemory { bytes: 0 })
-        }
-        Err(_) => Ok(Vec::new()),
+        Err(JsonError::OutOfMemory(error)) => Err(error),
+        Err(JsonError::Refused(_)) => Ok(Vec::new()),
     }
 }
 

@@ -10,12 +10,12 @@ pub use write::{chunks, write};
 use super::assemble::{self, Bad, Header, Loading};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
-use crate::base::json;
+use crate::base::json::{self, JsonError};
 use crate::features::{FeatureSet, KernelForm};
 use crate::pg::check_for_interrupts;
 use pgsvm_core::kernels::Rows;
-use pgsvm_core::memory::{gathered, list, OutOfMemory, Room};
-use serde::{Deserialize, Deserializer, Serialize};
+use pgsvm_core::memory::{gathered, list, received, Room};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// The form that is written; a later one would be another number.
@@ -37,17 +37,11 @@ pub struct TextChunk {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "offsets"
+        deserialize_with = "received"
     )]
     pub features: Option<Vec<i32>>,
     #[serde(deserialize_with = "list")]
     pub weights: Vec<f64>,
-}
-
-fn offsets<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<i32>>, D::Error> {
-    #[derive(Deserialize)]
-    struct Offsets(#[serde(deserialize_with = "list")] Vec<i32>);
-    Ok(Option::<Offsets>::deserialize(from)?.map(|all| all.0))
 }
 
 /// A landmark of a kernel machine: dense features, and numbers and values of the others.
@@ -89,6 +83,7 @@ pub struct Told<'a> {
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
     pgsvm: Option<u32>,
+    #[serde(default, deserialize_with = "received")]
     name: Option<String>,
     #[serde(borrow)]
     version: Option<&'a RawValue>,
@@ -171,14 +166,14 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
 /// The model that the line of a version says, and the number of its features.
 fn read_version(number: usize, version: &RawValue, name: &str) -> Result<(Model, u64), Failure> {
     let columns: VersionColumns<'_> =
-        serde_json::from_str(version.get()).map_err(|error| unreadable(number, &error))?;
+        json::read(version.get()).map_err(|error| unreadable(number, error))?;
     let model = header(&columns)?.model(name);
     model.map_err(|what| nonsense(name, what))
 }
 
 fn read_head(number: usize, head: &RawValue, model: &mut Model) -> Result<(), Failure> {
     let columns: HeadColumns<'_> =
-        serde_json::from_str(head.get()).map_err(|error| unreadable(number, &error))?;
+        json::read(head.get()).map_err(|error| unreadable(number, error))?;
     add_head(model, &columns).map_err(|what| nonsense(&model.name, what))
 }
 
@@ -245,52 +240,48 @@ fn next<'a>(
             "holds a text of more than 16 kB, or lists within lists",
         ));
     }
-    let read = serde_json::from_str(line).map_err(|error| unreadable(number, &error))?;
+    let read = json::read(line).map_err(|error| unreadable(number, error))?;
     Ok((number, read))
 }
 
-fn unreadable(number: usize, error: &serde_json::Error) -> Failure {
-    let words = error.to_string();
-    match words.starts_with(OutOfMemory::WORDS) {
-        true => out_of_memory(),
-        false => malformed(number, &format!("is none of a model: {words}")),
+fn unreadable(number: usize, error: JsonError) -> Failure {
+    match error {
+        JsonError::OutOfMemory(_) => out_of_memory(),
+        JsonError::Refused(words) => malformed(number, &format!("is none of a model: {words}")),
     }
 }
 
 /// A text; an empty one where there is none.
 fn text_of(value: Option<&RawValue>) -> String {
-    let text = value.and_then(|value| serde_json::from_str(value.get()).ok());
+    let text = value.and_then(|value| json::read_received(value.get()).ok());
     text.unwrap_or_default()
 }
 
 /// A number; None where there is none, NaN where it is something else.
 fn number_of(value: Option<&RawValue>) -> Option<f64> {
     let value = value.filter(|value| value.get() != "null")?;
-    Some(serde_json::from_str(value.get()).unwrap_or(f64::NAN))
+    Some(json::read(value.get()).unwrap_or(f64::NAN))
 }
 
 fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
-    #[derive(Default, Deserialize)]
-    struct LabelTexts(#[serde(deserialize_with = "list")] Vec<String>);
     let features = match version.features {
         Some(features) => FeatureSet::from_json(features.get())?,
         None => None,
     };
     let labels = match version.label_values.map(RawValue::get) {
-        Some(labels) => serde_json::from_str(labels).or_else(|error| {
-            match error.to_string().starts_with(OutOfMemory::WORDS) {
-                true => Err(out_of_memory()),
-                false => Ok(LabelTexts::default()),
-            }
-        })?,
-        None => LabelTexts::default(),
+        Some(labels) => match json::read_received(labels) {
+            Ok(labels) => labels,
+            Err(JsonError::OutOfMemory(_)) => return Err(out_of_memory()),
+            Err(JsonError::Refused(_)) => Vec::new(),
+        },
+        None => Vec::new(),
     };
     let count = version.feature_count.map(RawValue::get);
     Ok(Header {
         features,
         nulls: text_of(version.nulls),
         label_type: text_of(version.label_type),
-        labels: labels.0,
+        labels,
         intercept: number_of(version.intercept).unwrap_or(f64::NAN),
         feature_count: count.and_then(|it| it.parse().ok()).unwrap_or(-1),
         label_column: text_of(version.label_column),

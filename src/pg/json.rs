@@ -2,7 +2,7 @@
 //! may be more than a reader of JSON takes: reading can fail, which is the caller's to report.
 
 use crate::base::errors::OrRaise;
-use crate::base::json;
+use crate::base::json::{self, JsonError};
 use pgrx::{pg_sys, FromDatum, IntoDatum};
 use pgsvm_core::memory::{lossy, OutOfMemory, Written};
 use serde::Serialize;
@@ -40,10 +40,10 @@ impl JsonText {
 
     /// The value that a text prints.
     pub fn read(text: &str) -> Result<Value, String> {
-        match json::is_small(text) {
-            true => serde_json::from_str(text).map_err(|error| error.to_string()),
-            false => Err(json::TOO_LARGE.to_owned()),
-        }
+        json::read_value(text).map_err(|error| match error {
+            JsonError::OutOfMemory(error) => error.to_string(),
+            JsonError::Refused(words) => words,
+        })
     }
 }
 

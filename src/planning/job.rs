@@ -8,11 +8,9 @@ use crate::planning::pieces::Cut;
 use crate::request::kernel::{KernelTerms, Method};
 use crate::request::Terms;
 use crate::targets::labels::LabelValue;
-use bincode::enc::write::Writer;
-use bincode::error::EncodeError;
 use pgrx::pg_sys;
 use pgsvm_core::leeway::Metric;
-use pgsvm_core::memory::{list, text, OutOfMemory, Room};
+use pgsvm_core::memory::{list, received, text};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale,
@@ -41,7 +39,7 @@ pub struct Job {
     /// Whether its rows are those of a table, or of its partitions.
     pub in_table: bool,
     /// The same of its partitions, one by one, where servers of theirs are to sum up what is theirs.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "received")]
     pub parts: Vec<String>,
     /// What they hold.
     pub columns: Columns,
@@ -80,6 +78,7 @@ pub struct Job {
     /// Whether each class counts as much as every other.
     pub balance: Balance,
     /// Weights of classes by label.
+    #[serde(deserialize_with = "received")]
     pub class_weights: Vec<(String, f64)>,
     pub timing: Timing,
     /// Whether a kernel machine is compared with the linear one on a sample of the rows.
@@ -89,6 +88,7 @@ pub struct Job {
     /// Machines of solver 'interior_point' that are processes; 0: they are threads.
     pub machines: usize,
     /// The role of each worker, by worker number.
+    #[serde(deserialize_with = "list")]
     pub roles: Vec<Role>,
     /// What helpers share among them and the reader; none where there are no helpers.
     pub cut: Option<Cut>,
@@ -105,6 +105,7 @@ pub struct ReaderOutcome {
     #[serde(deserialize_with = "list")]
     pub classes: Vec<LabelValue>,
     /// Values of the fold column by fold; none without such a column.
+    #[serde(deserialize_with = "received")]
     pub fold_values: Vec<String>,
     /// The feature set with everything learned (array lengths).
     #[serde(with = "sent")]
@@ -134,6 +135,7 @@ pub struct TrainerOutcome {
     /// Number of dual variables of each head: one for each row, or none when they are not kept.
     pub duals: u64,
     /// The metrics of margin slacks, by class, which follow behind all heads, one for each row; None where none are measured.
+    #[serde(deserialize_with = "received")]
     pub metrics: Option<Vec<Metric>>,
 }
 
@@ -273,45 +275,5 @@ pub mod sent {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<FeatureSet, D::Error> {
         let features = FeatureSet::from_json(&text(from)?).map_err(de::Error::custom)?;
         features.ok_or_else(|| de::Error::custom("no feature set"))
-    }
-}
-
-/// The bytes of a message.
-pub fn encode<T: Serialize>(message: &T) -> Result<Vec<u8>, OutOfMemory> {
-    let mut bytes = Vec::new();
-    encode_into(message, &mut bytes)?;
-    Ok(bytes)
-}
-
-/// Appends the bytes of a message to others.
-pub fn encode_into<T: Serialize>(message: &T, bytes: &mut Vec<u8>) -> Result<(), OutOfMemory> {
-    struct Bytes<'a>(&'a mut Vec<u8>);
-    impl Writer for Bytes<'_> {
-        fn write(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
-            match self.0.room(bytes.len()) {
-                Ok(room) => room.extend_from_slice(bytes),
-                Err(_) => return Err(EncodeError::Other(OutOfMemory::WORDS)),
-            }
-            Ok(())
-        }
-    }
-    let config = bincode::config::standard();
-    match bincode::serde::encode_into_writer(message, Bytes(bytes), config) {
-        Ok(()) => Ok(()),
-        // nothing else can go wrong with plain values
-        Err(_) => Err(OutOfMemory {
-            bytes: bytes.len() as u64,
-        }),
-    }
-}
-
-/// The message in `bytes`, which `encode` made in a process of the same library.
-pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, OutOfMemory> {
-    match bincode::serde::borrow_decode_from_slice(bytes, bincode::config::standard()) {
-        Ok((message, _)) => Ok(message),
-        // both ends run the same library: nothing else can go wrong
-        Err(_) => Err(OutOfMemory {
-            bytes: bytes.len() as u64,
-        }),
     }
 }

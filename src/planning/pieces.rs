@@ -6,6 +6,7 @@ use crate::pg::pages::Table;
 use crate::pg::query::Planned;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, Ordering};
+use pgsvm_core::memory::list;
 use serde::{Deserialize, Serialize};
 
 /// What a piece takes on disk, about, out-of-line values included: a helper is a piece or two ahead of the reader, and what
@@ -15,8 +16,10 @@ const PIECE_BYTES: f64 = 512.0 * 1024.0;
 /// Tables cut into runs of pages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cut {
+    #[serde(deserialize_with = "list")]
     tables: Vec<Table>,
     /// Number of the first piece of each.
+    #[serde(deserialize_with = "list")]
     first: Vec<u32>,
     /// Pages of a piece.
     pages: u32,

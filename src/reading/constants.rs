@@ -34,6 +34,17 @@ impl Constants {
         }
     }
 
+    /// Whether its columns are columns of numbers among these parts; those of bytes that came from elsewhere may not be.
+    pub fn are_sound(&self, features: &FeatureSet) -> bool {
+        let is_one = |column: &ConstantColumn| {
+            matches!(
+                features.parts.get(column.part),
+                Some(FeaturePart::Column { .. })
+            )
+        };
+        self.columns.iter().all(is_one)
+    }
+
     /// Looks at a row that is trained on.
     #[inline]
     pub fn take(&mut self, features: &FeatureSet, row: &FeatureBuffer) -> Result<(), OutOfMemory> {

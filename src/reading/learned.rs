@@ -9,6 +9,7 @@ use crate::targets::labels::LabelValue;
 use pgsvm_core::memory::{gathered, list, OutOfMemory, Room};
 use pgsvm_core::Survey;
 use serde::{Deserialize, Serialize};
+use std::mem::discriminant;
 
 /// What is known of the rows so far.
 #[derive(Serialize, Deserialize)]
@@ -50,19 +51,47 @@ impl Learned {
         })
     }
 
+    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
+    pub fn is_sound(&self) -> bool {
+        // a row that something is wrong with may be half learned of, and nothing of that is used
+        self.failed
+            || (self.null_counts.len() == self.features.parts.len()
+                && self.constants.are_sound(&self.features)
+                && self.imprecise.is_sorted()
+                && self.survey.is_sound(self.classes.len()))
+    }
+
+    /// Whether it is of rows whose features are these, as far as they were known.
+    pub fn is_of(&self, features: &FeatureSet) -> bool {
+        let parts = self.features.parts.iter().zip(&features.parts);
+        let mut parts = parts.map(|(own, known)| {
+            discriminant(own) == discriminant(known) && own.name() == known.name()
+        });
+        self.features.parts.len() == features.parts.len() && parts.all(|same| same)
+    }
+
+    /// Whether others were found out in the same way; both are sound.
+    pub fn fits(&self, more: &Self) -> bool {
+        self.failed
+            || more.failed
+            || (self.features.parts.len() == more.features.parts.len()
+                && self.survey.fits(&more.survey))
+    }
+
     /// Joins what was found out about other rows.
     pub fn join(&mut self, more: Self) -> Result<(), Failure> {
-        self.failed |= more.failed || !self.fits(&more.features);
+        self.failed |= more.failed || !self.take_lengths(&more.features);
         if self.failed {
             return Ok(());
         }
         let classes = self.join_classes(&more.classes)?;
-        self.null_labels += more.null_labels;
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        add(&mut self.null_labels, more.null_labels);
         for (own, more) in self.null_counts.iter_mut().zip(&more.null_counts) {
-            *own += more;
+            add(own, *more);
         }
-        self.rows_seen += more.rows_seen;
-        self.rows_skipped += more.rows_skipped;
+        add(&mut self.rows_seen, more.rows_seen);
+        add(&mut self.rows_skipped, more.rows_skipped);
         self.constants.join(more.constants);
         for id in more.imprecise {
             if let Err(at) = self.imprecise.binary_search(&id) {
@@ -74,7 +103,7 @@ impl Learned {
     }
 
     /// Takes lengths over that were not known yet; false where those are others that are.
-    fn fits(&mut self, more: &FeatureSet) -> bool {
+    fn take_lengths(&mut self, more: &FeatureSet) -> bool {
         let parts = self.features.parts.iter_mut().zip(&more.parts);
         parts.fold(true, |fits, (own, more)| match (own, more) {
             (FeaturePart::Array { length, .. }, FeaturePart::Array { length: other, .. }) => {

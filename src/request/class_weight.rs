@@ -85,7 +85,7 @@ fn by_label(given: &str) -> Result<ClassWeight, Failure> {
         let reason = json::TOO_LARGE;
         return Err(invalid(format!("class_weight cannot be read: {reason}")).hint(HINT));
     }
-    let map: Map<String, Value> = serde_json::from_str(given).map_err(|_| {
+    let map: Map<String, Value> = json::read(given).map_err(|_| {
         let given = shortened(given);
         invalid(format!("class_weight '{given}' is not understood")).hint(HINT)
     })?;

@@ -2,22 +2,26 @@
 //! that continues it, with the rights of the model's owner, must find as it was.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::json;
 use crate::base::text::written;
 use crate::catalog::spi_failure;
 use crate::pg::kept_statement::read_one;
 use crate::pg::query;
 use crate::request::source::Source;
 use pgrx::{pg_sys, Spi};
-use pgsvm_core::memory::{list, OutOfMemory};
+use pgsvm_core::memory::{text, OutOfMemory};
 use serde::{Deserialize, Serialize};
 
 /// A relation that a source names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Read {
     /// With its schema, quoted.
+    #[serde(deserialize_with = "text")]
     relation: String,
     /// As pg_class has it.
+    #[serde(deserialize_with = "text")]
     kind: String,
+    #[serde(deserialize_with = "text")]
     owner: String,
 }
 
@@ -91,7 +95,7 @@ impl Reads {
 /// A list of relations as JSON.
 fn read(json: &str) -> Result<Vec<Read>, OutOfMemory> {
     // our own query wrote it: nothing else can go wrong
-    list(&mut serde_json::Deserializer::from_str(json)).map_err(|_| OutOfMemory { bytes: 0 })
+    json::read_list(json).map_err(|_| OutOfMemory { bytes: 0 })
 }
 
 impl Read {

@@ -5,10 +5,11 @@ use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::pg::query::Column;
 use crate::pg::types::type_name;
-use crate::planning::job::{decode, encode, sent, Job};
+use crate::planning::job::{sent, Job};
 use crate::targets::labels::{LabelKind, LabelValue};
 use pgrx::pg_sys;
-use pgsvm_core::memory::{list, OutOfMemory};
+use pgsvm_core::memory::{list, received, OutOfMemory};
+use pgsvm_core::message::{self, Message, MessageError};
 use pgsvm_core::{MapView, PartOrder, ReaderJob, RowForm, ScanPass, ToldMap};
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,9 @@ impl ToldRows {
 
     /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
     pub(super) fn are_sound(&self) -> bool {
-        self.map.as_ref().is_none_or(ToldMap::is_sound)
+        let classes = self.classes.len();
+        let map = self.map.as_ref();
+        self.form.is_sound(classes) && map.is_none_or(|map| map.is_sound(classes))
     }
 }
 
@@ -88,7 +91,7 @@ struct Order<'a> {
 #[derive(Deserialize)]
 pub(super) struct Told {
     pub(super) job: Job,
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "received")]
     names: Vec<String>,
     pub(super) task: ToldTask,
 }
@@ -101,7 +104,7 @@ pub fn told(job: &Job, columns: &[Column], task: Task<'_>) -> Result<Vec<u8>, Ou
         names: names.collect(),
         task,
     };
-    encode(&(MARK, RELEASE, order))
+    message::encode(&(MARK, RELEASE, order))
 }
 
 impl Told {
@@ -110,10 +113,12 @@ impl Told {
         bytes: &[u8],
         types: impl Iterator<Item = pg_sys::Oid>,
     ) -> Result<(Self, Vec<Column>), Failure> {
-        let (mark, release, _): (&str, &str, ()) = decode(bytes).map_err(|_| not_told())?;
+        let mut message = Message::of(bytes);
+        let mark: &str = message.next().map_err(refused)?;
         if mark != MARK {
             return Err(not_told());
         }
+        let release: &str = message.next().map_err(refused)?;
         if release != RELEASE {
             return Err(Failure::new(
                 Code::ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -121,7 +126,8 @@ impl Told {
             )
             .hint("Install the same release on all servers, then ALTER EXTENSION pgsvm UPDATE"));
         }
-        let (_, _, this): (&str, &str, Self) = decode(bytes).map_err(|_| not_told())?;
+        let this: Self = message.next().map_err(refused)?;
+        message.end().map_err(refused)?;
         let named = this.names.iter().zip(types);
         let columns = named.map(|(name, type_oid)| Column {
             name: name.clone(),
@@ -160,6 +166,14 @@ impl Told {
                 ),
             )),
         }
+    }
+}
+
+/// Bytes are not read.
+fn refused(error: MessageError) -> Failure {
+    match error {
+        MessageError::OutOfMemory(error) => error.into(),
+        MessageError::Damaged => not_told(),
     }
 }
 

@@ -5,10 +5,9 @@ use crate::pg::aggregate::State;
 use crate::pg::flat_state::{self, FlatState};
 use crate::pg::record::{RowShape, RowValue};
 use crate::pg::varlena::Varlena;
-use crate::planning::job::{decode, encode_into};
-use crate::scanning::state::{damaged, Found, ScanState, Taking};
+use crate::scanning::state::{unread, Found, ScanState, Taking};
 use pgrx::pg_sys;
-use pgsvm_core::memory::OutOfMemory;
+use pgsvm_core::message::{self, MessageError};
 use serde::{Deserialize, Serialize};
 
 /// A scan of rows.
@@ -64,8 +63,9 @@ impl RowsState {
 
 impl State for RowsState {
     fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
-        self.arrived.states += other.arrived.states;
-        self.arrived.bytes += other.arrived.bytes;
+        let (own, more) = (&mut self.arrived, other.arrived);
+        own.states = own.states.saturating_add(more.states);
+        own.bytes = own.bytes.saturating_add(more.bytes);
         self.scan.merge(&mut other.scan)
     }
 
@@ -74,11 +74,11 @@ impl State for RowsState {
             found: self.scan.end()?,
             arrived: self.arrived,
         };
-        Ok(encode_into(&gathered, out)?)
+        Ok(message::encode_into(&gathered, out)?)
     }
 
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {
-        let Gathered { found, arrived } = Gathered::read(bytes).map_err(|_| damaged())?;
+        let Gathered { found, arrived } = Gathered::read(bytes).map_err(unread)?;
         Ok(Some(Self {
             scan: ScanState::ended(found),
             shape: None,
@@ -103,7 +103,11 @@ impl FlatState for RowsState {
 
 impl Gathered {
     /// What a state's bytes say.
-    pub fn read(bytes: &[u8]) -> Result<Self, OutOfMemory> {
-        decode(bytes)
+    pub fn read(bytes: &[u8]) -> Result<Self, MessageError> {
+        let gathered: Self = message::decode(bytes)?;
+        Ok(Self {
+            found: Found::checked(gathered.found)?,
+            ..gathered
+        })
     }
 }

@@ -5,12 +5,13 @@ use crate::pg::aggregate::State;
 use crate::pg::deform::Row;
 use crate::pg::origin;
 use crate::pg::query::Column;
-use crate::planning::job::{decode, encode_into, Job};
+use crate::planning::job::Job;
 use crate::reading::learned::Learned;
 use crate::reading::row_decoder::RowDecoder;
 use crate::scanning::order::{Told, ToldRows, ToldTask};
 use pgrx::pg_sys;
-use pgsvm_core::memory::{filled, OutOfMemory};
+use pgsvm_core::memory::filled;
+use pgsvm_core::message::{self, MessageError};
 use pgsvm_core::{PartRows, PartsFound, ScanPass, ScanSums, ScannedRows, Survey};
 use serde::{Deserialize, Serialize};
 use std::mem::take;
@@ -92,7 +93,7 @@ impl ScanState {
 
     /// Joins what a scan of other rows has found, by its bytes.
     pub(super) fn join(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match Self::read(bytes).map_err(|_| damaged())? {
+        match Self::read(bytes)? {
             Some(mut other) => self.merge(&mut other),
             None => Err(damaged()),
         }
@@ -240,6 +241,9 @@ impl State for ScanState {
             (own, None) => own,
             (None, more) => more,
             (Some(Found::Learned(mut own)), Some(Found::Learned(more))) => {
+                if !own.fits(&more) {
+                    return Err(damaged());
+                }
                 own.join(*more)?;
                 Some(Found::Learned(own))
             }
@@ -258,23 +262,48 @@ impl State for ScanState {
     }
 
     fn write(&mut self, out: &mut Vec<u8>) -> Result<(), Failure> {
-        Ok(encode_into(&self.end()?, out)?)
+        Ok(message::encode_into(&self.end()?, out)?)
     }
 
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {
-        Ok(Some(Self::ended(Found::read(bytes)?)))
+        Ok(Some(Self::ended(Found::read(bytes).map_err(unread)?)))
     }
 }
 
 impl Found {
     /// What a state's bytes say; None where there was no row.
-    pub fn read(bytes: &[u8]) -> Result<Option<Self>, OutOfMemory> {
-        decode(bytes)
+    pub fn read(bytes: &[u8]) -> Result<Option<Self>, MessageError> {
+        Self::checked(message::decode(bytes)?)
+    }
+
+    /// What was read, unless its parts do not fit one another.
+    pub(super) fn checked(found: Option<Self>) -> Result<Option<Self>, MessageError> {
+        match found.as_ref().is_none_or(Self::is_sound) {
+            true => Ok(found),
+            false => Err(MessageError::Damaged),
+        }
+    }
+
+    fn is_sound(&self) -> bool {
+        match self {
+            Self::Learned(learned) => learned.is_sound(),
+            Self::Summed(sums) => sums.are_sound(),
+            // what is joined is compared
+            Self::Trained(_) => true,
+        }
+    }
+}
+
+/// Bytes are not read as a state.
+pub(super) fn unread(error: MessageError) -> Failure {
+    match error {
+        MessageError::OutOfMemory(error) => error.into(),
+        MessageError::Damaged => damaged(),
     }
 }
 
 /// Bytes are none of a state's, or two states do not belong together.
-pub(super) fn damaged() -> Failure {
+pub fn damaged() -> Failure {
     Failure::new(
         Code::ERRCODE_DATA_CORRUPTED,
         "the state of a scan is damaged",

@@ -16,7 +16,7 @@ use crate::pg::subtransaction::attempt;
 use crate::pg::{is_unreachable, lacks_functions, wait};
 use crate::planning::job::Job;
 use crate::scanning::rows_state::{Arrived, Gathered};
-use crate::scanning::state::Found;
+use crate::scanning::state::{unread, Found};
 use core::fmt::Write;
 use pgrx::{pg_sys, PgTryBuilder};
 use pgsvm_core::memory::OutOfMemory;
@@ -144,12 +144,14 @@ impl Scan {
                 }
             });
         });
-        Ok(found?)
+        found.map_err(unread)
     }
 
     fn count(&self, told: &[u8], arrived: Arrived) {
         let mut sent = self.sent.get();
-        sent.bytes += 2 * (arrived.states * told.len() as u64 + arrived.bytes);
+        let told = arrived.states.saturating_mul(told.len() as u64);
+        let bytes = told.saturating_add(arrived.bytes).saturating_mul(2);
+        sent.bytes = sent.bytes.saturating_add(bytes);
         self.sent.set(sent);
     }
 

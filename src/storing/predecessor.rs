@@ -13,7 +13,7 @@ use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight};
 use crate::storing::provenance;
 use pgrx::pg_sys;
-use pgsvm_core::memory::{gathered, list};
+use pgsvm_core::memory::{gathered, received, text};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -49,18 +49,24 @@ impl TakenOver {
 struct Short {
     id: i64,
     version: i32,
+    #[serde(deserialize_with = "text")]
     label: String,
+    #[serde(default, deserialize_with = "received")]
     relation: Option<String>,
     /// Whether its query is the one asked for; None where it has none.
     same_query: Option<bool>,
     /// Whether it recorded what was given, as versions of 0.2.0 did not.
     recorded: bool,
+    #[serde(deserialize_with = "text")]
     nulls: String,
+    #[serde(default, deserialize_with = "received")]
     loss: Option<String>,
     c: Option<f64>,
     chosen: bool,
+    #[serde(default, deserialize_with = "received")]
     weight: Option<String>,
     probability: bool,
+    #[serde(default, deserialize_with = "received")]
     key: Option<String>,
 }
 
@@ -117,7 +123,7 @@ fn deployed(schema: &str, name: &str, source: &Source) -> Result<Option<Deployed
     let Some(short) = short.filter(|json| json::is_small(json)) else {
         return Ok(None);
     };
-    Ok(serde_json::from_str(&short).ok().map(|short| Deployed {
+    Ok(json::read(&short).ok().map(|short| Deployed {
         short,
         features: features.and_then(names),
         exclude: exclude.and_then(names),
@@ -173,9 +179,8 @@ fn row<const COLUMNS: usize>(
 
 /// A list of texts, as JSON.
 fn names(json: String) -> Option<Names> {
-    let is_short = json.len() <= given::MOST_BYTES && json::has_small_texts(&json);
-    let mut json = serde_json::Deserializer::from_str(&json);
-    is_short.then(|| list(&mut json).ok()).flatten()
+    let is_short = json.len() <= given::MOST_BYTES;
+    is_short.then(|| json::read_received(&json).ok()).flatten()
 }
 
 /// A JSON object of short values.

@@ -4,7 +4,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::deform::Row;
 use crate::targets::labels::LabelValue;
-use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::memory::{text, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +19,7 @@ pub struct Costs {
 /// The column that says how much each row counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeightColumn {
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// Its place in the row, as float8.
     pub at: usize,

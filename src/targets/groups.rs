@@ -7,6 +7,7 @@ use crate::pg::deform::Row;
 use crate::pg::varlena::with_text;
 use crate::targets::labels::{check_length, LabelColumn, LabelValue, Labels};
 use pgrx::pg_sys;
+use pgsvm_core::memory::text;
 use pgsvm_core::plan::{drawn_fold, Folds, Plan, MOST_FOLDS};
 use pgsvm_core::OutOfMemory;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use std::collections::HashMap;
 /// as an integer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoldColumn {
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// Its place in the row.
     pub at: usize,

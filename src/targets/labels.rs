@@ -10,7 +10,7 @@ use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use crate::pg::numeric;
 use crate::pg::varlena::{with_text, Varlena};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
-use pgsvm_core::memory::{copied, OutOfMemory, Room};
+use pgsvm_core::memory::{copied, list, text, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -41,6 +41,7 @@ pub enum LabelKind {
 pub struct LabelValue {
     key: LabelKey,
     /// Up to [`LONGEST_VALUE_BYTES`].
+    #[serde(deserialize_with = "text")]
     pub text: String,
 }
 
@@ -49,10 +50,10 @@ enum LabelKey {
     Integer(i64),
     Number(f64),
     /// The nearest double, and what tells it from others near it.
-    Numeric(f64, Vec<u8>),
+    Numeric(f64, #[serde(deserialize_with = "list")] Vec<u8>),
     /// Oid of an enum value and its place among the values of its type.
     Enum(u32, f32),
-    Text(Vec<u8>),
+    Text(#[serde(deserialize_with = "list")] Vec<u8>),
 }
 
 /// A value of fixed width, as it lies in a row.
@@ -66,6 +67,7 @@ enum Fixed {
 /// The label column of a training.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelColumn {
+    #[serde(deserialize_with = "text")]
     pub name: String,
     pub kind: LabelKind,
     /// Its place in the row; text-like ones are cast to text.

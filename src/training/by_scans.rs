@@ -16,7 +16,7 @@ use crate::planning::job::{Job, TrainerOutcome};
 use crate::planning::roles::expected_cache_bytes;
 use crate::reading::rows::RowSource;
 use crate::scanning::order::{told, Known, Task};
-use crate::scanning::state::Found;
+use crate::scanning::state::{damaged, Found};
 use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
 use crate::training::by_scans::mapping::Mapping;
@@ -288,9 +288,11 @@ fn survey_in_parallel(
         },
     };
     match scan.run(&told(job, &planned.columns, task)?)? {
-        Some(Found::Learned(learned)) if !learned.failed => {
+        Some(Found::Learned(learned)) if learned.failed => Ok(None),
+        Some(Found::Learned(learned)) if learned.is_of(&job.features) => {
             RowSource::learned(planned, job, *learned).map(Some)
         }
+        Some(_) => Err(damaged()),
         _ => Ok(None),
     }
 }
@@ -406,7 +408,13 @@ impl Rows<'_> {
     /// The sums of a pass over all of them; None where there were none.
     fn sums(&self, pass: &ScanPass) -> Result<Option<ScanSums>, Failure> {
         match self.with_known(|known| self.run(Task::Sum(known, pass)))? {
-            Some(Found::Summed(sums)) => Ok(Some(*sums)),
+            Some(Found::Summed(sums)) => {
+                let visited = self.mapping.as_ref().map(|it| it.view().form);
+                match pass.began(&sums, visited.unwrap_or(&self.form))? {
+                    true => Ok(Some(*sums)),
+                    false => Err(damaged()),
+                }
+            }
             _ => Ok(None),
         }
     }
@@ -419,7 +427,8 @@ impl Rows<'_> {
         };
         match found.refused() {
             Some(why) => Err(refused(why, self.job.cache_bytes)),
-            None => Ok(Some(*found)),
+            None if order.told(&found) => Ok(Some(*found)),
+            None => Err(damaged()),
         }
     }
 

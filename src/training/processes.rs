@@ -4,13 +4,14 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::parallel::{Group, Plan};
 use crate::pg::queue::{self, Receiver};
 use crate::pg::wait::WakeUp;
-use crate::planning::job::{self, Job, ReaderOutcome, Role, TrainerOutcome};
+use crate::planning::job::{Job, ReaderOutcome, Role, TrainerOutcome};
 use crate::planning::pieces::Pieces;
 use crate::reading::helpers;
 use crate::training::outcome::{Collected, Fitted, TrainedHead};
 use crate::training::weights::{with_room, Folding, KeptDuals};
 use crate::training::worker::{self, job_bytes, key};
 use pgsvm_core::memory::gathered;
+use pgsvm_core::message;
 use pgsvm_core::{Cache, CacheLayout, Leeways};
 
 /// What the leader holds of the shared memory.
@@ -36,7 +37,7 @@ pub fn helpers(job: &Job) -> Option<Workers> {
     if job.roles.is_empty() {
         return None;
     }
-    let message = job::encode(job).or_raise();
+    let message = message::encode(job).or_raise();
     let group = plan_workers(job, &message)
         .initialize()
         .unwrap_or_else(|reason| {
@@ -108,7 +109,7 @@ impl Shared {
     /// Creates the shared memory and puts the job, the cache and the queues there.
     pub fn create(job: &Job, layout: &CacheLayout) -> Self {
         let cache_bytes = layout.total_bytes();
-        let message = job::encode(job).or_raise();
+        let message = message::encode(job).or_raise();
         let mut plan = plan_workers(job, &message);
         plan.reserve(cache_bytes);
         plan.reserve(WakeUp::BYTES);
@@ -142,7 +143,7 @@ impl Shared {
 
     /// Waits for a message of a worker; its error is raised here.
     fn receive<T: for<'a> serde::Deserialize<'a>>(&mut self, worker: usize) -> T {
-        match self.queues[worker].receive(|bytes| job::decode(bytes)) {
+        match self.queues[worker].receive(|bytes| message::decode(bytes)) {
             Some(message) => message.or_raise(),
             None => self.workers.group.raise_error_of_worker(),
         }

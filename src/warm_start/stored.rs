@@ -1,7 +1,7 @@
 //! How a version was trained, read from its row of `svm_version`, and made the request of a training that continues it.
 
 use crate::base::errors::{Code, Failure};
-use crate::base::json;
+use crate::base::json::{self, JsonError};
 use crate::catalog::spi_failure;
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyKind;
@@ -14,7 +14,7 @@ use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request, CRAMMER_SINGER};
 use pgrx::pg_sys;
-use pgsvm_core::memory::{gathered, list, owned};
+use pgsvm_core::memory::{gathered, owned, received, text};
 use serde::Deserialize;
 use serde_json::Value;
 use std::ffi::CString;
@@ -34,9 +34,13 @@ const MOST_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Deserialize)]
 pub struct Stored {
     pub id: i64,
+    #[serde(deserialize_with = "text")]
     label_column: String,
+    #[serde(deserialize_with = "text")]
     pub label_type: String,
+    #[serde(deserialize_with = "text")]
     nulls: String,
+    #[serde(deserialize_with = "text")]
     loss: String,
     pub c: f64,
     /// The settings that somebody gave, as they were recorded.
@@ -44,7 +48,9 @@ pub struct Stored {
     given: Option<JsonText>,
     /// s of a truncated loss.
     truncation: Option<f64>,
+    #[serde(deserialize_with = "text")]
     scale: String,
+    #[serde(deserialize_with = "text")]
     solver: String,
     intercept_used: bool,
     tolerance: f64,
@@ -54,15 +60,20 @@ pub struct Stored {
     options: Value,
     #[serde(skip)]
     class_weight: Option<String>,
+    #[serde(default, deserialize_with = "received")]
     weight_column: Option<String>,
+    #[serde(default, deserialize_with = "received")]
     source_relation: Option<String>,
     #[serde(skip)]
     source_query: Option<Rc<String>>,
     /// Rows of `svm_source`.
     source_rows: usize,
+    #[serde(default, deserialize_with = "received")]
     pub key_column: Option<String>,
+    #[serde(default, deserialize_with = "received")]
     key_type: Option<String>,
     /// Where names in its source were looked up, and what they were; None of versions of 0.2.0.
+    #[serde(default, deserialize_with = "received")]
     pub search_path: Option<String>,
     #[serde(skip)]
     pub source_reads: Option<Vec<Read>>,
@@ -89,8 +100,16 @@ const TOO_LONG: &str = "its row is too long";
 /// A column that holds JSON; an error says what is wrong with it.
 fn read(json: &str) -> Result<Value, String> {
     match json::is_small(json) {
-        true => serde_json::from_str(json).map_err(|reason| reason.to_string()),
+        true => json::read_value(json).map_err(told),
         false => Err(TOO_LONG.to_owned()),
+    }
+}
+
+/// What is wrong with JSON, in words.
+fn told(error: JsonError) -> String {
+    match error {
+        JsonError::OutOfMemory(error) => error.to_string(),
+        JsonError::Refused(words) => words,
     }
 }
 
@@ -132,7 +151,7 @@ impl Stored {
         if row["solver"] == "imported" {
             return Ok(None);
         }
-        let short: Self = serde_json::from_value(row).map_err(|reason| reason.to_string())?;
+        let short: Self = json::of_value(row).map_err(told)?;
         Ok(Some(Self {
             options: read(options.as_deref().unwrap_or("null"))?,
             class_weight,
@@ -142,10 +161,7 @@ impl Stored {
                 .map(JsonText::of_column),
             source_reads: match source_reads {
                 Some(json) if !json::has_small_texts(&json) => return Err(TOO_LONG.to_owned()),
-                Some(json) => Some(
-                    list(&mut serde_json::Deserializer::from_str(&json))
-                        .map_err(|reason: serde_json::Error| reason.to_string())?,
-                ),
+                Some(json) => Some(json::read_list(&json).map_err(told)?),
                 None => None,
             },
             ..short

@@ -19,6 +19,16 @@ impl Bits {
         Ok(bits)
     }
 
+    /// Whether it has room for 0..len, and counts its members right; one that came as bytes may not.
+    pub fn is_sound(&self, len: usize) -> bool {
+        len.div_ceil(64) <= self.words.len() && self.ones == self.counted()
+    }
+
+    fn counted(&self) -> usize {
+        let ones = self.words.iter().map(|word| word.count_ones() as usize);
+        ones.sum()
+    }
+
     /// Makes room for 0..len.
     pub fn grow(&mut self, len: usize) -> Result<(), TryReserveError> {
         let words = len.div_ceil(64);
@@ -54,8 +64,7 @@ impl Bits {
         for (own, more) in self.words.iter_mut().zip(&other.words) {
             *own |= more;
         }
-        let ones = self.words.iter().map(|word| word.count_ones() as usize);
-        self.ones = ones.sum();
+        self.ones = self.counted();
         Ok(())
     }
 

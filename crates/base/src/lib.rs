@@ -7,6 +7,7 @@ pub mod bits;
 pub mod huge_pages;
 pub mod interrupts;
 pub mod memory;
+pub mod message;
 pub mod prefetch;
 pub mod random;
 pub mod step;

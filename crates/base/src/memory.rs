@@ -6,15 +6,18 @@
 //! | [`Room`] | room in a vector, text, map or set, to be filled at once |
 //! | [`gathered`], [`all_of`], [`copied`], [`filled`], [`owned`], [`lossy`] | new ones |
 //! | [`Written`] | what something writes |
-//! | [`list`], [`text`] | the same for what comes out of a message or JSON: `#[serde(deserialize_with = "…")]` |
-//! | [`words`] | many words in a message: `#[serde(with = "words")]` |
+//! | [`reserve`] | memory kept for when there is no more |
+//! | [`list`], [`text`], [`received()`], [`words`] | what comes out of a message or JSON |
 
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+mod received;
+pub mod reserve;
+
+pub use received::{list, received, text, words, Received};
+
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, TryReserveError};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::marker::PhantomData;
 
 /// There is not enough memory; about how much was asked for, 0 where that is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +55,8 @@ pub trait Room {
 
 #[cold]
 fn no_room(_: TryReserveError, items: usize, size: usize) -> OutOfMemory {
+    // for what is told of it
+    reserve::let_go();
     OutOfMemory {
         bytes: items.saturating_mul(size) as u64,
     }
@@ -183,132 +188,6 @@ impl std::io::Write for Written {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
-}
-
-/// Bytes that a list takes on faith in the length that is told before its items.
-const TRUSTED_BYTES: usize = 1 << 16;
-
-/// Reads a list.
-pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    struct Items<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
-        type Value = Vec<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-            let most = TRUSTED_BYTES / size_of::<T>().max(1);
-            let mut all = Vec::new();
-            all.room(items.size_hint().unwrap_or(0).min(most))
-                .map_err(A::Error::custom)?;
-            while let Some(item) = items.next_element()? {
-                all.room(1).map_err(A::Error::custom)?.push(item);
-            }
-            Ok(all)
-        }
-    }
-    from.deserialize_seq(Items(PhantomData))
-}
-
-/// Lists of words, written as their bytes in little endian order, a piece at a time.
-pub mod words {
-    use super::{fmt, Room};
-    use serde::de::{DeserializeSeed, Error, SeqAccess, Visitor};
-    use serde::ser::SerializeSeq;
-    use serde::{Deserializer, Serialize, Serializer};
-
-    /// Words of a piece.
-    const WORDS: usize = 1024;
-    const WIDTH: usize = size_of::<u32>();
-
-    struct Piece<'a>(&'a [u8]);
-
-    impl Serialize for Piece<'_> {
-        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-            to.serialize_bytes(self.0)
-        }
-    }
-
-    /// Writes a list.
-    pub fn serialize<S: Serializer>(words: &[u32], to: S) -> Result<S::Ok, S::Error> {
-        let mut pieces = to.serialize_seq(Some(words.len().div_ceil(WORDS)))?;
-        let mut bytes = [0; WORDS * WIDTH];
-        for piece in words.chunks(WORDS) {
-            for (bytes, word) in bytes.as_chunks_mut::<WIDTH>().0.iter_mut().zip(piece) {
-                *bytes = word.to_le_bytes();
-            }
-            pieces.serialize_element(&Piece(&bytes[..piece.len() * WIDTH]))?;
-        }
-        pieces.end()
-    }
-
-    /// Reads a list.
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
-        struct Pieces;
-        impl<'de> Visitor<'de> for Pieces {
-            type Value = Vec<u32>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("words")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut pieces: A) -> Result<Vec<u32>, A::Error> {
-                let mut words = Vec::new();
-                while pieces.next_element_seed(Behind(&mut words))?.is_some() {}
-                Ok(words)
-            }
-        }
-        from.deserialize_seq(Pieces)
-    }
-
-    /// Reads a piece to the end of a list.
-    struct Behind<'a>(&'a mut Vec<u32>);
-
-    impl<'de> DeserializeSeed<'de> for Behind<'_> {
-        type Value = ();
-
-        fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-            from.deserialize_bytes(self)
-        }
-    }
-
-    impl Visitor<'_> for Behind<'_> {
-        type Value = ();
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("bytes of words")
-        }
-
-        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<(), E> {
-            let (words, _) = bytes.as_chunks::<WIDTH>();
-            let room = self.0.room(words.len()).map_err(E::custom)?;
-            room.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
-            Ok(())
-        }
-    }
-}
-
-/// Reads a text.
-pub fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    struct Text;
-    impl Visitor<'_> for Text {
-        type Value = String;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
-            owned(text).map_err(E::custom)
-        }
-
-        fn visit_string<E: Error>(self, text: String) -> Result<String, E> {
-            Ok(text)
-        }
-    }
-    from.deserialize_str(Text)
 }
 
 #[cfg(test)]

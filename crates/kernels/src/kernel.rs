@@ -122,6 +122,21 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Whether [`KernelSpec::kernel`] makes such a one; one that came as bytes may be another.
+    pub fn is_sound(&self) -> bool {
+        let (kind, gamma, degree, coef0) = match *self {
+            Self::Linear => (KernelKind::Linear, None, 1, 0.0),
+            Self::Rbf { gamma } => (KernelKind::Rbf, Some(gamma), 1, 0.0),
+            Self::Polynomial {
+                gamma,
+                degree,
+                coef0,
+            } => (KernelKind::Polynomial, Some(gamma), degree, coef0),
+            Self::Sigmoid { gamma, coef0 } => (KernelKind::Sigmoid, Some(gamma), 1, coef0),
+        };
+        KernelSpec::new(kind, gamma, i64::from(degree), coef0).is_ok()
+    }
+
     /// Its gamma; the linear one has none.
     pub fn gamma(&self) -> Option<f64> {
         match *self {

@@ -119,9 +119,10 @@ impl Factor {
     pub fn is_sound(&self) -> bool {
         let rank = self.landmarks.len();
         rank > 0
-            && self.lower.len() == rank * rank
+            && self.lower.len() == rank.saturating_mul(rank)
             && self.pivots.len() == rank
             && self.landmarks.is_sound()
+            && self.kernel.is_sound()
     }
 
     /// Landmarks.

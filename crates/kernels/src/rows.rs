@@ -144,7 +144,9 @@ impl Rows {
         let begins = std::iter::once(&0).chain(&self.ends);
         let entries_fit = begins.zip(&self.ends).all(|(begin, end)| begin <= end)
             && self.ends.last().copied().unwrap_or(0) == self.entries.len();
+        let behind = |[feature, _]: &[u32; 2]| *feature as usize >= self.width;
         entries_fit
+            && self.entries.iter().all(behind)
             && self.dense.len() == self.width.saturating_mul(self.ends.len())
             && self.squares.len() == self.ends.len()
     }

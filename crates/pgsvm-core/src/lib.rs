@@ -50,6 +50,7 @@ pub(crate) use pgsvm_simd as simd;
 
 pub use base::interrupts::{check_by, checked_by};
 pub use base::memory::{self, OutOfMemory};
+pub use base::message::{self, MessageError};
 pub use base::step::{Awake, Step};
 pub use pgsvm_kernels as kernels;
 

@@ -10,9 +10,9 @@ use parts::example;
 use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
 use pgsvm_core::{
-    Holding, LandmarkChoice, Leader, Loss, LowRankJob, MapSearch, MapView, PackedRow, Plan,
-    Problem, ReaderJob, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows, Step, StopReason,
-    Survey, ToldMap,
+    message, Holding, LandmarkChoice, Leader, Loss, LowRankJob, MapSearch, MapView, PackedRow,
+    Plan, Problem, ReaderJob, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows, Step,
+    StopReason, Survey, ToldMap,
 };
 use serde::de::DeserializeOwned;
 use serde::Serialize;
@@ -21,10 +21,8 @@ use std::time::Instant;
 const SAMPLE: usize = 64 << 10;
 
 fn sent<T: DeserializeOwned>(value: &impl Serialize) -> T {
-    let config = bincode::config::standard();
-    let bytes = bincode::serde::encode_to_vec(value, config).expect("it can be sent");
-    let read = bincode::serde::decode_from_slice(&bytes, config);
-    read.expect("what was sent can be read").0
+    let bytes = message::encode(value).expect("it can be sent");
+    message::decode(&bytes).expect("what was sent can be read")
 }
 
 fn rbf(rank: usize, landmarks: LandmarkChoice) -> LowRankJob {

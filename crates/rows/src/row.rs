@@ -55,6 +55,21 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// The same of words that may be anything: None where they are no row with its entries as they are, each of a feature behind the
+    /// dense ones and below `features`, and of a group below `groups`.
+    pub fn checked(words: &'a [u32], dense: usize, features: usize, groups: usize) -> Option<Self> {
+        let sparse = *words.get(SPARSE)?;
+        if dense > words.len() || sparse & COMPACT != 0 {
+            return None;
+        }
+        let words = words.get(..row_words(dense, sparse as usize))?;
+        let row = Self { words, dense };
+        let known = dense..features.max(dense);
+        let mut entries = row.sparse().iter();
+        let all_known = entries.all(|[feature, _]| known.contains(&(*feature as usize)));
+        (dense <= features && row.group() < groups && all_known).then_some(row)
+    }
+
     #[inline(always)]
     pub fn ordinal(&self) -> usize {
         self.words[ORDINAL] as usize

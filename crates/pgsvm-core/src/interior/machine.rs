@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{filled, list, OutOfMemory, Room as _};
+use crate::base::memory::{filled, list, received, OutOfMemory, Room as _};
 use crate::interior::exchange::{combined, Combine, Exchange, Halt, MachineTimes};
 use crate::interior::factoring::{factor, Aim, Factored, Share};
 use crate::interior::head::{Head, Rules, Solved, StepState};
@@ -91,7 +91,9 @@ pub struct Left {
     /// Of the rows whose decisions are kept their groups; by head their decisions, and if wanted by row the dual variables.
     #[serde(deserialize_with = "list")]
     pub(super) groups: Vec<u32>,
+    #[serde(deserialize_with = "received")]
     pub(super) decisions: Vec<Vec<f32>>,
+    #[serde(deserialize_with = "received")]
     pub(super) duals: Vec<Vec<f32>>,
     pub(super) times: MachineTimes,
 }

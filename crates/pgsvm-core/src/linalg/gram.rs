@@ -16,6 +16,9 @@ const MOST_ROWS: usize = 256;
 /// so much faster, multiplication by multiplication, is a product of blocks.
 const SCATTERED: usize = 12;
 
+/// Values of a row of which sums come as bytes, or are made for others: a gigabyte of them.
+pub(crate) const MOST_TOLD: usize = 1 << 14;
+
 /// Sums under way.
 pub(crate) struct Gram {
     sums: Lower,
@@ -79,6 +82,11 @@ impl Gram {
     /// Adds what another one has summed up; both have been finished.
     pub(crate) fn join(&mut self, other: &Self) {
         self.sums.add(&other.sums);
+    }
+
+    /// Values of the rows, with the constant.
+    pub(crate) fn length(&self) -> usize {
+        self.length
     }
 
     /// Bytes for rows of so many values.
@@ -204,6 +212,12 @@ pub(crate) mod finished {
         from: D,
     ) -> Result<Option<Gram>, D::Error> {
         let sums = Option::<Lower>::deserialize(from)?;
+        if sums
+            .as_ref()
+            .is_some_and(|it| it.length() == 0 || !it.is_sound())
+        {
+            return Err(de::Error::custom("no matrix"));
+        }
         sums.map(Gram::of).transpose().map_err(de::Error::custom)
     }
 }

@@ -39,6 +39,11 @@ impl Lower {
         Ok(Self { values, length })
     }
 
+    /// Whether it has the numbers of its rows; one that came as bytes may not.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.length <= self.values.len() && self.values.len() == Self::numbers(self.length)
+    }
+
     /// Numbers that it holds for so many rows.
     pub(crate) fn numbers(length: usize) -> usize {
         start(length.div_ceil(PANEL))

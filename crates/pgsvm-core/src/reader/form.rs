@@ -9,6 +9,10 @@ use crate::reader::seen::grown;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, Scaling};
+use crate::task::plan::MOST_FOLDS;
+
+/// Sparse features are numbered in 32 bits, and dense ones are fewer.
+const MOST_FEATURES: usize = 1 << 33;
 
 /// What all rows have told about the form of each.
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,6 +55,22 @@ impl RowForm {
             balance: copied(&self.balance)?,
             ..*self
         })
+    }
+
+    /// Whether its parts fit one another, of rows of so many classes; those of bytes that came from elsewhere may not.
+    pub fn is_sound(&self, classes: usize) -> bool {
+        let fits = |all: &[f64]| all.is_empty() || all.len() == self.dense;
+        let scaling = &self.scaling;
+        let sparse = scaling.sparse_factor.len();
+        self.dense <= self.features
+            && self.features <= MOST_FEATURES
+            && self.groups <= classes.saturating_mul(MOST_FOLDS as usize)
+            && scaling.is_sound()
+            && scaling.dense == self.dense
+            && (sparse == 0 || sparse == self.features - self.dense)
+            && fits(&self.provisional)
+            && fits(&self.means)
+            && (self.balance.is_empty() || self.balance.len() == self.groups)
     }
 
     /// Features, and groups.

@@ -128,6 +128,7 @@ pub struct ReaderReport {
     pub spread: Spread,
     /// Features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
     /// them, and how many there are; none while loading.
+    #[serde(deserialize_with = "list")]
     pub imprecise: Vec<u64>,
     pub imprecise_features: u64,
     /// Whether every row fitted the cache.

@@ -14,6 +14,7 @@ use crate::rows::facts::Facts;
 use crate::rows::row::row_words;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
+use crate::task::plan::MOST_FOLDS;
 
 /// What pass 1 has found out.
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,6 +78,14 @@ impl GroupCounts {
         Ok(())
     }
 
+    /// Whether they are those of so many classes; those that came as bytes may not be.
+    fn are_sound(&self, classes: usize) -> bool {
+        let stride = self.stride as usize;
+        (1..=MOST_FOLDS).contains(&self.stride)
+            && self.rows.len() <= classes.saturating_mul(stride)
+            && (self.last_class as usize) < classes.max(1)
+    }
+
     /// Gives classes other numbers: by class, the one it is to have.
     fn rename(&mut self, classes: &[u32]) -> Result<(), RowError> {
         let stride = self.stride as usize;
@@ -93,7 +102,7 @@ impl GroupCounts {
             rows[class * stride + group % stride] = *count;
         }
         self.rows = rows;
-        self.last_class = classes[self.last_class as usize];
+        self.last_class = classes.get(self.last_class as usize).copied().unwrap_or(0);
         Ok(())
     }
 
@@ -104,10 +113,10 @@ impl GroupCounts {
         room.map_err(|_| out_of_memory(2 * longer))?;
         self.rows.resize(self.rows.len() + longer, 0);
         for (own, more) in self.rows.iter_mut().zip(&more.rows) {
-            *own += more;
+            *own = own.saturating_add(*more);
         }
         self.folds |= more.folds;
-        self.class_changes += more.class_changes;
+        self.class_changes = self.class_changes.saturating_add(more.class_changes);
         Ok(())
     }
 
@@ -213,6 +222,32 @@ impl Seen {
         Ok(())
     }
 
+    /// Whether its parts fit one another, of rows of so many classes; those of bytes that came from elsewhere may not.
+    pub(super) fn is_sound(&self, classes: usize) -> bool {
+        let dense = self.dense.unwrap_or(0);
+        let longest = row_words(dense.min(1 << 32), self.learner.sparse());
+        let is_new = |scaling: &Scaling| scaling == &Scaling::default();
+        self.dense.is_some() == (self.rows > 0)
+            && self.groups.are_sound(classes)
+            && self.learner.is_sound(dense)
+            && self.max_row_words <= longest
+            // what surveys have no use for
+            && is_new(&self.scaling)
+            && self.kept.is_none()
+            && self.most_visited_words == 0
+            && self.means.is_empty()
+            && self.spread.is_empty()
+            && self.positive_weights.is_empty()
+    }
+
+    /// Whether others were seen in the same way; both are sound.
+    pub(super) fn fits(&self, more: &Self) -> bool {
+        self.groups.stride == more.groups.stride
+            && self.balance == more.balance
+            && self.unit_rows == more.unit_rows
+            && (self.dense != more.dense || self.learner.fits(&more.learner))
+    }
+
     /// Groups that a class has.
     pub(super) fn stride(&self) -> u32 {
         self.groups.stride
@@ -248,9 +283,9 @@ impl Seen {
         let shift = self.learner.join(&more.learner);
         let shift = shift.map_err(|error| RowError::OutOfMemory { bytes: error.bytes })?;
         self.groups.join(&more.groups)?;
-        self.rows += more.rows;
-        self.words += more.words;
-        self.visited_words += more.visited_words;
+        self.rows = self.rows.saturating_add(more.rows);
+        self.words = self.words.saturating_add(more.words);
+        self.visited_words = self.visited_words.saturating_add(more.visited_words);
         self.max_row_words = self.max_row_words.max(more.max_row_words);
         self.most_visited_words = self.most_visited_words.max(more.most_visited_words);
         Ok(shift)

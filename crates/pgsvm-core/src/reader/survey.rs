@@ -94,6 +94,21 @@ impl Survey {
         self.sample.room = self.sample.room.max(sample_bytes / 4);
     }
 
+    /// Whether its parts fit one another, of rows of so many classes; those of bytes that came from elsewhere may not.
+    pub fn is_sound(&self, classes: usize) -> bool {
+        let groups = classes.saturating_mul(self.seen.stride() as usize);
+        let features = self.seen.dense.unwrap_or(0) + self.seen.learner.sparse();
+        self.seen.is_sound(classes)
+            && self
+                .sample
+                .is_sound(self.seen.dense.unwrap_or(0), features, groups)
+    }
+
+    /// Whether another one has seen rows in the same way; both are sound.
+    pub fn fits(&self, more: &Self) -> bool {
+        self.seen.fits(&more.seen)
+    }
+
     /// Rows so far.
     pub fn rows(&self) -> u64 {
         self.seen.rows
@@ -145,6 +160,17 @@ impl Survey {
 }
 
 impl Sample {
+    /// Whether it has its rows, with so many dense features and features in all, of groups below that one.
+    fn is_sound(&self, dense: usize, features: usize, groups: usize) -> bool {
+        let mut rest = &self.words[..];
+        let all_rows = self.drawn.iter().all(|_| {
+            let row = row::Row::checked(rest, dense, features, groups);
+            rest = &rest[row.map_or(0, |row| row.values())..];
+            row.is_some()
+        });
+        all_rows && rest.is_empty()
+    }
+
     /// Room for a row of so many words, where it is to be in the sample.
     fn wants(&mut self, length: usize, dense: usize) -> Result<Option<&mut [u32]>, RowError> {
         let drawn = self.random.unit();

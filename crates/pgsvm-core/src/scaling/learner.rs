@@ -192,6 +192,31 @@ impl ScaleLearner {
         good
     }
 
+    /// Whether its sums are those of rows with so many dense features; those that came as bytes may not be.
+    pub(crate) fn is_sound(&self, dense: usize) -> bool {
+        let has = |column: &[f64], wanted: bool| column.len() == if wanted { dense } else { 0 };
+        let scales_sparse = if self.scales_sparse() { self.sparse } else { 0 };
+        let centred = matches!(self.scale, Scale::Standard | Scale::MinMax);
+        let spans = self.scale == Scale::MinMax;
+        has(&self.first, centred)
+            && has(&self.sums, true)
+            && has(&self.squares, true)
+            && has(&self.largest, true)
+            && has(&self.lowest, spans)
+            && has(&self.highest, spans)
+            && self.present.len() == if self.impute { dense } else { 0 }
+            && self.precision.is_sound(dense)
+            && self.spread.are_sound(dense, self.sparse)
+            && self.sparse_largest.len() == scales_sparse
+            && self.sparse_squares.len() == scales_sparse
+            && self.seen.is_sound(self.sparse)
+    }
+
+    /// Whether others were learned as these are; both are sound, of as many dense features.
+    pub(crate) fn fits(&self, more: &Self) -> bool {
+        self.scale == more.scale && self.impute == more.impute && self.spread.fits(&more.spread)
+    }
+
     /// Joins what was learned of other rows, some at least in both. Gives back what is to be added to their dense values as
     /// they were packed, so that they are relative to what these are; nothing where they are already.
     pub(crate) fn join(&mut self, more: &Self) -> Result<Vec<f64>, OutOfMemory> {
@@ -199,9 +224,9 @@ impl ScaleLearner {
         self.spread.join(&more.spread, present)?;
         self.precision.join(&more.precision);
         let shift = self.join_dense(more)?;
-        self.rows += more.rows;
+        self.rows = self.rows.saturating_add(more.rows);
         for (own, more) in self.present.iter_mut().zip(&more.present) {
-            *own += more;
+            *own = own.saturating_add(*more);
         }
         self.join_sparse(more)?;
         Ok(shift)

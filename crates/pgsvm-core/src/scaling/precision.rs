@@ -71,6 +71,11 @@ impl Precision {
         }
     }
 
+    /// Whether it knows so many columns; one that came as bytes may not.
+    pub(super) fn is_sound(&self, dense: usize) -> bool {
+        self.columns.len() == dense
+    }
+
     /// Joins what was seen of other rows.
     pub(super) fn join(&mut self, more: &Self) {
         self.rows += more.rows;

@@ -97,6 +97,18 @@ impl SpreadSums {
         Ok(())
     }
 
+    /// Whether its sums are those of so many dense features and so many sparse ones at most; those that came as bytes may not be.
+    pub(super) fn are_sound(&self, dense: usize, sparse: usize) -> bool {
+        let columns = [&self.origin, &self.away, &self.squares];
+        let of_dense = |length: usize| columns.iter().all(|column| column.len() == length);
+        (of_dense(0) || of_dense(dense)) && self.sparse.len() <= sparse
+    }
+
+    /// Whether others sum up as many dense features.
+    pub(super) fn fits(&self, more: &Self) -> bool {
+        self.origin.len() == more.origin.len()
+    }
+
     /// Begins a row, whose dense values are all there.
     pub(super) fn take_dense(&mut self, level: Level, dense: &[f64]) {
         self.rows += 1;

@@ -75,6 +75,25 @@ impl HeadFound {
         }
     }
 
+    /// Whether their parts fit one another, and rows are of groups below that one; those of bytes that came from elsewhere may not.
+    pub(super) fn are_sound(&self, groups: usize) -> bool {
+        match self {
+            Self::Newton(sums) => sums.are_sound(groups),
+            Self::Bundle(sums) => sums.are_sound(groups),
+            Self::Interior(sums) => sums.are_sound(),
+        }
+    }
+
+    /// Whether others are of the same pass.
+    pub(super) fn fits(&self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Newton(own), Self::Newton(more)) => own.fits(more),
+            (Self::Bundle(own), Self::Bundle(more)) => own.fits(more),
+            (Self::Interior(own), Self::Interior(more)) => own.fits(more),
+            _ => false,
+        }
+    }
+
     /// False where they are of another pass.
     pub(super) fn join(&mut self, more: &Self) -> bool {
         match (self, more) {

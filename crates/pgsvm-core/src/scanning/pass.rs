@@ -62,6 +62,13 @@ impl ScanPass {
         })
     }
 
+    /// Whether sums are of this pass over rows of this form; what came from elsewhere may not be.
+    pub fn began(&self, sums: &ScanSums, form: &RowForm) -> Result<bool, OutOfMemory> {
+        let (_, groups) = form.size();
+        let are_sound = sums.heads.iter().all(|head| head.are_sound(groups));
+        Ok(are_sound && self.begin()?.fits(sums))
+    }
+
     /// Adds a row to sums that this pass began.
     pub fn add(&self, sums: &mut ScanSums, row: &Row<'_>) {
         Level::best().run(Visit {
@@ -166,14 +173,27 @@ impl ScanSums {
         self.heads.iter_mut().for_each(|head| head.finish(level));
     }
 
-    /// Adds sums over other rows, of the same pass; both have been finished. False where they are of another one.
+    /// Whether their parts fit one another; those of bytes that came from elsewhere may not.
+    pub fn are_sound(&self) -> bool {
+        self.heads.iter().all(|head| head.are_sound(usize::MAX))
+    }
+
+    /// Whether others are of the same pass.
+    fn fits(&self, more: &Self) -> bool {
+        let mut heads = self.heads.iter().zip(&more.heads);
+        self.heads.len() == more.heads.len() && heads.all(|(own, more)| own.fits(more))
+    }
+
+    /// Adds sums over other rows, of the same pass; both are sound and have been finished. False where they are of another one.
     pub fn join(&mut self, more: &Self) -> bool {
-        self.rows += more.rows;
+        if !self.fits(more) {
+            return false;
+        }
+        self.rows = self.rows.saturating_add(more.rows);
         self.digest = self.digest.wrapping_add(more.digest);
-        self.parts += more.parts;
+        self.parts = self.parts.saturating_add(more.parts);
         let heads = self.heads.iter_mut().zip(&more.heads);
-        let all_fit = heads.fold(true, |fit, (own, more)| fit & own.join(more));
-        all_fit && self.heads.len() == more.heads.len()
+        heads.fold(true, |fit, (own, more)| fit & own.join(more))
     }
 
     /// Rows so far.

@@ -16,7 +16,7 @@
 //! features do not depend on each other; k is small beside the rest of a row's length, and large enough that a move of all
 //! margins of the class by some hundredths does not count for more than its size.
 
-use crate::base::memory::{all_of, OutOfMemory};
+use crate::base::memory::{all_of, list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use serde::{Deserialize, Serialize};
@@ -76,12 +76,16 @@ static LEEWAYS: LazyLock<[f64; 256]> = LazyLock::new(|| {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// By feature.
+    #[serde(deserialize_with = "list")]
     pub centre: Vec<f32>,
     /// By feature, as many, positive.
+    #[serde(deserialize_with = "list")]
     pub spread: Vec<f32>,
     /// Positive.
     pub constant: f32,
 }
+
+crate::base::received_as_derived!(Metric);
 
 impl Metric {
     /// Whether it is a metric: its numbers finite, spreads and the constant positive.

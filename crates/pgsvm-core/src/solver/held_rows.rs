@@ -39,6 +39,29 @@ impl<B: Beside> HeldRows<B> {
         }
     }
 
+    /// Whether they are rows with so many features at most, of groups below that one, and what is beside each is as it should be; those
+    /// that came as bytes may not be.
+    pub(in crate::solver) fn are_sound(
+        &self,
+        features: usize,
+        groups: usize,
+        is_right: impl Fn(&B) -> bool,
+    ) -> bool {
+        let mut rest = &self.words[..];
+        let all_right = self.beside.iter().all(|beside| {
+            let row = Row::checked(rest, self.dense as usize, features, groups);
+            let is_row = row.is_some_and(|row| row.values() == beside.words());
+            rest = rest.get(beside.words()..).unwrap_or_default();
+            is_row && is_right(beside)
+        });
+        all_right && rest.is_empty()
+    }
+
+    /// Whether they are laid out as others are.
+    pub(in crate::solver) fn fits(&self, other: &Self) -> bool {
+        self.dense == other.dense
+    }
+
     pub(in crate::solver) fn len(&self) -> usize {
         self.beside.len()
     }

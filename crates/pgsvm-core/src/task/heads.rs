@@ -22,6 +22,17 @@ pub struct HeadSpec {
 }
 
 impl HeadSpec {
+    /// Whether its numbers are some that a head may have; those of bytes that came from elsewhere may not be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let positive = |number: f64| number > 0.0 && number.is_finite();
+        positive(self.c)
+            && positive(f64::from(self.positive_weight))
+            && self.tolerance.is_none_or(|it| it > 0.0 && it < 1.0)
+            && self.truncation.is_none_or(positive)
+            && self.max_passes != Some(0)
+            && self.signs.are_sound()
+    }
+
     /// A head that stops as the problem says.
     pub fn new(signs: impl Into<Signs>, c: f64) -> Self {
         Self {
@@ -110,6 +121,14 @@ impl Signs {
         match self {
             Self::Listed(_) => heads > 1,
             Self::Against { stride, groups, .. } => groups / stride > 2,
+        }
+    }
+
+    /// Whether groups are classes of folds.
+    fn are_sound(&self) -> bool {
+        match self {
+            Self::Listed(all) => all.iter().all(|sign| (-1..=1).contains(sign)),
+            Self::Against { stride, groups, .. } => (1..=*groups).contains(stride),
         }
     }
 

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{list, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::task::heads::{HeadSpec, HeldOut, Signs};
 use crate::task::problem::Problem;
@@ -71,8 +71,10 @@ pub enum Purpose {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Values of C to choose from, positive and finite; one: no choice.
+    #[serde(deserialize_with = "list")]
     pub costs: Vec<f64>,
     /// Where losses are truncated, the s to choose from; none or one: no choice, and none: the problem's.
+    #[serde(deserialize_with = "list")]
     pub truncations: Vec<f64>,
     /// How rows are held out; None: none is.
     pub folds: Option<Folds>,

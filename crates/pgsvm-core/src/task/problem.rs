@@ -294,6 +294,21 @@ impl Problem {
         })
     }
 
+    /// Whether its parameters are some that it takes; those of bytes that came from elsewhere may not be.
+    pub(crate) fn is_sound(&self) -> bool {
+        let again = || {
+            Self::new(self.loss, self.c, self.tolerance)?
+                .with_max_passes(self.max_passes)?
+                .with_trainers(self.trainers)?
+                .with_inner_rounds(self.inner_rounds)?
+                .with_inner(self.inner)?
+                .with_blocks(self.blocks)?
+                .with_picks(self.picks)
+        };
+        let positive = |s: f64| s > 0.0 && s.is_finite();
+        again().is_ok() && self.truncation.is_none_or(positive) && self.forest.is_none()
+    }
+
     /// Sets the number of passes over all rows after which training ends with the gap reached.
     pub fn with_max_passes(mut self, max_passes: u32) -> Result<Self, ProblemError> {
         if max_passes == 0 {

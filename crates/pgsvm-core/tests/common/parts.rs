@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use pgsvm_core::engine::OwnedExample;
+use pgsvm_core::message;
 use pgsvm_core::source::Example;
 use pgsvm_core::{ReaderJob, RowForm, ScanPass, ScanSums, Survey};
 use serde::{de::DeserializeOwned, Serialize};
@@ -18,11 +19,8 @@ pub fn example(owned: &OwnedExample) -> Example<'_> {
 
 /// What comes back of a value that has travelled.
 pub fn sent<T: Serialize + DeserializeOwned>(value: &T) -> T {
-    let config = bincode::config::standard();
-    let bytes = bincode::serde::encode_to_vec(value, config).expect("it can be sent");
-    bincode::serde::decode_from_slice(&bytes, config)
-        .expect("what was sent can be read")
-        .0
+    let bytes = message::encode(value).expect("it can be sent");
+    message::decode(&bytes).expect("what was sent can be read")
 }
 
 /// Rows that are dealt out.

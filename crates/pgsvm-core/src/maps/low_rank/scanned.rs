@@ -39,9 +39,11 @@ struct Mapped {
 }
 
 impl ToldMap {
-    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
-    pub fn is_sound(&self) -> bool {
-        self.factor.is_sound() && self.form.size().0 == self.factor.rank()
+    /// Whether its parts fit one another, of rows of so many classes; those of bytes that came from elsewhere may not.
+    pub fn is_sound(&self, classes: usize) -> bool {
+        self.factor.is_sound()
+            && self.form.is_sound(classes)
+            && self.form.size().0 == self.factor.rank()
     }
 
     /// The form of the rows that it makes.

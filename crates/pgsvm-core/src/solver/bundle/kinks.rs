@@ -130,6 +130,11 @@ impl Kinks {
         })
     }
 
+    /// Whether it has all bins; one that came as bytes may not.
+    pub(super) fn is_sound(&self) -> bool {
+        self.sums.len() == SUMS && self.turns.len() == STAYS + 1
+    }
+
     /// Adds a row of sign y and cost c whose margin is `at` at t = 0 and `at` + t `along` elsewhere.
     #[inline(always)]
     pub(super) fn add(&mut self, (y, c): (f64, f64), at: f64, along: f64) {
@@ -198,9 +203,9 @@ impl Kinks {
         for (own, more) in self.sums.iter_mut().zip(&more.sums) {
             own.add(*more);
         }
-        self.right += more.right;
+        self.right = self.right.saturating_add(more.right);
         for (own, more) in self.turns.iter_mut().zip(&more.turns) {
-            *own += more;
+            *own = own.saturating_add(*more);
         }
     }
 
@@ -248,7 +253,7 @@ impl Kinks {
         let (mut begun, mut right) = (Straight::default(), self.right);
         for (bin, beyond) in beyond.iter().enumerate() {
             begun.add(self.sums[BEGINS + bin]);
-            right += self.turns[bin];
+            right = right.saturating_add(self.turns[bin]);
             let step = edge(bin);
             let sums = [self.sums[THROUGHOUT], *beyond, begun];
             let loss = sums.iter().map(|it| it.0 + step * it.1).sum();

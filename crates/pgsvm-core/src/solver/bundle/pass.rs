@@ -149,6 +149,7 @@ impl BundlePass {
         let fits = |weights: &Numbers| weights.0.len() == length;
         let centres = self.centres.iter().all(|centre| fits(&centre.w));
         centres
+            && self.dense as usize <= features
             && (1..=MOST_CENTRES).contains(&self.centres.len())
             && fits(&self.best)
             && fits(&self.newest)
@@ -462,13 +463,32 @@ impl BundleSums {
         Level::best().run(KeepWithin { sums: self, theta });
     }
 
+    /// Whether its parts fit one another, and rows that come are of groups below that one; those of bytes that came from elsewhere may
+    /// not.
+    pub(crate) fn are_sound(&self, groups: usize) -> bool {
+        let is_right = |row: &Coming| (0.0..=self.theta).contains(&row.away);
+        let Some(features) = self.f.0.len().checked_sub(1) else {
+            return false;
+        };
+        self.kinks.is_sound()
+            && (self.place as usize) < MOST_CENTRES
+            && self.coming.are_sound(features, groups, is_right)
+    }
+
+    /// Whether others are of the same pass.
+    pub(crate) fn fits(&self, more: &Self) -> bool {
+        self.f.0.len() == more.f.0.len()
+            && self.place == more.place
+            && self.coming.fits(&more.coming)
+    }
+
     /// Adds those over other rows.
     pub(crate) fn join(&mut self, more: &Self) {
         self.kinks.join(&more.kinks);
         add(&mut self.f.0, &more.f.0);
         self.b += more.b;
-        self.in_plane += more.in_plane;
-        self.rows += more.rows;
+        self.in_plane = self.in_plane.saturating_add(more.in_plane);
+        self.rows = self.rows.saturating_add(more.rows);
         self.keep_within(self.theta.min(more.theta));
         Level::best().run(JoinRows { sums: self, more });
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, filled, list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
-use crate::linalg::gram::{finished, Gram};
+use crate::linalg::gram::{finished, Gram, MOST_TOLD};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::still::{add, add_row, added, Numbers, Visited};
@@ -186,7 +186,7 @@ impl Side {
     fn join(&mut self, more: &Self) {
         add(&mut self.v.0, &more.v.0);
         self.duals += more.duals;
-        self.rows += more.rows;
+        self.rows = self.rows.saturating_add(more.rows);
     }
 }
 
@@ -196,7 +196,8 @@ impl InteriorPass {
         let fits = |numbers: &Numbers| numbers.0.len() == features + 1;
         let tries = match &self.task {
             Task::Try { direction, .. } => direction.u.iter().all(fits),
-            Task::Sides | Task::Slopes | Task::Evaluate => true,
+            Task::Evaluate => features < MOST_TOLD,
+            Task::Sides | Task::Slopes => true,
         };
         let steps = self.steps.iter().all(|step| fits(&step.u));
         tries && steps && fits(&self.w) && self.visited.signs.len() >= groups
@@ -357,6 +358,38 @@ impl InteriorSums {
         }
     }
 
+    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
+    pub(crate) fn are_sound(&self) -> bool {
+        let alike = |sides: &[Side; 2]| {
+            let [one, other] = sides.each_ref().map(|side| side.v.0.len());
+            one > 0 && one == other
+        };
+        match self {
+            Self::Sides(sides) => alike(sides),
+            Self::Slopes(..) => true,
+            Self::Evaluated(sums) => {
+                let length = sums.sides[0].v.0.len();
+                alike(&sums.sides)
+                    && sums.right.iter().all(|it| it.0.len() == length)
+                    && sums.gram.as_ref().is_some_and(|it| it.length() == length)
+            }
+            Self::Tried(sums) => sums.least.len() == sums.curves.len(),
+        }
+    }
+
+    /// Whether others are for the same pass.
+    pub(crate) fn fits(&self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Sides(own), Self::Sides(more)) => own[0].v.0.len() == more[0].v.0.len(),
+            (Self::Slopes(..), Self::Slopes(..)) => true,
+            (Self::Evaluated(own), Self::Evaluated(more)) => {
+                own.sides[0].v.0.len() == more.sides[0].v.0.len()
+            }
+            (Self::Tried(own), Self::Tried(more)) => own.least.len() == more.least.len(),
+            _ => false,
+        }
+    }
+
     /// Adds those over other rows, for the same pass; both have been finished. False where they are for another one.
     pub(crate) fn join(&mut self, more: &Self) -> bool {
         match (self, more) {
@@ -367,7 +400,7 @@ impl InteriorSums {
             }
             (Self::Slopes(sum, rows), Self::Slopes(more, more_rows)) => {
                 *sum += more;
-                *rows += more_rows;
+                *rows = rows.saturating_add(*more_rows);
             }
             (Self::Evaluated(own), Self::Evaluated(more)) => own.join(more),
             (Self::Tried(own), Self::Tried(more)) => own.join(more),

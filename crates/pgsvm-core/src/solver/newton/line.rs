@@ -62,6 +62,12 @@ impl Line {
         })
     }
 
+    /// Whether it has all bins; one that came as bytes may not.
+    pub(super) fn is_sound(&self) -> bool {
+        let bins = 2 * (LAST + 1);
+        self.ends.len() == bins && self.begins.len() == bins
+    }
+
     /// Adds a row with weight c whose distance within the margin is l at 0, and l + d at 1.
     #[inline(always)]
     pub(super) fn add(&mut self, c: f64, l: f64, d: f64) {

@@ -142,6 +142,12 @@ impl NearRows {
         });
     }
 
+    /// Whether they are rows with so many features at most, and near; those that came as bytes may not be.
+    pub(super) fn are_sound(&self, features: usize, groups: usize) -> bool {
+        let is_near = |near: &Near| near.away() < self.reach;
+        self.rows.are_sound(features, groups, is_near)
+    }
+
     /// Joins those of other rows, of the same pass.
     pub(super) fn join(&mut self, more: &Self, gram: &mut Gram) {
         self.come_within(self.reach.min(more.reach), gram);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
+use crate::linalg::gram::MOST_TOLD;
 use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
@@ -87,8 +88,13 @@ impl HeadPass {
         let all_fit = match &self.task {
             Task::Evaluate { hessian: None } => true,
             Task::Evaluate { hessian: Some(it) } => {
-                let near = it.near.as_ref().map(|near| &near.u);
-                it.best.iter().chain(&it.before).chain(near).all(fits)
+                let near = it.near.as_ref();
+                let weights = it.best.iter().chain(&it.before);
+                let all_near = near.is_none_or(|it| it.dense as usize <= features);
+                weights.chain(near.map(|near| &near.u)).all(fits)
+                    && all_near
+                    && it.share > 0
+                    && (!it.matrix || features < MOST_TOLD)
             }
             Task::Product { direction } => fits(direction),
             Task::Line { best, step } => fits(best) && fits(step),
@@ -185,6 +191,25 @@ impl HeadSums {
             if let Some(gram) = &mut sums.gram {
                 gram.finish(level);
             }
+        }
+    }
+
+    /// Whether its parts fit one another, and rows are of groups below that one; those of bytes that came from elsewhere may not.
+    pub(crate) fn are_sound(&self, groups: usize) -> bool {
+        match &self.0 {
+            Kind::Evaluated(sums) => sums.are_sound(groups),
+            Kind::Product(sum) => !sum.0.is_empty(),
+            Kind::Line(line) => line.is_sound(),
+        }
+    }
+
+    /// Whether others are for the same pass.
+    pub(crate) fn fits(&self, more: &Self) -> bool {
+        match (&self.0, &more.0) {
+            (Kind::Evaluated(own), Kind::Evaluated(more)) => own.fits(more),
+            (Kind::Product(own), Kind::Product(more)) => own.0.len() == more.0.len(),
+            (Kind::Line(_), Kind::Line(_)) => true,
+            _ => false,
         }
     }
 

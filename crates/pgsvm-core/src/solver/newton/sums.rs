@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{list, OutOfMemory};
+use crate::base::memory::{list, received, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::linalg::gram::{finished, Gram};
 use crate::rows::row::Row;
@@ -72,6 +72,7 @@ pub(crate) struct Sums {
     #[serde(with = "finished")]
     pub(super) gram: Option<Gram>,
     /// Squares of their values by column, of all rows: None where all are gathered anyway, or none.
+    #[serde(deserialize_with = "received")]
     pub(super) squares: Option<Vec<f64>>,
     /// Sum of 2 C c (1 - m) y x of its rows that are beyond the margin at the best weights.
     #[serde(deserialize_with = "list")]
@@ -156,6 +157,32 @@ impl Sums {
         }
     }
 
+    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
+    pub(super) fn are_sound(&self, groups: usize) -> bool {
+        let length = self.beyond.len();
+        let fits = |numbers: &[f64]| numbers.len() == length;
+        let gram = self.gram.as_ref().map(Gram::length);
+        length > 0
+            && self.sides.iter().all(|side| fits(&side.v))
+            && gram.is_none_or(|it| it == length)
+            && self.squares.as_ref().is_none_or(|it| fits(it))
+            && self
+                .near
+                .as_ref()
+                .is_none_or(|near| gram.is_some() && near.are_sound(length - 1, groups))
+    }
+
+    /// Whether others are of the same pass.
+    pub(super) fn fits(&self, more: &Self) -> bool {
+        self.beyond.len() == more.beyond.len()
+            && self.gram.is_some() == more.gram.is_some()
+            && self.squares.is_some() == more.squares.is_some()
+            && match (&self.near, &more.near) {
+                (Some(own), Some(more)) => own.rows.fits(&more.rows),
+                (own, more) => own.is_none() && more.is_none(),
+            }
+    }
+
     /// Adds those over other rows. With `gathers` their products too: those of both have been finished.
     pub(super) fn join(&mut self, more: &Self, gathers: bool) {
         for (own, more) in self.sides.iter_mut().zip(&more.sides) {
@@ -163,9 +190,9 @@ impl Sums {
             own.duals += more.duals;
             own.loss += more.loss;
             own.costs += more.costs;
-            own.rows += more.rows;
+            own.rows = own.rows.saturating_add(more.rows);
             own.outside += more.outside;
-            own.outliers += more.outliers;
+            own.outliers = own.outliers.saturating_add(more.outliers);
         }
         self.tally = self.tally.with(more.tally);
         if let (Some(own), Some(more), true) = (&mut self.gram, &more.gram, gathers) {

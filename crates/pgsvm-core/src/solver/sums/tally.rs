@@ -65,14 +65,14 @@ impl Tally {
     pub(in crate::solver) fn with(self, more: Tally) -> Tally {
         Tally {
             start_loss: self.start_loss + more.start_loss,
-            correct: self.correct + more.correct,
-            ties: self.ties + more.ties,
+            correct: self.correct.saturating_add(more.correct),
+            ties: self.ties.saturating_add(more.ties),
             tied_cost: self.tied_cost + more.tied_cost,
-            rows: self.rows + more.rows,
+            rows: self.rows.saturating_add(more.rows),
             visit_loss: self.visit_loss + more.visit_loss,
-            support: self.support + more.support,
+            support: self.support.saturating_add(more.support),
             aq: self.aq + more.aq,
-            aq_rows: self.aq_rows + more.aq_rows,
+            aq_rows: self.aq_rows.saturating_add(more.aq_rows),
         }
     }
 }

@@ -87,7 +87,15 @@ impl PartOrder {
         let knows = |head: &HeadSpec| head.signs.groups() >= groups;
         self.features as usize == features
             && self.dense <= self.features
-            && self.heads.iter().all(knows)
+            && self.problem.is_sound()
+            && self.heads.iter().all(|head| knows(head) && head.is_sound())
+    }
+
+    /// Whether parts have been told this; what came from elsewhere may not have been.
+    pub fn told(&self, found: &PartsFound) -> bool {
+        let length = self.features as usize + 1;
+        let fits = |head: &HeadOfParts| head.w.len() == length && head.v.len() == length;
+        found.heads.len() == self.heads.len() && found.heads.iter().all(fits)
     }
 }
 
@@ -225,8 +233,8 @@ fn trained(
 impl PartsFound {
     /// Joins what other parts have found. False where they were told something else.
     pub fn join(&mut self, more: &Self) -> bool {
-        self.rows += more.rows;
-        self.parts += more.parts;
+        self.rows = self.rows.saturating_add(more.rows);
+        self.parts = self.parts.saturating_add(more.parts);
         self.refused = self.refused.or(more.refused);
         if self.refused.is_some() {
             return true;
