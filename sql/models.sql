@@ -117,17 +117,11 @@ WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';
 GRANT SELECT ON svm_models TO PUBLIC;
 
--- Whose model a name is, also when the caller may not see it: names are unique in a database.
-CREATE OR REPLACE FUNCTION svm_internal.svm_model_owner(model text) RETURNS name
+-- Names are unique in a database. That one is taken says also PostgreSQL's error; by whom, only who may see the model is told.
+CREATE OR REPLACE FUNCTION svm_internal.svm_is_taken(model text) RETURNS boolean
     LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    AS 'SELECT svm_internal.svm_role_name(owner_oid, owner) FROM @extschema@.svm_model WHERE name = $1';
-COMMENT ON FUNCTION svm_internal.svm_model_owner(text) IS 'the role that owns the model of this name, NULL when there is none';
-
--- Whose rights it takes to change it; 0 where that role was not there when the model was loaded.
-CREATE OR REPLACE FUNCTION svm_internal.svm_model_owner_oid(model text) RETURNS oid
-    LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    AS 'SELECT coalesce(owner_oid, 0) FROM @extschema@.svm_model WHERE name = $1';
-COMMENT ON FUNCTION svm_internal.svm_model_owner_oid(text) IS 'part of svm_train and of what changes models';
+    AS 'SELECT EXISTS (SELECT FROM @extschema@.svm_model WHERE name = $1)';
+COMMENT ON FUNCTION svm_internal.svm_is_taken(text) IS 'whether there is a model of this name, also where the caller may not see it';
 
 CREATE OR REPLACE FUNCTION svm_deploy(model text, version int) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_deploy_wrapper';

@@ -4,7 +4,8 @@
 ALTER FUNCTION svm_model_changed() SET SCHEMA svm_internal;
 ALTER FUNCTION svm_weight_changed() SET SCHEMA svm_internal;
 ALTER FUNCTION svm_has_rights_of(name) SET SCHEMA svm_internal;
-ALTER FUNCTION svm_model_owner(text) SET SCHEMA svm_internal;
+-- it told every role whose a model is
+SELECT @extschema@.svm_outdated('FUNCTION', 'svm_model_owner(text)');
 ALTER FUNCTION svm_weights_unordered(text) SET SCHEMA svm_internal;
 ALTER FUNCTION svm_metrics_add(internal, anycompatible, anycompatible) SET SCHEMA svm_internal;
 ALTER FUNCTION svm_metrics_add(internal, anycompatible, anycompatible, anycompatible) SET SCHEMA svm_internal;

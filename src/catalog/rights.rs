@@ -57,13 +57,16 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
 /// is free. `schema` is the extension's, quoted.
 pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> {
     check_updated(schema)?;
-    let ask = Kept(
-        "SELECT svm_internal.svm_model_owner($1)::pg_catalog.text,
-                 EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) owner)
-             FROM svm_internal.svm_model_owner_oid($1) AS owner
-             WHERE pg_catalog.row_security_active($2) AND NOT pg_catalog.pg_has_role(owner, 'USAGE')",
+    let sql = format!(
+        "SELECT svm_internal.svm_role_name(model.owner_oid, model.owner)::pg_catalog.text,
+                 EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) model.owner_oid)
+             FROM svm_internal.svm_is_taken($1) AS is_taken
+             LEFT JOIN {schema}.svm_model AS model ON model.name OPERATOR(pg_catalog.=) $1
+             WHERE pg_catalog.row_security_active($2) AND is_taken
+                 AND (model.id IS NULL OR NOT pg_catalog.pg_has_role(coalesce(model.owner_oid, 0), 'USAGE'))"
     );
-    let found = read_two::<String, bool>(ask, &[name.into(), format!("{schema}.svm_model").into()]);
+    let arguments = [name.into(), format!("{schema}.svm_model").into()];
+    let found = read_two::<String, bool>(Kept(&sql), &arguments);
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
     match found {
         Ok((Some(owner), Some(true))) => Err(failure(format!(
@@ -74,7 +77,10 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
             "model \"{name}\" belongs to a role that is gone and was called \"{owner}\""
         ))
         .hint("A superuser can give it to another one: UPDATE svm_model SET owner = '…' WHERE name = '…'")),
-        Ok(_) | Err(SpiError::InvalidPosition) => Ok(()),
+        Ok((None, _)) => Err(failure(format!("model name \"{name}\" is taken"))
+            .detail("It is the name of a model of another role, which may not be seen from here.")
+            .hint("Give another name: model => '…'")),
+        Err(SpiError::InvalidPosition) => Ok(()),
         Err(error) => Err(spi_failure(error)),
     }
 }

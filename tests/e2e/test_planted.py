@@ -97,7 +97,7 @@ def planted(server):
         names = names_of(("sql", "*.sql"), ("src", "*.rs"))
         called = re.compile(
             "svm_(row_.*|label_metrics|metrics|auc|log_loss|roc_points|classify|decision|margin|probability"
-            "|weights_unordered|version_id|model_owner.*|role_.*|new_id|has_rights_of)"
+            "|weights_unordered|version_id|is_taken|role_.*|new_id|has_rights_of)"
         )
         ours = {name for name in names if name.startswith("svm_")}
         assert {"cardinality", "unnest", "abs", "svm_classify", "svm_metrics", "pg_has_role"} <= set(names)

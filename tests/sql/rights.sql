@@ -302,7 +302,7 @@ SELECT put('p', 10);
 RESET ROLE;
 ALTER ROLE regress_svm_other RENAME TO regress_svm_renamed;
 CREATE ROLE regress_svm_other;
-SELECT svm_internal.svm_model_owner('p'), owner FROM svm_model WHERE name = 'p';
+SELECT svm_internal.svm_role_name(owner_oid, owner), owner FROM svm_model WHERE name = 'p';
 SET ROLE regress_svm_other;
 SELECT svm_decision('p', '{1}'::real[]);
 SELECT svm_drop('p');

@@ -187,7 +187,7 @@ BEGIN
         ('array_to_json', 'anyarray', 'json', 'NULL::json'), ('cardinality', 'anyarray', 'int', '2'),
         ('pg_has_role', 'oid', 'boolean', 'true'), ('count', 'text', 'bigint', '0::bigint'),
         ('current_setting', 'text', 'text', '''''::text'), ('row_number', 'text', 'int', '0'),
-        ('svm_has_rights_of', 'name', 'boolean', 'true'), ('svm_model_owner', 'text', 'name', 'current_user::name'),
+        ('svm_has_rights_of', 'name', 'boolean', 'true'), ('svm_is_taken', 'text', 'boolean', 'true'),
         ('svm_weights_unordered', 'text', 'text', '$1')
     ) AS v (name, takes, gives, body) LOOP
         EXECUTE format('CREATE FUNCTION regress_svm_trap.%I(%s) RETURNS %s LANGUAGE sql AS %L', f.name, f.takes, f.gives,
@@ -244,8 +244,7 @@ BEGIN
         'svm_import(''taken'', E''solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n0.5 \n'')',
         'svm_load_libsvm(''public.loaded'', content => ''1 1:1'')', 'svm_deploy(''walked'', 1)', 'svm_rename(''walked'', ''renamed'')',
         'svm_grant(''renamed'', ''regress_svm_poor'')', 'svm_revoke(''renamed'', ''regress_svm_poor'')', 'svm_drop(''walked too'')',
-        'svm_decision(''RENAMED'', p)', 'svm_grant(''renamed'', ''nobody'')', 'svm_internal.svm_model_owner(''renamed'')',
-        'svm_internal.svm_has_rights_of(''regress_svm_poor'')'
+        'svm_decision(''RENAMED'', p)', 'svm_grant(''renamed'', ''nobody'')', 'svm_internal.svm_is_taken(''renamed'')'
     ]::pg_catalog.text[] LOOP
         BEGIN
             EXECUTE pg_catalog.format('SELECT %s FROM (SELECT p FROM public.points AS p LIMIT 1) AS one', call);
@@ -262,7 +261,7 @@ RESET search_path;
 -- nor does a function that others call with a path of theirs
 SET ROLE regress_svm_poor;
 SET search_path = pg_temp, regress_svm_trap, pg_catalog, public;
-SELECT svm_internal.svm_model_owner('open') IS NOT NULL AS owner;
+SELECT svm_internal.svm_is_taken('open');
 SELECT pg_catalog.count(*) FROM public.svm_models;
 RESET search_path;
 RESET ROLE;

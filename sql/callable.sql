@@ -1,0 +1,19 @@
+-- Which functions of svm_internal everybody may call: those that run with the caller's rights on the caller's behalf. All others are
+-- called by aggregates, whose owner PostgreSQL asks for that right, or by triggers, for which it asks nobody.
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA svm_internal FROM PUBLIC;
+-- trainings by scans: of the caller's own plans, and of what postgres_fdw and Citus send to other servers
+GRANT EXECUTE ON FUNCTION svm_internal.svm_scan(bytea, VARIADIC "any"), svm_internal.svm_scan_join(bytea),
+    svm_internal.svm_scan_rows(bytea, record) TO PUBLIC;
+-- Citus calls the functions of an aggregate by itself, and asks the caller for the right
+GRANT EXECUTE ON FUNCTION svm_internal.svm_scan_rows_add(bytea, bytea, record), svm_internal.svm_scan_rows_combine(bytea, bytea) TO PUBLIC;
+-- models on the nodes of Citus
+GRANT EXECUTE ON FUNCTION svm_internal.svm_receive_model(text, int, text, text[]) TO PUBLIC;
+-- defaults, generated columns and views of the extension's tables, and the body of svm_weights
+GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(name), svm_internal.svm_role_name(oid, name),
+    svm_internal.svm_weights_unordered(text) TO PUBLIC;
+-- whether a name is free
+GRANT EXECUTE ON FUNCTION svm_internal.svm_is_taken(text) TO PUBLIC;
+-- functions made by svm_create_function for generated columns
+GRANT EXECUTE ON FUNCTION svm_internal.svm_constant_decision(text, VARIADIC "any"), svm_internal.svm_constant_class(text, VARIADIC "any"),
+    svm_internal.svm_constant_probability(text, VARIADIC "any") TO PUBLIC;
