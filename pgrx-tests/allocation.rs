@@ -11,7 +11,8 @@
 
 use core::ffi::CStr;
 use pgrx::pg_sys;
-use std::alloc::{GlobalAlloc, Layout, System};
+use pgsvm_core::memory::reserve::Sparing;
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
@@ -32,13 +33,13 @@ struct Failing;
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-// SAFETY: every call goes to the system's allocator as it came, or fails as an allocator may.
+// SAFETY: every call goes to the usual allocator as it came, or fails as an allocator may.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, shape: Layout) -> *mut u8 {
         match fails(shape.size()) {
             true => core::ptr::null_mut(),
             // SAFETY: as the caller promises.
-            false => unsafe { System.alloc(shape) },
+            false => unsafe { Sparing.alloc(shape) },
         }
     }
 
@@ -46,7 +47,7 @@ unsafe impl GlobalAlloc for Failing {
         match fails(shape.size()) {
             true => core::ptr::null_mut(),
             // SAFETY: as the caller promises.
-            false => unsafe { System.alloc_zeroed(shape) },
+            false => unsafe { Sparing.alloc_zeroed(shape) },
         }
     }
 
@@ -54,13 +55,13 @@ unsafe impl GlobalAlloc for Failing {
         match bytes > shape.size() && fails(bytes) {
             true => core::ptr::null_mut(),
             // SAFETY: as the caller promises.
-            false => unsafe { System.realloc(address, shape, bytes) },
+            false => unsafe { Sparing.realloc(address, shape, bytes) },
         }
     }
 
     unsafe fn dealloc(&self, address: *mut u8, shape: Layout) {
         // SAFETY: as the caller promises.
-        unsafe { System.dealloc(address, shape) }
+        unsafe { Sparing.dealloc(address, shape) }
     }
 }
 

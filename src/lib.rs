@@ -26,6 +26,10 @@
 
 pgrx::pg_module_magic!();
 
+#[cfg(not(feature = "in_backend_tests"))]
+#[global_allocator]
+static ALLOCATOR: pgsvm_core::memory::reserve::Sparing = pgsvm_core::memory::reserve::Sparing;
+
 mod base;
 mod catalog;
 mod evaluation;

@@ -21,6 +21,7 @@ pub mod kept_statement;
 pub mod list;
 pub mod long_errors;
 pub mod memory;
+pub mod memory_ends;
 pub mod numeric;
 pub mod origin;
 pub mod packed_rows;
@@ -113,6 +114,7 @@ macro_rules! c_function {
             unsafe extern "C-unwind" fn guarded(
                 fcinfo: pgrx::pg_sys::FunctionCallInfo,
             ) -> pgrx::pg_sys::Datum {
+                let _prepared = crate::pg::memory_ends::prepared();
                 // SAFETY: PostgreSQL calls with the arguments that the SQL declaration names.
                 unsafe { $body(fcinfo) }
             }

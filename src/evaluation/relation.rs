@@ -6,6 +6,7 @@ use super::subject::{literal, Says, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::{joined, terminated, written};
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::request::source::quote;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -38,6 +39,7 @@ fn svm_evaluate(
         name!(unseen_words, Option<f64>),
     ),
 > {
+    let _prepared = prepared();
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
     let rows = rows_of(evaluation(&subject), |row| {
         Ok((
@@ -71,6 +73,7 @@ fn svm_confusion(
         name!(rows, Option<i64>),
     ),
 > {
+    let _prepared = prepared();
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
     let rows = rows_of(confusion(&subject), |row| {
         let text = |at: usize| {
@@ -97,6 +100,7 @@ fn svm_roc(
         name!(true_positive_rate, Option<f64>),
     ),
 > {
+    let _prepared = prepared();
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
     let rows = rows_of(roc(&subject), |row| {
         Ok((row.get(1)?, row.get(2)?, row.get(3)?))

@@ -13,6 +13,7 @@ use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::request::required;
 use crate::storing::{chunks, versions};
 use crate::training::weights::{Folding, StoredWeights};
@@ -35,6 +36,7 @@ fn svm_import(
     features: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
+    let _prepared = prepared();
     let import = || {
         rights::check_writable("svm_import()")?;
         let content = required(content, "content")?;

@@ -9,6 +9,7 @@ use crate::pg::check_for_interrupts;
 use crate::pg::insert::Insert;
 use crate::pg::kept_statement::read_one;
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -17,6 +18,7 @@ use std::io::BufRead;
 /// `svm_load_libsvm(relation, path, content) -> bigint`: the number of rows.
 #[pg_extern(sql = false)]
 fn svm_load_libsvm(relation: Option<&str>, path: Option<&str>, content: Option<&str>) -> i64 {
+    let _prepared = prepared();
     let load = || {
         rights::check_writable("svm_load_libsvm()")?;
         let relation = required(relation, "relation")?;

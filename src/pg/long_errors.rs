@@ -17,9 +17,10 @@ const MOST_BYTES: usize = 16 << 10;
 /// Bytes that are left of a longer one.
 const LEFT_BYTES: c_int = 1000;
 
-// Not among pgrx's; it cannot raise an error.
+// Not among pgrx's; they cannot raise an error.
 unsafe extern "C-unwind" {
     fn errcode(code: c_int) -> c_int;
+    fn geterrcode() -> c_int;
 }
 
 /// Bytes of a message by which it is known again.
@@ -58,6 +59,11 @@ unsafe extern "C-unwind" fn on_error(argument: *mut c_void) {
     // SAFETY: the argument is what `cut_off` put there; the functions work on the error being raised. The copy lives in the
     // transaction's memory, as PostgreSQL makes none in that of errors.
     unsafe {
+        // Nothing is asked for where there is no memory: errors within errors end in a PANIC. Such a message is short, and one
+        // that has no room for its copy comes back as such a one.
+        if geterrcode() == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int {
+            return;
+        }
         let site = &mut *argument.cast::<Site>();
         let context = pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
         let data = pg_sys::CopyErrorData();

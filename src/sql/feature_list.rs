@@ -3,6 +3,7 @@
 use crate::base::errors::OrRaise;
 use crate::features::{Dictionary, FeaturePart, FeatureSet};
 use crate::model;
+use crate::pg::memory_ends::prepared;
 use pgrx::prelude::*;
 use pgsvm_core::memory::{all_of, owned, OutOfMemory};
 use pgsvm_expand::numbers::How;
@@ -40,6 +41,7 @@ fn svm_features(
         name!(collisions, Option<f64>),
     ),
 > {
+    let _prepared = prepared();
     let model = model::of_call(fcinfo, model).or_raise();
     let set = &model.features;
     let rows = set.parts.iter().zip(column_means(set)).enumerate();

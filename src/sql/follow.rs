@@ -24,6 +24,7 @@ use crate::pg::executor::Continue;
 use crate::pg::json::JsonText;
 use crate::pg::kept_rows::KeptRows;
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::pg::query::{self, Planned};
 use crate::pg::snapshot::with_latest;
 use crate::pg::{check_for_interrupts, statement};
@@ -60,12 +61,14 @@ enum Change {
 /// `svm_refresh(model, options)`: trains on the source as it is now.
 #[pg_extern(sql = false)]
 fn svm_refresh(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     cut_off(|| follow("svm_refresh()", fcinfo, |_| Ok(Change::Refresh))).or_raise()
 }
 
 /// `svm_update(model, relation | query, options)`: adds rows.
 #[pg_extern(sql = false)]
 fn svm_update(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let update = |call: &Call| Ok(Change::Update(given(call)?));
     cut_off(|| follow("svm_update()", fcinfo, update)).or_raise()
 }
@@ -73,6 +76,7 @@ fn svm_update(fcinfo: pg_sys::FunctionCallInfo) -> String {
 /// `svm_forget(model, relation | query, options)`: removes rows.
 #[pg_extern(sql = false)]
 fn svm_forget(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let forget = |call: &Call| Ok(Change::Forget(given(call)?));
     cut_off(|| follow("svm_forget()", fcinfo, forget)).or_raise()
 }

@@ -11,6 +11,7 @@ use crate::catalog::{identifiers, rights};
 use crate::model::{self, Model};
 use crate::pg::call::Call;
 use crate::pg::kept_statement::{read_one, read_two};
+use crate::pg::memory_ends::prepared;
 use crate::request::source::quote;
 use crate::sql::immutable_function;
 use crate::targets::labels::{self, qualified_type_name};
@@ -24,6 +25,7 @@ fn svm_create_function(
     name: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pg_sys::Oid {
+    let _prepared = prepared();
     let Some(model) = model else {
         Failure::new(Code::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the model is NULL")
             .hint("Name one: SELECT svm_create_function('my_model').")

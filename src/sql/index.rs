@@ -16,6 +16,7 @@ use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::executor::{Continue, Row, Running};
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::pg::origin::{self, Derived, Known};
 use crate::pg::query;
 use crate::pg::snapshot::with_latest;
@@ -33,6 +34,7 @@ const ROWS_A_STEP: u64 = 1000;
 /// `svm_index(relation, features, name, exclude) -> text`: the index's name.
 #[pg_extern(sql = false)]
 fn svm_index(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     // SAFETY: PostgreSQL calls the function by its SQL declaration, whose arguments have these types.
     let asked = unsafe {
         let call = Call::of(fcinfo);
@@ -49,12 +51,14 @@ fn svm_index(fcinfo: pg_sys::FunctionCallInfo) -> String {
 /// `svm_refresh_index(name) -> text`: the name.
 #[pg_extern(sql = false)]
 fn svm_refresh_index(name: Option<&str>) -> String {
+    let _prepared = prepared();
     cut_off(|| refresh(name)).or_raise()
 }
 
 /// `svm_drop_index(name) -> text`: the name.
 #[pg_extern(sql = false)]
 fn svm_drop_index(name: Option<&str>) -> String {
+    let _prepared = prepared();
     let drop = || {
         rights::check_writable("svm_drop_index()")?;
         let name = required(name, "name")?;

@@ -10,6 +10,7 @@ use crate::catalog::spi_failure;
 use crate::model;
 use crate::pg::acting::{self, Acting};
 use crate::pg::kept_statement::read_one;
+use crate::pg::memory_ends::prepared;
 use crate::request::required;
 use crate::request::source::quote;
 use crate::storing::versions;
@@ -29,6 +30,7 @@ fn svm_deploy(
     version: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
+    let _prepared = prepared();
     let deploy = || {
         let owned = Owned::lock("svm_deploy()", model, fcinfo)?;
         let version = required(version, "version")?;
@@ -49,6 +51,7 @@ fn svm_rename(
     new_name: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
+    let _prepared = prepared();
     let rename = || {
         let owned = Owned::lock("svm_rename()", model, fcinfo)?;
         let new_name = required(new_name, "new_name")?;
@@ -65,6 +68,7 @@ fn svm_rename(
 /// `svm_drop(model) -> text`: removes a model and everything of it.
 #[pg_extern(sql = false)]
 fn svm_drop(model: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let drop = || {
         let owned = Owned::lock("svm_drop()", model, fcinfo)?;
         owned.execute(
@@ -83,6 +87,7 @@ fn svm_drop_version(
     version: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> String {
+    let _prepared = prepared();
     let drop = || {
         let owned = Owned::lock("svm_drop()", model, fcinfo)?;
         let version = required(version, "version")?;
@@ -103,6 +108,7 @@ fn svm_drop_version(
 /// `svm_prune(model, keep) -> bigint`: removes old versions, and says how many.
 #[pg_extern(sql = false)]
 fn svm_prune(model: Option<&str>, keep: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    let _prepared = prepared();
     let prune = || {
         let owned = Owned::lock("svm_prune()", model, fcinfo)?;
         let keep = required(keep, "keep")?;
@@ -124,6 +130,7 @@ fn svm_prune(model: Option<&str>, keep: Option<i32>, fcinfo: pg_sys::FunctionCal
 /// `svm_grant(model, role) -> text`: lets a role see the model and predict with it.
 #[pg_extern(sql = false)]
 fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let grant = || {
         let owned = Owned::lock("svm_grant()", model, fcinfo)?;
         let role = required(role, "role")?;
@@ -144,6 +151,7 @@ fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCa
 /// `svm_revoke(model, role) -> text`: takes back what `svm_grant` gave; also from a role that is gone.
 #[pg_extern(sql = false)]
 fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let revoke = || {
         let owned = Owned::lock("svm_revoke()", model, fcinfo)?;
         let role = required(role, "role")?;

@@ -6,6 +6,7 @@ use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::model;
 use crate::pg::kept_statement::read_one;
+use crate::pg::memory_ends::prepared;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
@@ -51,6 +52,7 @@ fn svm_repair(
     remove_orphans: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> SetOfIterator<'static, String> {
+    let _prepared = prepared();
     let repair = || {
         rights::check_writable("svm_repair()")?;
         let schema = model::schema_of_call(fcinfo);

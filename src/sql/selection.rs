@@ -5,6 +5,7 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::{FeaturePart, FeatureSet};
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::request::source::Source;
 use crate::request::{self, Arguments};
 use crate::sql::train;
@@ -40,6 +41,7 @@ fn svm_select_features(
         name!(best, bool),
     ),
 > {
+    let _prepared = prepared();
     // SAFETY: PostgreSQL calls the function by its SQL declaration.
     let call = unsafe { Call::of(fcinfo) };
     let (steps, scoring) = cut_off(|| eliminate(&call)).or_raise();

@@ -2,6 +2,7 @@
 //! same for the same key for ever, on every platform and server. Any process.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::pg::memory_ends::prepared;
 use crate::pg::types::CategoryKind;
 use crate::pg::value::printed;
 use crate::pg::word::with_text;
@@ -12,6 +13,7 @@ use twox_hash::XxHash3_64;
 /// Whether the key is among about this share of all keys.
 #[pg_extern(sql = false)]
 fn svm_split(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    let _prepared = prepared();
     // SAFETY: sql/ declares it STRICT, with a value of any type, a float8 and an int; PostgreSQL knows the type in each call.
     unsafe {
         let arguments = (*fcinfo).args.as_slice(3);

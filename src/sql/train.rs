@@ -8,6 +8,7 @@ use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
+use crate::pg::memory_ends::prepared;
 use crate::pg::snapshot::with_latest;
 use crate::planning;
 use crate::planning::job::Role;
@@ -34,6 +35,7 @@ use std::time::Instant;
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
 #[pg_extern(sql = false)]
 fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let call = call(fcinfo);
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {
@@ -48,6 +50,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
 /// `svm_train_query(query, label, …)`: the same for the rows of a SELECT.
 #[pg_extern(sql = false)]
 fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
+    let _prepared = prepared();
     let call = call(fcinfo);
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {
@@ -80,6 +83,7 @@ fn svm_cross_validate(
         name!(truncation, Option<f64>),
     ),
 > {
+    let _prepared = prepared();
     let call = call(fcinfo);
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {

@@ -4,6 +4,7 @@
 use crate::base::errors::OrRaise;
 use crate::model;
 use crate::pg::kept_statement::Kept;
+use crate::pg::memory_ends::prepared;
 use crate::pg::statement;
 use crate::training::watch::Tested;
 use pgrx::datum::DatumWithOid;
@@ -14,6 +15,7 @@ use pgsvm_core::{Event, LogEntry};
 /// `svm_version_id(model) -> bigint`: the version that a name stands for.
 #[pg_extern(sql = false)]
 fn svm_version_id(model: &str, fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    let _prepared = prepared();
     // SAFETY: PostgreSQL called with this argument.
     let schema = unsafe { statement::schema_of_call(fcinfo) };
     model::find_id(schema, model).or_raise()

@@ -8,16 +8,17 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::check_for_interrupts;
+use crate::pg::memory_ends::prepared;
 use crate::pg::parallel::{self, Group, Plan};
 use crate::pg::queue::{self, Receiver, Sender};
 use crate::pg::wait::WakeUp;
-use crate::planning::job;
 use crate::training::progress::Progress;
 use crate::training::roles::answer;
 use crate::training::spool::SpoolFile;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::message;
 use pgsvm_core::{
     check_by, clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorProgress, MachineLeft,
     MachineNews, Orders, PackedRow, Share, Slots, SlotsLayout, Spool, Told, Waits,
@@ -172,7 +173,7 @@ impl Begun {
             machines: 1 + launched,
             width,
         };
-        let message = job::encode(&told)?;
+        let message = message::encode(&told)?;
         for worker in &mut workers {
             worker.rows.send(&message);
         }
@@ -213,7 +214,7 @@ impl Begun {
         };
         take(own);
         for worker in &mut self.workers {
-            let received = worker.left.receive(|bytes| job::decode(bytes));
+            let received = worker.left.receive(|bytes| message::decode(bytes));
             match received {
                 Some(one) => take(one.or_raise()),
                 None => self.group.raise_error_of_worker(),
@@ -370,6 +371,7 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
     segment: *mut pg_sys::dsm_segment,
     toc: *mut pg_sys::shm_toc,
 ) {
+    let _prepared = prepared();
     let worker = parallel::worker_number() as u64;
     // SAFETY: the backend made both queues before it started this worker.
     let (mut rows, mut left) = unsafe {
@@ -378,7 +380,7 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
             queue::attach_sender(parallel::lookup(toc, LEFT + worker), segment),
         )
     };
-    let told = rows.receive(|message| job::decode::<Instructions>(message).or_raise());
+    let told = rows.receive(|message| message::decode::<Instructions>(message).or_raise());
     let Some(told) = told else { return };
     let layout = SlotsLayout::new(told.machines, told.orders.rank());
     // SAFETY: the backend made and cleared them for as many machines at least; this worker uses them until it ends.
@@ -402,7 +404,7 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
         at.hear(&news, heads);
         progress.show_interior(&at);
     });
-    left.send(&job::encode(&result).or_raise());
+    left.send(&message::encode(&result).or_raise());
 }
 
 /// The rows of this worker; None when the backend is gone.

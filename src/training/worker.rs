@@ -5,17 +5,19 @@
 //! leader. It writes to no table.
 
 use crate::base::errors::OrRaise;
+use crate::pg::memory_ends::prepared;
 use crate::pg::query;
 use crate::pg::queue::{self, Sender};
 use crate::pg::wait::WakeUp;
 use crate::pg::{check_for_interrupts, parallel};
-use crate::planning::job::{self, Job, Role};
+use crate::planning::job::{Job, Role};
 use crate::planning::pieces::{Cut, Pieces};
 use crate::reading::helpers::{self, Helpers};
 use crate::training::progress::Progress;
 use crate::training::roles::{ReaderRole, TrainerRole};
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
+use pgsvm_core::message;
 use pgsvm_core::{Awake, Cache, Step};
 
 /// Keys of the chunks in the shared memory.
@@ -41,10 +43,11 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
     segment: *mut pg_sys::dsm_segment,
     toc: *mut pg_sys::shm_toc,
 ) {
+    let _prepared = prepared();
     let worker = parallel::worker_number();
     // SAFETY: the leader put the job there before it started this worker.
     let message = unsafe { get_message(parallel::lookup(toc, key::JOB)) };
-    let job: Job = job::decode(message).or_raise();
+    let job: Job = message::decode(message).or_raise();
     // SAFETY: the leader made a queue for each worker.
     let queue_at = |worker| unsafe { parallel::lookup(toc, key::FIRST_QUEUE + worker as u64) };
     // SAFETY: the same.
@@ -83,9 +86,9 @@ fn play_reader(
     let planned = query::plan(&job.select);
     let mut reader = ReaderRole::start(cache.clone(), job, &planned, None, helpers);
     play(job, "reader", &cache, wake_up, || reader.step());
-    sender.send(&job::encode(&reader.outcome()).or_raise());
+    sender.send(&message::encode(&reader.outcome()).or_raise());
     for chunk in reader.key_chunks() {
-        sender.send(&job::encode(chunk).or_raise());
+        sender.send(&message::encode(chunk).or_raise());
     }
     let versions = reader.versions();
     send_numbers(sender, versions.len(), |i| versions[i].to_ne_bytes());
@@ -137,7 +140,7 @@ pub fn play(
 fn send_outcome(trainer: &TrainerRole, sender: &mut Sender) -> bool {
     let outcome = trainer.outcome();
     let heads = 0..outcome.intercepts.len();
-    sender.send(&job::encode(&outcome).or_raise())
+    sender.send(&message::encode(&outcome).or_raise())
         && heads.into_iter().all(|head| {
             let (weights, duals) = (trainer.weights(head), trainer.duals(head));
             send_numbers(sender, weights.len(), |i| weights.get(i).to_ne_bytes())

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from harness import server as servers
+from harness.effort import LONG
 from harness.memory import MB, data_bytes, set_data_limit
 from harness.phases import PHASES, SPREAD_CHUNKS, in_phase, make_tables
 from harness.server import Server, new_database, wait_until
@@ -195,6 +196,50 @@ def test_what_is_large_or_claims_to_be_ends_in_an_error_under_a_limit(server, co
     assert failed.value.sqlstate in states, failed.value
     assert one(connection, "SELECT 1") == 1
     connection.execute("SELECT svm_drop('small')")
+    assert not server.complaints()
+
+
+# A session with so many megabytes left, and what it does with them.
+LEFT_MB = [step / 8 for step in range(1, 65)] if LONG else [0.25, 1, 1.5, 2, 2.5, 3, 4, 6, 8]
+LAST = {
+    "import": "SELECT svm_import('again', content) FROM model_as_text",
+    "train": "SELECT svm_train('words', 'good', ARRAY['a', 'text(t)'], 'trained')",
+    "train alone": "SET pgsvm.workers = 0; SET pgsvm.cache_size = '1MB'; SELECT svm_train('words', 'good', ARRAY['a'], 'trained')",
+    "predict": "SELECT sum(svm_decision('spoken', w)) FROM words AS w",
+    "evaluate": "SELECT * FROM svm_evaluate('spoken', 'words')",
+    "index": "SELECT svm_index('words', ARRAY['a', 'text(t)'], 'kept')",
+    "metrics": "SELECT svm_auc(a, good), (svm_metrics(t, id::text)).rows FROM words",
+}
+
+
+@pytest.fixture(scope="module")
+def words(server, database):
+    with server.connect(database) as connection:
+        connection.execute(
+            "CREATE TABLE words AS SELECT id, sin(id) AS a, 'word' || id % 1000 AS t, sin(id) > 0.3 AS good FROM generate_series(1, 20000) AS id"
+        )
+        connection.execute("SELECT svm_train('words', 'good', ARRAY['a', 'text(t)'], 'spoken')")
+        connection.execute("CREATE TABLE model_as_text AS SELECT svm_export('spoken', 'pgsvm') AS content")
+
+
+@pytest.mark.usefixtures("words")
+@pytest.mark.parametrize("what", LAST)
+def test_memory_that_ends_is_an_ordinary_error(server, connect, what):
+    ended = 0
+    for megabytes in LEFT_MB:
+        connection = connect()
+        connection.execute("LOAD 'pgsvm'")
+        pid = connection.info.backend_pid
+        set_data_limit(pid, int(data_bytes(pid) + megabytes * MB))
+        try:
+            connection.execute(LAST[what])
+        except psycopg.Error as error:
+            assert error.sqlstate == "53200", f"{megabytes} MB: {error}"
+            ended += 1
+        connection.execute("ROLLBACK")
+        assert one(connection, "SELECT 1") == 1, f"{megabytes} MB"
+        connection.close()
+    assert ended, "some were to end for want of memory"
     assert not server.complaints()
 
 
