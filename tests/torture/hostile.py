@@ -627,7 +627,7 @@ class Hostile:
         execute(f"SET statement_timeout = '{CASE_SECONDS}s'")
         rows = execute(
             """
-            SELECT p.proname, p.proargnames, p.pronargdefaults, p.prokind,
+            SELECT CASE p.pronamespace WHEN 'svm_internal'::regnamespace THEN 'svm_internal.' ELSE '' END || p.proname, p.proargnames, p.pronargdefaults, p.prokind,
                 ARRAY(SELECT pg_catalog.format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n) ORDER BY n)
             FROM pg_proc AS p JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
             JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'pgsvm'

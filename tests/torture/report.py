@@ -61,6 +61,14 @@ PARTS = {
         "answer within 5 s (a training: within a second more, told to stop), or NaN or infinity as an answer.",
         [("hostile", ""), ("large texts", "Texts as long as they can be:"), ("states", "How calls were refused:")],
     ),
+    "states": (
+        "Orders and states made up",
+        "A role that may connect and no more, and all that PUBLIC may call of functions in C, as the catalog says it. Real orders of scans, as postgres_fdw "
+        "sends them, and the states that they lead to, with bits and bytes changed, cut off, put in, repeated and spliced, and with lengths up to "
+        "2^63; and whole calls with whatever SQL can put into their arguments, models as text with characters changed. *Wrong* is a server or a session that is gone, an internal "
+        "error, or no answer within 5 s.",
+        [("made up", ""), ("calls of a role without rights", "Whole calls:")],
+    ),
     "decoders": (
         "Decoders under changed bytes",
         "Real inputs with bytes changed, cut off, put in and repeated, in a loop inside the server: rows and files in LIBSVM "

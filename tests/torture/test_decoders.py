@@ -82,6 +82,18 @@ DECODERS = {
         "SELECT tuples FROM svm_index_chunk WHERE part = 0",
         f"UPDATE svm_index_chunk SET tuples = bytes WHERE part = 0; {BY_INDEX}",
     ),
+    "stored lengths of an index": (
+        "SELECT lengths::text::bytea FROM svm_index",
+        f"{TEXT} UPDATE svm_index SET lengths = changed::int[]; {BY_INDEX}",
+    ),
+    "stored columns of an index": (
+        "SELECT columns::text::bytea FROM svm_index",
+        f"{TEXT} UPDATE svm_index SET columns = changed::text[]; {BY_INDEX}",
+    ),
+    "stored kinds of an index": (
+        "SELECT lists::text::bytea FROM svm_index",
+        f"{TEXT} UPDATE svm_index SET lists = changed::jsonb; {BY_INDEX.replace('features', 'text(t)')}",
+    ),
     "stored tables of an index": (
         "SELECT tables FROM svm_index",
         f"UPDATE svm_index SET tables = bytes; {BY_INDEX}",
