@@ -77,9 +77,9 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
             "model \"{name}\" belongs to a role that is gone and was called \"{owner}\""
         ))
         .hint("A superuser can give it to another one: UPDATE svm_model SET owner = '…' WHERE name = '…'")),
-        Ok((None, _)) => Err(failure(format!("model name \"{name}\" is taken"))
-            .detail("It is the name of a model of another role, which may not be seen from here.")
-            .hint("Give another name: model => '…'")),
+        Ok((None, _)) => Err(failure(format!("model \"{name}\" belongs to another role"))
+            .detail("Which one is told to who may see the model.")
+            .hint(hint)),
         Err(SpiError::InvalidPosition) => Ok(()),
         Err(error) => Err(spi_failure(error)),
     }

@@ -49,12 +49,6 @@ FROM (VALUES
 SELECT tried('SELECT svm_internal.svm_scan($1, 1.0)', marked('\x0000fb8813' || zeros(5000)));
 
 -- the parts of aggregates are for their owner alone, but for those that Citus calls by itself
-SELECT svm_internal.svm_scan_combine(NULL, NULL);
-\echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_scan_deserialize('\x00', NULL);
-\echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_metrics_deserialize('\x00', NULL);
-\echo :LAST_ERROR_SQLSTATE
 SELECT svm_internal.svm_has_rights_of('postgres');
 \echo :LAST_ERROR_SQLSTATE
 CREATE AGGREGATE regress_svm_anybody.taken(boolean, boolean) (SFUNC = svm_internal.svm_ranking_combine, STYPE = internal);

@@ -136,9 +136,10 @@ def orders(log, training):
 def led(server, far, recorded):
     """The same with the states that the order leads to."""
     with server.connect(far) as connection:
-        call = f"SELECT svm_internal.svm_scan(%s, {recorded.columns}), svm_internal.svm_scan_rows(%s, ROW({recorded.columns}))"
+        order, columns = f"'\\x{recorded.order.hex()}'::bytea", recorded.columns
         found, gathered = connection.execute(
-            f"{call} FROM ({rows_of(recorded.training)}) AS r", [recorded.order, recorded.order]
+            f"SELECT svm_internal.svm_scan({order}, {columns}), svm_internal.svm_scan_rows({order}, ROW({columns}))"
+            f" FROM ({rows_of(recorded.training)}) AS r"
         ).fetchone()
     return Recorded(recorded.training, recorded.columns, recorded.order, bytes(found), bytes(gathered))
 
