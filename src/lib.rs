@@ -54,6 +54,7 @@ mod warm_start;
 #[pgrx::prelude::pg_guard]
 extern "C-unwind" fn _PG_init() {
     pg::backtraces::switch_off();
+    pgsvm_core::memory::reserve::keep();
     base::settings::register();
     #[cfg(feature = "in_backend_tests")]
     in_backend_tests::allocation::register();

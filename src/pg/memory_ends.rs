@@ -2,8 +2,10 @@
 //! copy that fails is one more error, and five errors within each other are a PANIC. So while a function of ours runs memory is
 //! kept for that, and the first error that says there is no more lets it go. Any process.
 
+use crate::base::errors::{Code, Failure};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use pgrx::{pg_sys, PgSqlErrorCode};
 use pgsvm_core::memory::reserve;
 
@@ -29,9 +31,26 @@ pub struct Prepared {
     outermost: bool,
 }
 
+/// Whether the memory was kept when somebody looked last.
+static KEPT: AtomicBool = AtomicBool::new(false);
+
 /// Keeps memory for errors.
+///
+/// # Errors
+/// There is none left that could be kept: nothing is begun then.
 pub fn prepared() -> Prepared {
     reserve::keep();
+    if !KEPT.load(Relaxed) {
+        if !reserve::let_go() {
+            Failure::new(
+                Code::ERRCODE_OUT_OF_MEMORY,
+                "out of memory, also for what errors take",
+            )
+            .raise();
+        }
+        reserve::keep();
+        KEPT.store(true, Relaxed);
+    }
     // SAFETY: what is on the stack lives as long as it is there; the place is put there once, and taken off by its owner.
     unsafe {
         let mut known = pg_sys::error_context_stack;
@@ -60,5 +79,6 @@ unsafe extern "C-unwind" fn on_error(_: *mut c_void) {
     // SAFETY: an error is being raised.
     if unsafe { geterrcode() } == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int {
         reserve::let_go();
+        KEPT.store(false, Relaxed);
     }
 }

@@ -81,3 +81,18 @@ RESET ROLE;
 SELECT svm_drop('hidden');
 DROP OWNED BY regress_svm_anybody;
 DROP ROLE regress_svm_anybody;
+
+-- what an index says that is not so: numbers of another width, none, bytes of others
+SELECT svm_index('points', ARRAY['x'], 'kept');
+SELECT tried('SELECT svm_train(''points'', ''y'', ARRAY[''x''], ''by index'', options => ''{"index": "kept"}'')', NULL);
+UPDATE svm_index SET lengths = '{2}';
+UPDATE svm_index_chunk SET numbers = '\x00' || zeros(80) WHERE part = 0;
+SELECT tried('SELECT svm_train(''points'', ''y'', ARRAY[''x''], ''by index'', options => ''{"index": "kept"}'')', NULL);
+UPDATE svm_index SET lengths = '{2147483647}';
+SELECT tried('SELECT svm_train(''points'', ''y'', ARRAY[''x''], ''by index'', options => ''{"index": "kept"}'')', NULL);
+UPDATE svm_index SET lengths = '{1}';
+UPDATE svm_index_chunk SET numbers = '\x0200000000';
+SELECT tried('SELECT svm_train(''points'', ''y'', ARRAY[''x''], ''by index'', options => ''{"index": "kept"}'')', NULL);
+UPDATE svm_index_chunk SET numbers = '', tuples = zeros(80);
+SELECT tried('SELECT svm_train(''points'', ''y'', ARRAY[''x''], ''by index'', options => ''{"index": "kept"}'')', NULL);
+SELECT tried('SELECT svm_refresh_index(''kept'')', NULL);
