@@ -68,8 +68,9 @@ pub fn prepared() -> Prepared {
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        if self.outermost {
-            // SAFETY: what was put on the stack behind it has been taken off, or goes with the error that ends this call.
+        // while an error travels on, what stands there stays for when it is raised anew; what ends the statement takes it away
+        if self.outermost && !std::thread::panicking() {
+            // SAFETY: what was put on the stack behind it has been taken off.
             unsafe { pg_sys::error_context_stack = (*PLACE.0.get()).previous };
         }
     }
