@@ -55,6 +55,7 @@ pub mod word;
 pub mod written;
 
 use crate::base::errors::{Code, Failure};
+use pgrx::pg_sys;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReportWithLevel};
 
 /// Lets PostgreSQL act on cancel, termination and worker messages; raises the ERROR if so.
@@ -148,6 +149,27 @@ pub fn lacks_functions(error: &CaughtError) -> Option<Failure> {
     );
     let message = report.message();
     (lacks && message.contains("svm_")).then(|| Failure::new(code, message.to_owned()))
+}
+
+/// The server's version, as in server_version_num.
+pub fn server_version() -> i32 {
+    let name = c"server_version_num".as_ptr();
+    // SAFETY: a setting that is always there; its text is read at once.
+    let text = unsafe { core::ffi::CStr::from_ptr(pg_sys::GetConfigOption(name, false, false)) };
+    text.to_str()
+        .ok()
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(0)
+}
+
+/// An error that was caught: its code, message and detail.
+pub fn failure_of(error: &CaughtError) -> Failure {
+    let report = caught(error);
+    let failure = Failure::new(report.sql_error_code(), report.message().to_owned());
+    match report.detail() {
+        Some(detail) => failure.detail(detail),
+        None => failure,
+    }
 }
 
 /// Whether an error says that another server cannot be reached, or has ended what it was asked for, and that another try may

@@ -9,3 +9,4 @@ pub mod order;
 pub mod rows_state;
 pub mod state;
 pub mod statement;
+mod worker;

@@ -62,6 +62,9 @@ pub struct Planned {
     pub repeats: bool,
     /// How far the rows of its tables are spread, where the extension Citus has some of them.
     pub spread: Spread,
+    /// Whether it reads foreign tables, all of them of postgres_fdw, and all else of it runs in any process: then a worker may run it too,
+    /// by connections of its own.
+    pub is_foreign: bool,
 }
 
 impl Planned {
@@ -133,6 +136,9 @@ fn plan_one(text: &str) -> Planned {
             Runs::Anywhere if relations((*plan).rtable).any(leader_only) => Runs::InLeader,
             other => other,
         };
+        let mut kept_here = relations((*plan).rtable).filter(|entry| leader_only(entry));
+        let is_foreign =
+            hazard == Runs::Anywhere && runs == Runs::InLeader && kept_here.all(is_of_postgres_fdw);
         let top = (*plan).planTree;
         Planned {
             plan,
@@ -147,6 +153,7 @@ fn plan_one(text: &str) -> Planned {
             // those of queries inside it too
             repeats: is_stable && !changes && (*plan).rowMarks.is_null(),
             spread,
+            is_foreign,
         }
     }
 }
@@ -286,6 +293,17 @@ fn leader_only(entry: &pg_sys::RangeTblEntry) -> bool {
     entry.relkind as u8 == pg_sys::RELKIND_FOREIGN_TABLE
         // SAFETY: the relation is locked by the analysis of the query.
         || unsafe { pg_sys::get_rel_persistence(entry.relid) } as u8 == pg_sys::RELPERSISTENCE_TEMP
+}
+
+/// Whether it is a foreign table of postgres_fdw.
+fn is_of_postgres_fdw(entry: &pg_sys::RangeTblEntry) -> bool {
+    entry.relkind as u8 == pg_sys::RELKIND_FOREIGN_TABLE
+        // SAFETY: catalog look-ups of a table that is locked; each raises an error where there is nothing.
+        && unsafe {
+            let server = pg_sys::GetForeignServer((*pg_sys::GetForeignTable(entry.relid)).serverid);
+            let wrapper = pg_sys::GetForeignDataWrapper((*server).fdwid);
+            CStr::from_ptr((*wrapper).fdwname) == c"postgres_fdw"
+        }
 }
 
 fn disk_bytes(entry: &pg_sys::RangeTblEntry) -> f64 {

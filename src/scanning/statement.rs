@@ -13,10 +13,11 @@ use crate::base::settings;
 use crate::pg::query::Planned;
 use crate::pg::select::{connected, Parameter, PreparedSelect};
 use crate::pg::subtransaction::attempt;
-use crate::pg::{is_unreachable, lacks_functions, wait};
+use crate::pg::{failure_of, is_unreachable, lacks_functions, wait};
 use crate::planning::job::Job;
 use crate::scanning::rows_state::{Arrived, Gathered};
 use crate::scanning::state::{unread, Found};
+use crate::scanning::worker;
 use core::fmt::Write;
 use pgrx::{pg_sys, PgTryBuilder};
 use pgsvm_core::memory::OutOfMemory;
@@ -32,7 +33,8 @@ const MOST_COLUMNS: usize = 98;
 pub struct Scan {
     text: CString,
     form: Form,
-    is_citus: bool,
+    /// Whether servers of postgres_fdw have some of the rows.
+    is_foreign: bool,
     sent: Cell<Sent>,
 }
 
@@ -57,6 +59,20 @@ impl Scan {
     /// Rows that may be others when they are read once more.
     pub fn new(job: &Job, planned: &Planned) -> Result<Self, Failure> {
         check(job, planned)?;
+        Self::over(&job.parts, job, planned)
+    }
+
+    /// The same by one process, which meets the rows in the order of the SELECT; None where that is to be this one, as nobody waits for
+    /// a server that fails.
+    pub fn in_order(job: &Job, planned: &Planned) -> Result<Option<Self>, Failure> {
+        let is_patient =
+            planned.is_foreign && !settings::retry_time().is_zero() && worker::may_connect();
+        is_patient
+            .then(|| Self::over(&[], job, planned))
+            .transpose()
+    }
+
+    fn over(parts: &[String], job: &Job, planned: &Planned) -> Result<Self, Failure> {
         let count = planned.columns.len();
         let mut names = String::new();
         for at in 1..=count {
@@ -72,10 +88,10 @@ impl Scan {
             Form::Rows => format!("svm_internal.svm_scan_rows($1, ROW({names}))"),
         };
         let scan = |select: &String| format!("SELECT {call} FROM ({select}\n) AS source ({names})");
-        let text = match job.parts.is_empty() || form == Form::Rows {
+        let text = match parts.is_empty() || form == Form::Rows {
             true => scan(&job.select),
             false => {
-                let all: Vec<_> = job.parts.iter().map(scan).collect();
+                let all: Vec<_> = parts.iter().map(scan).collect();
                 let all = all.join(" UNION ALL ");
                 format!("SELECT svm_internal.svm_scan_join(part) FROM ({all}) AS parts (part)")
             }
@@ -83,22 +99,22 @@ impl Scan {
         Ok(Self {
             text: CString::new(text).map_err(|_| OutOfMemory { bytes: 0 })?,
             form,
-            is_citus: planned.spread.is_citus,
+            is_foreign: planned.is_foreign,
             sent: Cell::default(),
         })
     }
 
-    /// Runs it to its end with the active snapshot; None where there was no row. Where a server is out of reach it is run again, for
-    /// as long as the settings say. Not with Citus, which keeps broken connections, and those that were at work beside them, until
-    /// the transaction ends.
+    /// Runs it to its end with the active snapshot; None where there was no row. Where a server of postgres_fdw is out of reach it is run
+    /// again, for as long as the settings say, each time by a worker and so by new connections. Not with Citus, which keeps broken
+    /// connections, and those that were at work beside them, until the transaction ends.
     pub fn run(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
         let patience = settings::retry_time();
-        if patience.is_zero() || self.is_citus {
-            return self.run_once(told);
+        if patience.is_zero() || !self.is_foreign || !worker::may_connect() {
+            return self.run_once(|| self.scan(told));
         }
         let until = Instant::now() + patience;
         loop {
-            match attempt(|| self.run_once(told)) {
+            match attempt(|| self.run_once(|| self.scan_by_worker(told))) {
                 Ok(found) => return found,
                 Err(error) if is_unreachable(&error) && Instant::now() < until => {
                     let mut sent = self.sent.get();
@@ -111,16 +127,36 @@ impl Scan {
         }
     }
 
-    fn run_once(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
-        PgTryBuilder::new(AssertUnwindSafe(|| self.scan(told)))
+    /// What errors of other servers mean here.
+    fn run_once(
+        &self,
+        scan: impl FnOnce() -> Result<Option<Found>, Failure>,
+    ) -> Result<Option<Found>, Failure> {
+        let is_foreign = self.is_foreign;
+        PgTryBuilder::new(AssertUnwindSafe(scan))
             .catch_others(|error| match lacks_functions(&error) {
                 Some(failure) => failure
                     .detail("A server that has some of the rows was asked for it.")
                     .hint("There: CREATE EXTENSION pgsvm, the same release in the same schema")
                     .raise(),
+                None if is_foreign && is_unreachable(&error) => {
+                    out_of_reach(failure_of(&error)).raise()
+                }
                 None => error.rethrow(),
             })
             .execute()
+    }
+
+    /// The same as `scan` by a worker, or where the server has none left by this process.
+    fn scan_by_worker(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
+        let read = |bytes: &[u8]| match bytes.is_empty() {
+            true => Ok(None),
+            false => self.found(told, bytes),
+        };
+        match worker::run(&self.text, told, read) {
+            Some(found) => found,
+            None => self.scan(told),
+        }
     }
 
     fn scan(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
@@ -134,17 +170,23 @@ impl Scan {
             };
             scan.for_each_at_once(&[Parameter::Bytes(told)], |row| {
                 if let Some(bytes) = row.varlena(1) {
-                    found = match self.form {
-                        Form::Columns => Found::read(bytes.payload()),
-                        Form::Rows => Gathered::read(bytes.payload()).map(|gathered| {
-                            self.count(told, gathered.arrived);
-                            gathered.found
-                        }),
-                    };
+                    found = self.found(told, bytes.payload());
                 }
             });
         });
-        found.map_err(unread)
+        found
+    }
+
+    /// What its result says.
+    fn found(&self, told: &[u8], bytes: &[u8]) -> Result<Option<Found>, Failure> {
+        Ok(match self.form {
+            Form::Columns => Found::read(bytes).map_err(unread)?,
+            Form::Rows => {
+                let gathered = Gathered::read(bytes).map_err(unread)?;
+                self.count(told, gathered.arrived);
+                gathered.found
+            }
+        })
     }
 
     fn count(&self, told: &[u8], arrived: Arrived) {
@@ -155,9 +197,36 @@ impl Scan {
         self.sent.set(sent);
     }
 
+    /// Counts the scans that another one has made again as its own.
+    pub fn count_again(&self, other: &Self) {
+        let mut sent = self.sent.get();
+        sent.repeated += other.sent.get().repeated;
+        self.sent.set(sent);
+    }
+
     /// What went between servers so far.
     pub fn sent(&self) -> Sent {
         self.sent.get()
+    }
+}
+
+/// What the failure of a server is to the training.
+fn out_of_reach(said: Failure) -> Failure {
+    let first = said.message.lines().next().unwrap_or_default();
+    let failure = Failure::new(
+        said.code,
+        format!("a server that has some of the rows is out of reach: {first}"),
+    );
+    let failure = match said.detail {
+        Some(detail) => failure.detail(detail),
+        None => failure,
+    };
+    match settings::retry_time().as_secs() {
+        0 => failure.hint("To have each scan wait for it so long: SET pgsvm.retry_seconds = 60"),
+        seconds => failure.hint(format!(
+            "The scan was tried again for {seconds} s. To have it wait longer: SET pgsvm.retry_seconds = {}",
+            2 * seconds
+        )),
     }
 }
 

@@ -245,8 +245,16 @@ fn survey(
     progress: &mut Progress,
 ) -> Result<(RowSource, Surveyed), Failure> {
     let found = match job.features.categories().next() {
-        None => survey_in_parallel(job, planned, scan)?,
-        Some(_) => None,
+        None => survey_by(scan, job, planned)?,
+        // values get their codes in the order of the rows
+        Some(_) => match Scan::in_order(job, planned)? {
+            Some(in_order) => {
+                let found = survey_by(&in_order, job, planned)?;
+                scan.count_again(&in_order);
+                found
+            }
+            None => None,
+        },
     };
     let (source, survey) = match found {
         Some(found) => found,
@@ -272,10 +280,10 @@ fn holds_all(job: &Job, planned: &Planned) -> bool {
 }
 
 /// By a scan; None where that has found nothing, or nothing good.
-fn survey_in_parallel(
+fn survey_by(
+    scan: &Scan,
     job: &Job,
     planned: &Planned,
-    scan: &Scan,
 ) -> Result<Option<(RowSource, Survey)>, Failure> {
     let sample_bytes = sample_bytes(job, planned);
     let task = Task::Survey {

@@ -7,8 +7,8 @@ import time
 import psycopg
 import pytest
 
-from harness.server import Server, new_database
-from harness.sessions import listen, model, one
+from harness.server import Server, new_database, wait_until
+from harness.sessions import Running, listen, model, one
 
 ROWS = """
     SELECT i AS id, (hashint8extended(i, 1) & 1023) / 1024.0::float8 AS a, (hashint8extended(i, 2) & 1023) / 1024.0::float8 AS b,
@@ -226,3 +226,157 @@ def test_a_server_that_stays_away_is_an_error_when_the_time_is_up(spread, connec
         assert one(connection, "SELECT count(*) FROM svm_models WHERE name = 'no'") == 0
     finally:
         others[1].control("start")
+
+
+@pytest.fixture(scope="module")
+def slow(server, spread, others):
+    """A table with a partition elsewhere, each of whose rows takes as long there as the table `dawdling` says."""
+    with others[1].connect("rows") as connection:
+        connection.execute("""
+            CREATE TABLE dawdling AS SELECT 0.0::float8 AS seconds;
+            CREATE FUNCTION slowly(x float8) RETURNS float8 LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_sleep(seconds) FROM public.dawdling WHERE seconds > 0;
+                RETURN x;
+            END $$;
+            CREATE VIEW slow AS SELECT id, slowly(a) AS a, b, y, CASE WHEN b > 0.5 THEN 'red' ELSE 'green' END AS colour FROM part
+            WHERE id % 20 = 0""")
+    with server.connect(spread) as connection:
+        first, end = 2 * ROWS_A_SERVER + 1, 3 * ROWS_A_SERVER + 1
+        connection.execute(f"""
+            CREATE TABLE slow (id int, a float8, b float8, y bool, colour text) PARTITION BY RANGE (id);
+            CREATE TABLE slow_here PARTITION OF slow FOR VALUES FROM (0) TO ({ROWS_A_SERVER + 1});
+            INSERT INTO slow SELECT id, a, b, y, CASE WHEN b > 0.5 THEN 'red' ELSE 'green' END FROM here WHERE id % 20 = 0;
+            CREATE FOREIGN TABLE slow_there PARTITION OF slow FOR VALUES FROM ({first}) TO ({end})
+                SERVER part2 OPTIONS (table_name 'slow')""")
+    return 2 * ROWS_A_SERVER // 20
+
+
+def scans_of(other):
+    """When each scan that is running there began; none while it is out of reach."""
+    try:
+        with other.connect("rows") as connection:
+            return connection.execute(
+                "SELECT query_start FROM pg_stat_activity WHERE state = 'active' AND application_name = 'postgres_fdw'"
+                " AND query ~ 'svm_scan|FETCH' AND clock_timestamp() > query_start + interval '0.1 s'"
+            ).fetchall()
+    except psycopg.OperationalError:
+        return []
+
+
+def dawdle(other, seconds):
+    with other.connect("rows") as connection:
+        connection.execute("UPDATE dawdling SET seconds = %s", [seconds])
+
+
+def broken_in(other, scan, start):
+    """Starts a statement, and restarts the other server at once in the middle of its scan of this number."""
+    dawdle(other, 0.002)
+    running = start()
+    seen = set()
+
+    def is_there():
+        assert not running.over, (seen, running.end())
+        seen.update(scans_of(other))
+        return len(seen) == scan
+
+    wait_until(is_there, within_seconds=60, what="the scan")
+    other.control("-m", "immediate", "restart")
+    dawdle(other, 0)
+    return running
+
+
+KINDS = {
+    "squared_hinge": "loss => 'squared_hinge'",
+    "hinge": "loss => 'hinge'",
+    "truncated": "loss => 'truncated_squared_hinge'",
+    "categories": "loss => 'squared_hinge'",
+    "kernel": "kernel => 'rbf', gamma => 0.5, rank => 20",
+    "interior_point": "solver => 'interior_point', options => '{\"machines\": \"scans\"}', max_passes => 5",
+    "average": 'options => \'{"machines": "average"}\'',
+    "choosing_c": "c => NULL",
+}
+
+
+def training(kind, name):
+    features = "{a, colour}" if kind == "categories" else "{a, b}"
+    solver = "" if "solver" in KINDS[kind] else ", solver => 'scan'"
+    return f"SELECT svm_train('slow', 'y', '{features}', '{name}', tolerance => 1e-5{solver}, {KINDS[kind]})"
+
+
+# the survey is the first scan
+@pytest.mark.parametrize(
+    ("kind", "scan"),
+    [
+        ("squared_hinge", 1),
+        ("squared_hinge", 2),
+        ("hinge", 3),
+        ("truncated", 2),
+        ("categories", 1),
+        ("kernel", 2),
+        ("interior_point", 3),
+        ("average", 2),
+        ("choosing_c", 2),
+    ],
+)
+def test_a_restart_in_the_middle_of_a_scan_is_bridged(server, slow, connect, others, kind, scan):
+    connection = connect()
+    # so small a sample that scans follow the survey
+    connection.execute("SET pgsvm.retry_seconds = 30; SET pgsvm.cache_size = '64kB'")
+    told = listen(connection)
+    before = server.workers()
+    # the session has a transaction of its own, which goes on
+    connection.execute("BEGIN")
+    running = broken_in(others[1], scan, lambda: Running(connection, training(kind, f"bridged_{kind}")))
+    assert running.end(within_seconds=60) == [(f"bridged_{kind}",)]
+    connection.execute("COMMIT")
+    found = model(connection, f"bridged_{kind}")
+    assert found["rows_used"] == slow
+    assert any("tried again" in it.text for it in told), told
+    assert server.workers() == before
+    # the same as of servers that stay
+    connection.execute("SET pgsvm.retry_seconds = 0")
+    connection.execute(training(kind, f"calm_{kind}"))
+    calm = model(connection, f"calm_{kind}")
+    assert [found[it] for it in ["primal", "dual", "passes"]] == pytest.approx(
+        [calm[it] for it in ["primal", "dual", "passes"]]
+    )
+
+
+@pytest.mark.parametrize("scan", [1, 2])
+def test_without_patience_it_is_an_error_that_says_what_bridges_it(server, slow, connect, others, scan):
+    connection = connect()
+    connection.execute("SET pgsvm.cache_size = '64kB'")
+    error = broken_in(others[1], scan, lambda: Running(connection, training("hinge", "no"))).end()
+    assert isinstance(error, psycopg.Error)
+    assert error.sqlstate in {"08006", "08003", "57P01", "57P02"}, error.sqlstate
+    assert "a server that has some of the rows is out of reach" in str(error)
+    assert "SET pgsvm.retry_seconds = 60" in error.diag.message_hint
+    assert model(connection, "no") is None and not server.workers()
+    connection.execute(training("hinge", "again"))
+    assert model(connection, "again")["rows_used"] == slow
+
+
+def test_without_a_worker_left_the_session_scans(slow, connect, others):
+    connection = connect()
+    connection.execute("SET pgsvm.retry_seconds = 30; SET pgsvm.cache_size = '64kB'; SET max_parallel_workers = 0")
+    connection.execute(training("hinge", "alone"))
+    assert model(connection, "alone")["rows_used"] == slow
+    error = broken_in(others[1], 2, lambda: Running(connection, training("hinge", "no"))).end(within_seconds=60)
+    assert isinstance(error, psycopg.Error) and error.sqlstate.startswith("08"), error
+    assert model(connection, "no") is None
+
+
+def test_a_cancel_ends_a_scan_by_a_worker(server, slow, connect, others):
+    connection = connect()
+    connection.execute("SET pgsvm.retry_seconds = 30; SET pgsvm.cache_size = '64kB'")
+    dawdle(others[1], 0.01)
+    running = Running(connection, training("hinge", "no"))
+    wait_until(lambda: scans_of(others[1]), what="a scan")
+    asked = time.monotonic()
+    connection.cancel_safe()
+    assert isinstance(running.end(), psycopg.errors.QueryCanceled)
+    assert running.seconds_until_end(since=asked) < 1.0
+    assert not server.workers()
+    wait_until(lambda: not scans_of(others[1]), within_seconds=2, what="the end of the scan there")
+    dawdle(others[1], 0)
