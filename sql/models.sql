@@ -146,74 +146,39 @@ CREATE OR REPLACE FUNCTION svm_prune(model text, keep int DEFAULT 10) RETURNS bi
 COMMENT ON FUNCTION svm_prune(text, int) IS
     'removes all versions but the newest ones and the current one, and returns how many';
 
--- Nodes of Citus have tables for models of their own, as the extension is there too. The coordinator's cannot become reference tables:
--- policies look into other tables, and there are triggers, neither of which Citus allows there.
-CREATE OR REPLACE FUNCTION svm_internal.svm_receive_model(name text, version int, content text, readers text[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    reader text;
-BEGIN
-    IF EXISTS (SELECT FROM @extschema@.svm_versions AS v WHERE v.name = $1 AND v.version = $2 AND v.deployed)
-        AND @extschema@.svm_export(format('%s@%s', $1, $2), 'pgsvm') = $3
-    THEN
-        -- it is there already
-    ELSE
-        IF EXISTS (SELECT FROM @extschema@.svm_models AS m WHERE m.name = $1) THEN
-            PERFORM @extschema@.svm_drop($1);
-        END IF;
-        -- numbers go on from the largest: one before this one is there for a moment
-        IF $2 > 1 THEN
-            INSERT INTO @extschema@.svm_model (name, owner, current_version) VALUES ($1, current_user, $2 - 1);
-            INSERT INTO @extschema@.svm_version (model_id, version, features, label_column, label_type, label_values, nulls, loss, c,
-                scale, solver, intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped)
-            SELECT m.id, $2 - 1, '{"parts": []}', '', 'text', '{0, 1}', 'error', 'hinge', 1, 'none', 'stream', true, 1e-3, 0, 0, 0, 0, 0
-            FROM @extschema@.svm_model AS m WHERE m.name = $1;
-        END IF;
-        PERFORM @extschema@.svm_import($1, $3);
-        PERFORM @extschema@.svm_prune($1, 1);
-    END IF;
-    FOREACH reader IN ARRAY $4 LOOP
-        PERFORM @extschema@.svm_grant($1, reader);
-    END LOOP;
-END;
-$$;
-COMMENT ON FUNCTION svm_internal.svm_receive_model(text, int, text, text[]) IS 'part of svm_distribute_models, on a node';
-
+-- The coordinator keeps nodes of Citus in line by triggers (sql/added/0.3.0.sql), of which this sets one off for each model.
 CREATE OR REPLACE FUNCTION svm_distribute_models(model text DEFAULT NULL) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    one record;
-    failed record;
-    copied bigint := 0;
+    is_coordinator boolean;
+    distributed bigint;
 BEGIN
-    IF to_regprocedure('pg_catalog.run_command_on_workers(text, boolean)') IS NULL THEN
-        RAISE EXCEPTION 'svm_distribute_models() copies models to the nodes of Citus, which is not in this database' USING
+    IF to_regclass('pg_catalog.pg_dist_local_group') IS NULL THEN
+        RAISE EXCEPTION 'svm_distribute_models() brings models to the nodes of Citus, which is not in this database' USING
             ERRCODE = 'feature_not_supported',
             HINT = 'To another database by hand: SELECT svm_export(''my_model'', ''pgsvm''), and there svm_import';
     END IF;
+    EXECUTE 'SELECT groupid = 0 FROM pg_catalog.pg_dist_local_group' INTO is_coordinator;
+    IF NOT is_coordinator THEN
+        RAISE EXCEPTION 'svm_distribute_models() is called on the coordinator of Citus, and this is a node' USING
+            ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'Where that is: SELECT nodename, nodeport FROM pg_dist_node WHERE groupid = 0';
+    END IF;
     -- says so where there is no such model
     PERFORM @extschema@.svm_version_id($1);
-    FOR one IN
-        SELECT v.name, v.version, array_remove(v.granted_to::text[] || nullif(v.owner, current_user)::text, NULL) AS readers
-        FROM @extschema@.svm_versions AS v WHERE v.deployed AND ($1 IS NULL OR v.name = $1) ORDER BY v.name
-    LOOP
-        EXECUTE 'SELECT nodename, nodeport, result FROM pg_catalog.run_command_on_workers($1) WHERE NOT success LIMIT 1'
-            INTO failed
-            USING format('SELECT svm_internal.svm_receive_model(%L, %s, %L, %L)',
-                one.name, one.version, @extschema@.svm_export(one.name, 'pgsvm'), one.readers);
-        IF failed.result IS NOT NULL THEN
-            RAISE EXCEPTION 'model "%" could not be copied to node %:%', one.name, failed.nodename, failed.nodeport USING
-                ERRCODE = 'external_routine_exception',
-                DETAIL = failed.result,
-                HINT = format('Other nodes may have it already; once this one answers: SELECT svm_distribute_models(%L)', one.name);
-        END IF;
-        copied := copied + 1;
-    END LOOP;
-    RETURN copied;
+    WITH mine AS (UPDATE @extschema@.svm_model AS m SET on_nodes = true WHERE $1 IS NULL OR m.name = $1 RETURNING m.id)
+    SELECT count(*) INTO distributed FROM mine;
+    IF $1 IS NOT NULL AND distributed = 0 THEN
+        RAISE EXCEPTION 'model "%" cannot be brought to the nodes', $1 USING
+            ERRCODE = 'insufficient_privilege',
+            DETAIL = 'Only its owner may do that, under its name without a version: nodes have the one that is deployed.',
+            HINT = 'Whose it is: SELECT name, owner FROM svm_models';
+    END IF;
+    RETURN distributed;
 END;
 $$;
 COMMENT ON FUNCTION svm_distribute_models(text) IS
-    'copies the current version of a model, or of all, to the nodes of Citus, so that predictions are made where rows are; returns how many models';
+    'has a model, or all that the role owns, on the nodes of Citus from now on, so that predictions are made where rows are; returns how many';
 
 CREATE OR REPLACE FUNCTION svm_grant(model text, role text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_grant_wrapper';

@@ -10,6 +10,7 @@ mod classes;
 mod heads;
 mod kernel_machine;
 mod load;
+mod on_node;
 pub mod text;
 mod version;
 pub mod weights;
@@ -19,6 +20,7 @@ pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
 pub use heads::{side, Sigmoid};
 pub use kernel_machine::{GatheredRows, KernelMachine};
+pub use on_node::beside as beside_nodes;
 pub use version::Model;
 
 use crate::base::errors::Failure;

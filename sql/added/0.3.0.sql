@@ -183,3 +183,127 @@ CREATE TRIGGER svm_index_children AFTER DELETE ON svm_index
     FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('index_id', 'svm_index_chunk');
 CREATE TRIGGER svm_index_emptied AFTER TRUNCATE ON svm_index
     FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_remove_children('index_id', 'svm_index_chunk');
+
+-- Models that the nodes of Citus predict with (svm_distribute_models): a reference table there, whose rows Citus changes on all nodes in
+-- the transaction that changes them here. Without Citus it stays empty. Its policy looks into no other table, which Citus refuses,
+-- so a row says itself who may use it. No dump has it: svm_distribute_models() fills it again.
+ALTER TABLE svm_model ADD COLUMN on_nodes boolean NOT NULL DEFAULT false;
+
+-- As svm_role_oid, of several.
+CREATE FUNCTION svm_internal.svm_role_oids(roles name[]) RETURNS oid[]
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS 'SELECT pg_catalog.array_agg(svm_internal.svm_role_oid(role)) FROM pg_catalog.unnest($1) AS role';
+COMMENT ON FUNCTION svm_internal.svm_role_oids(name[]) IS 'part of svm_node_model';
+CREATE TABLE svm_node_model (
+    id bigint PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    -- the current version, and all of it as svm_export writes it
+    version int NOT NULL,
+    version_id bigint NOT NULL,
+    content text NOT NULL,
+    -- '' where the role is gone
+    owner name NOT NULL,
+    -- whom the model is granted to, 'public' among them
+    readers name[] NOT NULL,
+    -- as in svm_model, on each node
+    owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED,
+    reader_oids oid[] GENERATED ALWAYS AS (svm_internal.svm_role_oids(readers)) STORED
+);
+
+-- Brings a model's row there in line with what is here, as the owner of the tables.
+CREATE FUNCTION svm_internal.svm_tell_nodes(model bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    is_so boolean := false;
+    told record;
+    title text;
+    content text;
+    detail text;
+BEGIN
+    IF to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL THEN
+        EXECUTE 'SELECT groupid = 0 FROM pg_catalog.pg_dist_local_group' INTO is_so;
+    END IF;
+    IF NOT is_so THEN
+        -- this is no coordinator
+        RETURN;
+    END IF;
+    -- of two that change its grants at the same time the second waits here, and then sees what the first did
+    PERFORM FROM @extschema@.svm_model AS m WHERE m.id = $1 FOR NO KEY UPDATE;
+    SELECT m.name, v.version, v.id AS version_id, coalesce(o.rolname, '') AS owner,
+        ARRAY(
+            SELECT r.rolname FROM @extschema@.svm_permission AS p JOIN pg_roles AS r ON r.oid = p.grantee_oid WHERE p.model_id = m.id
+            UNION ALL SELECT p.grantee FROM @extschema@.svm_permission AS p WHERE p.model_id = m.id AND p.grantee = 'public'
+            ORDER BY 1
+        ) AS readers
+    INTO told
+    FROM @extschema@.svm_model AS m JOIN @extschema@.svm_version AS v ON v.model_id = m.id AND v.version = m.current_version
+        LEFT JOIN pg_roles AS o ON o.oid = m.owner_oid
+    WHERE m.id = $1 AND m.on_nodes;
+    IF NOT FOUND THEN
+        title := (SELECT format('"%s"', n.name) FROM @extschema@.svm_node_model AS n WHERE n.id = $1);
+        DELETE FROM @extschema@.svm_node_model AS n WHERE n.id = $1;
+        RETURN;
+    END IF;
+    title := format('"%s"', told.name);
+    EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $1)' INTO is_so
+        USING '@extschema@.svm_node_model'::regclass;
+    IF NOT is_so THEN
+        EXECUTE 'SELECT pg_catalog.create_reference_table($1)' USING '@extschema@.svm_node_model'::regclass;
+    END IF;
+    UPDATE @extschema@.svm_node_model AS n SET name = told.name, owner = told.owner, readers = told.readers
+    WHERE n.id = $1 AND n.version_id = told.version_id;
+    IF NOT FOUND THEN
+        content := @extschema@.svm_export(format('%s@%s', told.name, told.version), 'pgsvm');
+        DELETE FROM @extschema@.svm_node_model AS n WHERE n.id = $1;
+        INSERT INTO @extschema@.svm_node_model (id, name, version, version_id, content, owner, readers)
+        VALUES ($1, told.name, told.version, told.version_id, content, told.owner, told.readers);
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RAISE EXCEPTION 'model % cannot be changed on the nodes of Citus', coalesce(title, 'number ' || $1) USING
+        ERRCODE = SQLSTATE,
+        DETAIL = concat_ws(' ', SQLERRM, nullif(detail, '')),
+        HINT = 'It is changed on all nodes or on none. Which one does not answer: SELECT * FROM citus_check_cluster_node_health()';
+END;
+$$;
+REVOKE ALL ON FUNCTION svm_internal.svm_tell_nodes(bigint) FROM PUBLIC;
+COMMENT ON FUNCTION svm_internal.svm_tell_nodes(bigint) IS 'part of svm_model: brings nodes of Citus in line';
+
+-- Whatever statement changes a model tells them. Not one that loads a dump, whose rows come in any order: there no node has it.
+CREATE FUNCTION svm_internal.svm_model_told() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    told bigint[];
+    one bigint;
+BEGIN
+    -- looked up first: Citus runs no statement inside another
+    IF TG_OP = 'TRUNCATE' THEN
+        told := ARRAY(SELECT n.id FROM @extschema@.svm_node_model AS n);
+    ELSIF TG_TABLE_NAME = 'svm_model' THEN
+        told := ARRAY[OLD.id];
+    ELSIF TG_TABLE_NAME = 'svm_version' THEN
+        told := ARRAY(SELECT n.id FROM @extschema@.svm_node_model AS n WHERE n.id = OLD.model_id AND n.version_id = OLD.id);
+    ELSE
+        one := CASE TG_OP WHEN 'DELETE' THEN OLD.model_id ELSE NEW.model_id END;
+        told := ARRAY(SELECT n.id FROM @extschema@.svm_node_model AS n WHERE n.id = one);
+    END IF;
+    FOREACH one IN ARRAY told LOOP
+        PERFORM svm_internal.svm_tell_nodes(one);
+    END LOOP;
+    RETURN NULL;
+END;
+$$;
+REVOKE ALL ON FUNCTION svm_internal.svm_model_told() FROM PUBLIC;
+COMMENT ON FUNCTION svm_internal.svm_model_told() IS 'part of svm_model: tells nodes of Citus';
+CREATE TRIGGER svm_model_told AFTER UPDATE OF name, owner, current_version, on_nodes ON svm_model
+    FOR EACH ROW WHEN (OLD.on_nodes OR NEW.on_nodes) EXECUTE FUNCTION svm_internal.svm_model_told();
+CREATE TRIGGER svm_model_gone AFTER DELETE ON svm_model
+    FOR EACH ROW WHEN (OLD.on_nodes) EXECUTE FUNCTION svm_internal.svm_model_told();
+CREATE TRIGGER svm_model_all_gone AFTER TRUNCATE ON svm_model
+    FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_model_told();
+CREATE TRIGGER svm_version_gone AFTER DELETE ON svm_version
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_model_told();
+CREATE TRIGGER svm_permission_told AFTER INSERT OR DELETE ON svm_permission
+    FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_model_told();
+CREATE TRIGGER svm_permission_all_gone AFTER TRUNCATE ON svm_permission
+    FOR EACH STATEMENT EXECUTE FUNCTION svm_internal.svm_model_told();

@@ -5,7 +5,7 @@ use crate::base::errors::{shortened, Code, Failure};
 use crate::base::settings::{self, PredictNulls};
 use crate::base::text::{joined, written};
 use crate::features::{FeaturePart, Nulls};
-use crate::model::Model;
+use crate::model::{self, Model};
 use crate::pg::kept_statement::read_one;
 use crate::pg::query::{self, Column};
 use crate::pg::types::{type_kind, TypeKind};
@@ -24,6 +24,8 @@ pub struct Rows {
     pub from: String,
     /// What it is called, as SQL writes it.
     pub name: String,
+    /// What is joined with it, where nodes of Citus have the rows.
+    pub beside: String,
     /// The same as a row value.
     pub value: String,
     /// The label of a row.
@@ -31,8 +33,10 @@ pub struct Rows {
     pub label_type: pg_sys::Oid,
 }
 
-/// The rows of a relation that exists. `features`: the column that holds all of them, where there is one.
+/// The rows of a relation that exists. `schema`: the extension's, quoted; `features`: the column that holds all of them, where there is
+/// one.
 pub fn of(
+    schema: &str,
     relation: pg_sys::Oid,
     model: &Model,
     label: &str,
@@ -60,6 +64,7 @@ pub fn of(
             label: label_sql,
             value: format!("{row}::pg_catalog.record"),
             name: row,
+            beside: model::beside_nodes(schema),
             label_type,
         });
     }
@@ -70,6 +75,7 @@ pub fn of(
         label: label_sql,
         value: row.clone(),
         name: row,
+        beside: String::new(),
         label_type,
     })
 }

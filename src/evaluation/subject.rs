@@ -30,6 +30,8 @@ pub struct Subject {
     from: String,
     /// What the queries call a row of it, as SQL writes it.
     row: String,
+    /// What is joined with it.
+    beside: String,
     /// The same as a row value.
     pub row_value: String,
 }
@@ -63,15 +65,17 @@ impl Subject {
         let model = model::of_call(fcinfo, model)?;
         let label_column = owned(label.unwrap_or(&model.label_column))?;
         let features = features.as_deref();
-        let rows = rows::of(relation, &model, &label_column, features)?;
+        let schema = model::schema_of_call(fcinfo);
+        let rows = rows::of(&schema, relation, &model, &label_column, features)?;
         let compared_type = compared_type(&model.label_type, rows.label_type);
         Ok(Self {
-            schema: model::schema_of_call(fcinfo),
+            schema,
             value: format!("CAST({} AS {})", rows.label, compared_type),
             compared_type,
             label_column,
             from: rows.from,
             row: rows.name,
+            beside: rows.beside,
             row_value: rows.value,
             model,
         })
@@ -109,10 +113,11 @@ impl Subject {
     /// from planning for parallel workers.
     pub fn rows_asked(&self, asked: &str) -> Result<String, OutOfMemory> {
         written(format_args!(
-            "(SELECT {} AS actual, {asked} FROM {} AS {} OFFSET '0'::pg_catalog.int8)",
+            "(SELECT {} AS actual, {asked} FROM {} AS {}{} OFFSET '0'::pg_catalog.int8)",
             self.actual()?,
             self.from,
-            self.row
+            self.row,
+            self.beside
         ))
     }
 

@@ -262,7 +262,7 @@ fn weight_for(place: usize, line: &[f64], labels: &ImportedLabels) -> f64 {
 }
 
 fn store(schema: &str, name: &str, imported: &Imported) -> Result<(), Failure> {
-    let id = Spi::connect_mut(|client| {
+    let (model, version, id) = Spi::connect_mut(|client| {
         let (model, version) = versions::next_version(client, schema, name)?;
         let columns = version_columns(model, version, imported);
         let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
@@ -275,16 +275,16 @@ fn store(schema: &str, name: &str, imported: &Imported) -> Result<(), Failure> {
         let row = client.update(&insert, None, &values)?;
         let id = row.first().get_one::<i64>()?.expect("id is NOT NULL");
         insert_heads(schema, id, imported, client)?;
-        Ok(id)
+        Ok((model, version, id))
     })
     .map_err(spi_failure)?;
     for (number, weights) in (0..).zip(&imported.heads) {
         chunks::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
     }
-    match &imported.landmarks {
-        Some(rows) => chunks::insert_landmarks(schema, id, rows).map_err(spi_failure),
-        None => Ok(()),
+    if let Some(rows) = &imported.landmarks {
+        chunks::insert_landmarks(schema, id, rows).map_err(spi_failure)?;
     }
+    versions::deploy(schema, model, version)
 }
 
 fn version_columns<'a>(

@@ -118,8 +118,9 @@ pub fn import(
     rights::check_name(&name).map_err(|failure| failure.hint("name => 'name'"))?;
     rights::check_owner(schema, &name, "Choose another name: name => 'name'")?;
     let stored_rows = stored_rows(&model)?;
-    let id = Spi::connect_mut(|client| store(client, schema, &name, &told, stored_rows))
-        .map_err(spi_failure)?;
+    let (model_id, version, id) =
+        Spi::connect_mut(|client| store(client, schema, &name, &told, stored_rows))
+            .map_err(spi_failure)?;
     if let Some(machine) = &model.kernel {
         chunks::insert_landmarks(schema, id, machine.landmarks()).map_err(spi_failure)?;
     }
@@ -128,17 +129,18 @@ pub fn import(
             chunks::insert_weight_chunk(schema, id, &chunk).map_err(spi_failure)
         })?;
     }
+    versions::deploy(schema, model_id, version)?;
     Ok(name)
 }
 
-/// Stores what the text says of a version and its heads, but for weights; returns the version's id.
+/// Stores what the text says of a version and its heads, but for weights; returns the model, the version and its id.
 fn store(
     client: &mut SpiClient<'_>,
     schema: &str,
     name: &str,
     told: &Told<'_>,
     stored_rows: Value,
-) -> Result<i64, SpiError> {
+) -> Result<(i64, i32, i64), SpiError> {
     let (model_id, version) = versions::next_version(client, schema, name)?;
     // a training here takes nothing over from it
     let own = json!({
@@ -151,7 +153,7 @@ fn store(
         let own = json!({"version_id": id});
         insert(client, schema, "svm_head", (head, &own), None)?;
     }
-    Ok(id)
+    Ok((model_id, version, id))
 }
 
 /// How many rows the version gets in each table.

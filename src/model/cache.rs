@@ -5,6 +5,7 @@
 
 use super::changes;
 use super::load::{self, Plans, VersionKey, VersionRow};
+use super::on_node::{self, OnNode};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::catalog::whole;
@@ -43,15 +44,35 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
     changes::look_at_triggers(schema);
     forget_when_weights_changed();
     select::connected(|| {
+        if let Some(model) = find_on_node(schema, base, version)? {
+            return Ok(model);
+        }
         let plans = Plans::of(schema)?;
         let Some(row) = load::look_up(&plans, models, base, version) else {
             return Err(missing(&plans, base, version));
         };
-        match CACHE.with_borrow_mut(|cache| cache.get(&row.key, base)) {
-            Some(model) => Ok(model),
-            None => load_and_keep(&plans, base, &row),
-        }
+        kept_or(base, &row, || load::load(&plans, base, &row))
     })
+}
+
+/// The model as the coordinator of Citus has put it here; None where it has not, and where this is no node. SPI is connected.
+fn find_on_node(
+    schema: pg_sys::Oid,
+    name: &str,
+    version: Option<i32>,
+) -> Result<Option<Rc<Model>>, Failure> {
+    let Some(on_node) = OnNode::of(schema) else {
+        return Ok(None);
+    };
+    let Some(row) = on_node.look_up(name) else {
+        return Ok(None);
+    };
+    match version {
+        Some(version) if version != row.version => {
+            Err(on_node::not_deployed(name, version, row.version))
+        }
+        _ => kept_or(name, &row, || on_node.load(name, &row)).map(Some),
+    }
 }
 
 /// The id of the version that a name stands for; nothing else of it is read.
@@ -151,21 +172,21 @@ impl KeptModels {
     }
 }
 
-fn load_and_keep(plans: &Plans, name: &str, row: &VersionRow) -> Result<Rc<Model>, Failure> {
-    let model = Rc::new(load::load(plans, name, row)?);
+/// The version if it is in memory, or else what `load` reads, which is kept.
+fn kept_or(
+    name: &str,
+    row: &VersionRow,
+    load: impl FnOnce() -> Result<Model, Failure>,
+) -> Result<Rc<Model>, Failure> {
+    if let Some(model) = CACHE.with_borrow_mut(|cache| cache.get(&row.key, name)) {
+        return Ok(model);
+    }
+    let model = Rc::new(load()?);
     CACHE.with_borrow_mut(|cache| cache.put(row.key, &model))?;
     Ok(model)
 }
 
 fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
-    let mut failure = missing_here(plans, name, version);
-    if let Some(hint) = failure.hint.as_mut().filter(|_| citus::is_there()) {
-        *hint += " Nodes of Citus have those that svm_distribute_models() has copied there.";
-    }
-    failure
-}
-
-fn missing_here(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
     let schema = statement::quoted_schema(plans.schema).unwrap_or_default();
     let list = format!("SELECT name FROM {schema}.svm_models");
     let failure = |message| Failure::new(Code::ERRCODE_UNDEFINED_OBJECT, message);
@@ -176,6 +197,9 @@ fn missing_here(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
         }
         return failure(format!("model \"{name}\" has no version {version}"))
             .hint(format!("The current version is {current}: use '{name}'."));
+    }
+    if let Some(node) = citus::node_name() {
+        return on_node::missing(name, &node);
     }
     if let Some(near) = load::near_name(plans, name) {
         return failure(format!("model \"{name}\" does not exist")).hint(format!(

@@ -15,7 +15,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::pg::statement::Stamp;
 use crate::pg::trigger::{self, Fired};
-use crate::pg::{c_function, statement};
+use crate::pg::{c_function, citus, statement};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pgrx::pg_sys;
@@ -119,7 +119,7 @@ pub fn watch(models: pg_sys::Oid, key: pg_sys::Oid, weights: pg_sys::Oid) {
 }
 
 /// Finds out whether changes of models that replication applies are told: `pg_restore --disable-triggers` leaves triggers
-/// that do not fire there. Then every statement looks models up again.
+/// that do not fire there, and none fires where Citus changes what its nodes have. Then every statement looks models up again.
 pub fn look_at_triggers(schema: pg_sys::Oid) {
     let now = RELATION_CHANGES.load(Relaxed);
     if TOLD_AT.swap(now, Relaxed) == now {
@@ -136,7 +136,7 @@ pub fn look_at_triggers(schema: pg_sys::Oid) {
         let table = unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) };
         table == pg_sys::InvalidOid || trigger::is_always_enabled(table, name)
     });
-    IS_TOLD.store(told, Relaxed);
+    IS_TOLD.store(told && !citus::is_there(), Relaxed);
 }
 
 #[pg_guard]

@@ -1,9 +1,11 @@
 //! Tables of the extension Citus: what is a table here has no rows, its shards have them, as tables on the nodes. Catalog
 //! look-ups; nothing of Citus is linked or needed.
 
-use super::select::{connected, for_each_at_once};
+use super::select::{connected, for_each_at_once, Parameter, PreparedSelect};
+use super::statement;
 use crate::base::errors::OrRaise;
 use crate::base::text::{joined, terminated};
+use core::ffi::CStr;
 use pgrx::pg_sys;
 
 /// How far rows are spread.
@@ -56,4 +58,45 @@ pub fn spread(tables: &[pg_sys::Oid]) -> Spread {
         });
     });
     spread
+}
+
+/// This database's name among the nodes of Citus, host:port; None on the coordinator, and where that extension is not there.
+pub fn node_name() -> Option<String> {
+    const NAME: &str = "SELECT pg_catalog.concat(n.nodename, ':', n.nodeport) FROM pg_catalog.pg_dist_local_group AS l
+        LEFT JOIN pg_catalog.pg_dist_node AS n ON n.groupid OPERATOR(pg_catalog.=) l.groupid
+            AND n.noderole OPERATOR(pg_catalog.=) 'primary'::pg_catalog.noderole
+        WHERE l.groupid OPERATOR(pg_catalog.>) 0";
+    if !is_there() {
+        return None;
+    }
+    let mut name = None;
+    connected(|| {
+        PreparedSelect::kept(NAME, &[]).for_each_at_once(&[], |row| name = row.text(1));
+    });
+    name
+}
+
+/// The table in which this node has the rows of a reference table, with its schema as SQL writes it, where other nodes of Citus have
+/// them too; None on the coordinator. Statements that Citus has sent here may read no distributed table but by its parts.
+pub fn part_here(schema: pg_sys::Oid, table: &CStr) -> Option<(pg_sys::Oid, String)> {
+    const SHARD: &str =
+        "SELECT s.shardid FROM pg_catalog.pg_dist_shard AS s, pg_catalog.pg_dist_local_group AS l
+        WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1::pg_catalog.oid::pg_catalog.regclass
+            AND l.groupid OPERATOR(pg_catalog.>) 0";
+    if !is_there() {
+        return None;
+    }
+    // SAFETY: a catalog look-up inside a transaction.
+    let oid = unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) };
+    let mut shard = None;
+    connected(|| {
+        let select = PreparedSelect::kept(SHARD, &[pg_sys::INT8OID]);
+        let parameters = [Parameter::Int8(oid.to_u32().into())];
+        select.for_each_at_once(&parameters, |row| shard = row.int8(1));
+    });
+    let name = format!("{}_{}", table.to_str().ok()?, shard?);
+    let schema_name = statement::quoted_schema(schema)?;
+    // SAFETY: the same.
+    let part = unsafe { pg_sys::get_relname_relid(terminated(&name).ok()?.as_ptr(), schema) };
+    (part != pg_sys::InvalidOid).then(|| (part, format!("{schema_name}.{name}")))
 }

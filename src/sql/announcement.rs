@@ -33,6 +33,8 @@ pub struct Announcement<'a> {
     pub trainers: usize,
     /// Settings that are those of the version before.
     pub taken_over: Option<&'a TakenOver>,
+    /// Whether nodes of Citus have the rows and not the model.
+    pub is_for_nodes: bool,
 }
 
 impl Announcement<'_> {
@@ -132,13 +134,12 @@ impl Announcement<'_> {
         ))
     }
 
-    /// What to type where nodes of Citus may predict with a version before this one.
+    /// What to type where nodes of Citus have the rows and not the model.
     fn for_nodes(&self) -> Option<String> {
-        let away = self.trained.processes.away.as_ref()?;
-        (away.spread.shards > 0).then(|| {
-            let model = self.request.model.replace('\'', "''");
+        self.is_for_nodes.then(|| {
             format!(
-                "Nodes predict with it once they have it: SELECT svm_distribute_models('{model}')."
+                "Nodes predict with it from then on: SELECT svm_distribute_models({})",
+                quote_literal(&self.request.model)
             )
         })
     }

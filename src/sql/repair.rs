@@ -30,15 +30,21 @@ const BELONGING: [(&str, &str, &str); 14] = [
 
 /// Triggers that CREATE EXTENSION does not leave as PostgreSQL makes them, and all others: ENABLE TRIGGER ALL changes the
 /// former, DISABLE TRIGGER ALL both.
-const TRIGGERS: [(&str, &str, &str); 13] = [
+const TRIGGERS: [(&str, &str, &str); 19] = [
     ("svm_model", "svm_model_changed", "ENABLE ALWAYS"),
     ("svm_model", "svm_model_children", "ENABLE"),
     ("svm_model", "svm_model_emptied", "ENABLE"),
     ("svm_model", "svm_model_owner", "ENABLE"),
+    ("svm_model", "svm_model_told", "ENABLE"),
+    ("svm_model", "svm_model_gone", "ENABLE"),
+    ("svm_model", "svm_model_all_gone", "ENABLE"),
     ("svm_version", "svm_version_changed", "ENABLE ALWAYS"),
     ("svm_version", "svm_version_children", "ENABLE"),
     ("svm_version", "svm_version_emptied", "ENABLE"),
+    ("svm_version", "svm_version_gone", "ENABLE"),
     ("svm_permission", "svm_permission_changed", "ENABLE ALWAYS"),
+    ("svm_permission", "svm_permission_told", "ENABLE"),
+    ("svm_permission", "svm_permission_all_gone", "ENABLE"),
     ("svm_head", "svm_head_changed", "ENABLE REPLICA"),
     ("svm_weight", "svm_weight_changed", "ENABLE REPLICA"),
     ("svm_landmark", "svm_landmark_changed", "ENABLE REPLICA"),

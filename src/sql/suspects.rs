@@ -4,7 +4,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::model::{self, Model};
 use crate::pg::c_function;
-use crate::pg::query::Column;
+use crate::pg::query::{self, Column};
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::varlena::Varlena;
@@ -43,6 +43,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         let schema = model::schema_of_call(fcinfo);
         if !folds.isnull {
+            refuse_distributed(&source).or_raise();
             let asked = out_of_fold::Asked {
                 schema: &schema,
                 model: &model,
@@ -123,17 +124,45 @@ fn query(
     let limit = asked
         .limit
         .map_or("ALL".to_owned(), |limit| limit.to_string());
-    let query = format!(
-        "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
-             {schema}.svm_row_class({name}, suspect.example), suspect.margin
-         FROM (SELECT {alias} AS example, {label} AS label,
-                   {schema}.svm_row_margin({name}, {alias}, {label}) AS margin
-               FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
-               ORDER BY 3 LIMIT {limit}) AS suspect
-         WHERE suspect.margin OPERATOR(pg_catalog.<) ({})",
-        sql_float(asked.below)
-    );
+    let below = sql_float(asked.below);
+    let query = match query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
+        false => format!(
+            "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
+                 {schema}.svm_row_class({name}, suspect.example), suspect.margin
+             FROM (SELECT {alias} AS example, {label} AS label,
+                       {schema}.svm_row_margin({name}, {alias}, {label}) AS margin
+                   FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
+                   ORDER BY 3 LIMIT {limit}) AS suspect
+             WHERE suspect.margin OPERATOR(pg_catalog.<) ({below})"
+        ),
+        // nodes know the columns of their tables' rows, and nobody else does; each sends its own few
+        true => format!(
+            "SELECT suspect.example, suspect.label, suspect.predicted, suspect.margin
+             FROM (SELECT pg_catalog.to_jsonb({alias}) AS example, {label} AS label,
+                       {schema}.svm_row_class({name}, {alias}::pg_catalog.record) AS predicted,
+                       {schema}.svm_row_margin({name}, {alias}::pg_catalog.record, {label}) AS margin
+                   FROM {relation} AS {alias}{} WHERE {label} IS NOT NULL
+                   ORDER BY 4 LIMIT {limit}) AS suspect
+             WHERE suspect.margin OPERATOR(pg_catalog.<) ({below}) ORDER BY 4",
+            model::beside_nodes(schema)
+        ),
+    };
     Ok(CString::new(query).unwrap_or_default())
+}
+
+/// Refuses a relation whose rows nodes of Citus have: out of fold rows are told apart by numbers of all of them.
+fn refuse_distributed(source: &Source) -> Result<(), Failure> {
+    let relation = source.table_expression()?;
+    if !query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+        format!("svm_suspects() with folds does not read {relation}, which Citus has distributed"),
+    )
+    .hint(format!(
+        "Without folds it does; or of a copy here: CREATE TABLE copied AS SELECT * FROM {relation}"
+    )))
 }
 
 /// Refuses a relation that lacks the label.

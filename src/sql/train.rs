@@ -291,6 +291,8 @@ pub fn store(
         left_out: &prepared.left_out,
         trainers: prepared.job.trainers,
         taken_over,
+        is_for_nodes: trained.processes.is_on_nodes()
+            && !versions::is_on_nodes(schema, &request.model)?,
     };
     told.make();
     deployment.say(&request.model, version);

@@ -4,7 +4,7 @@
 use crate::base::errors::{Failure, OrRaise};
 use crate::base::settings;
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::{read_one, Kept};
 use crate::request::deploy::Deploy;
 use crate::request::Request;
 use crate::storing::deployment::{self, Deployment, Outcome};
@@ -26,7 +26,7 @@ pub fn store(
         let current = deployment::current(client, schema, model)?;
         let deployment = first_sight(request, trained, current.as_ref());
         let current = current.map(|(version, _)| version);
-        let version = number_version(client, schema, model, deployment.is_current())?;
+        let version = next_number(client, schema, model)?;
         // its row is locked: of two trainings at the same time the second meets the first one's source
         provenance::check(schema, request).or_raise();
         let id = version_row::insert(client, schema, (model, version), request, trained, labelled)?;
@@ -41,9 +41,9 @@ pub fn store(
     if let (Deploy::IfBetter { relation, metric }, Some(current)) = (&request.deploy, current) {
         let [new, current] = [version, current].map(|it| format!("{}@{it}", request.model));
         deployment = deployment::compare(schema, [&new, &current], relation, *metric)?;
-        if deployment.is_current() {
-            deploy(schema, model, version)?;
-        }
+    }
+    if deployment.is_current() {
+        deploy(schema, model, version)?;
     }
     if let Some(keep) = settings::keep_versions() {
         prune(schema, model, keep)?;
@@ -73,12 +73,21 @@ fn first_sight(
     }
 }
 
-fn deploy(schema: &str, model: i64, version: i32) -> Result<(), Failure> {
+/// Makes a version, which is whole, the current one.
+pub fn deploy(schema: &str, model: i64, version: i32) -> Result<(), Failure> {
     Kept(&format!(
         "UPDATE {schema}.svm_model SET current_version = $2 WHERE id OPERATOR(pg_catalog.=) $1"
     ))
     .run(&[model.into(), version.into()])
     .map_err(spi_failure)
+}
+
+/// Whether the nodes of Citus have a model too.
+pub fn is_on_nodes(schema: &str, model: &str) -> Result<bool, Failure> {
+    let select =
+        format!("SELECT on_nodes FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1");
+    let found = read_one::<bool>(Kept(&select), &[model.into()]);
+    Ok(found.map_err(spi_failure)? == Some(true))
 }
 
 /// Removes all versions of a model but the `keep` newest ones and the one that is deployed; returns how many.
@@ -103,15 +112,15 @@ pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
     removed.map_err(spi_failure)
 }
 
-/// The model's row, made or moved on to its next version, which is deployed, and that version's number; locks the row until
-/// the transaction ends.
+/// The model's row, made where there is none, and the number of its next version, which the caller deploys once it is whole; locks
+/// the row until the transaction ends.
 pub fn next_version(
     client: &mut SpiClient<'_>,
     schema: &str,
     name: &str,
 ) -> Result<(i64, i32), SpiError> {
     let model = lock_model(client, schema, name)?;
-    Ok((model, number_version(client, schema, model, true)?))
+    Ok((model, next_number(client, schema, model)?))
 }
 
 /// Makes or locks the model's row, until the transaction ends: waits for trainings of the same name, and the snapshots of the
@@ -128,25 +137,16 @@ fn lock_model(client: &mut SpiClient<'_>, schema: &str, name: &str) -> Result<i6
     Ok(row.first().get_one::<i64>()?.expect("id is NOT NULL"))
 }
 
-/// The number of the model's next version, which becomes the current one if it is to be deployed or is the first.
-fn number_version(
-    client: &mut SpiClient<'_>,
-    schema: &str,
-    model: i64,
-    deploy: bool,
-) -> Result<i32, SpiError> {
+/// The number of the model's next version.
+fn next_number(client: &mut SpiClient<'_>, schema: &str, model: i64) -> Result<i32, SpiError> {
+    // not as a SELECT that reads only, whose snapshot is from before the lock
     let row = client.update(
         Kept(&format!(
-            "WITH next AS (
-                 SELECT coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 AS version
-                 FROM {schema}.svm_version AS v WHERE v.model_id OPERATOR(pg_catalog.=) $1)
-             UPDATE {schema}.svm_model AS m SET current_version =
-                 CASE WHEN $2 OR m.current_version OPERATOR(pg_catalog.=) 0 THEN next.version ELSE m.current_version END
-             FROM next WHERE m.id OPERATOR(pg_catalog.=) $1
-             RETURNING next.version"
+            "SELECT coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 FROM {schema}.svm_version AS v
+             WHERE v.model_id OPERATOR(pg_catalog.=) $1"
         )),
         None,
-        &[model.into(), deploy.into()],
+        &[model.into()],
     )?;
     let version = row.first().get_one::<i32>()?;
     Ok(version.expect("a version is NOT NULL"))

@@ -134,6 +134,13 @@ pub struct Processes {
     pub averaged: Option<u32>,
 }
 
+impl Processes {
+    /// Whether nodes of Citus have the rows.
+    pub fn is_on_nodes(&self) -> bool {
+        self.away.is_some_and(|away| away.spread.shards > 0)
+    }
+}
+
 /// A training by scans on other nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Away {

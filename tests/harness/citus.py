@@ -99,10 +99,8 @@ class Cluster:
         self.folder.chmod(0o755)
         self.nodes = []
         try:
-            for number in range(nodes + 1):
-                self.nodes.append(Node(programs, self.folder / f"node{number}", shards))
-                with self.nodes[-1].connect() as connection:
-                    connection.execute("SET client_min_messages = warning; CREATE EXTENSION citus")
+            for _ in range(nodes + 1):
+                self._start_node(programs, shards)
             with self.coordinator.connect() as connection:
                 connection.execute(f"SELECT citus_set_coordinator_host('127.0.0.1', {self.coordinator.port})")
                 for node in self.workers:
@@ -111,6 +109,26 @@ class Cluster:
         except BaseException:
             self.stop()
             raise
+
+    def _start_node(self, programs, shards):
+        self.nodes.append(Node(programs, self.folder / f"node{len(self.nodes)}", shards))
+        with self.nodes[-1].connect() as connection:
+            connection.execute("SET client_min_messages = warning; CREATE EXTENSION citus")
+
+    def add_node(self):
+        """One more, without shards of distributed tables."""
+        first = self.nodes[0]
+        self._start_node(first.programs, 8)
+        with self.coordinator.connect() as connection:
+            connection.execute(f"SELECT citus_add_node('127.0.0.1', {self.nodes[-1].port})")
+
+    def remove_node(self):
+        """The one that was added last."""
+        last = self.nodes.pop()
+        with self.coordinator.connect() as connection:
+            connection.execute(f"SELECT citus_remove_node('127.0.0.1', {last.port})")
+        last.stop()
+        shutil.rmtree(last.folder)
 
     @property
     def coordinator(self):
