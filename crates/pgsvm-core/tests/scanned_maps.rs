@@ -56,7 +56,7 @@ fn scanner(found: &SampledMap) -> ScannedRows {
         form: &found.mapped.form,
     };
     let told: ToldMap = sent(&view);
-    assert!(told.is_sound());
+    assert!(told.is_sound(2));
     ScannedRows::new(&sent(&found.raw.form), Some(told)).unwrap()
 }
 
@@ -180,7 +180,7 @@ fn a_map_that_was_tampered_with_is_not_taken() {
         factor: ten.map.factor(),
         form: &five.mapped.form,
     };
-    assert!(!sent::<ToldMap>(&view).is_sound());
+    assert!(!sent::<ToldMap>(&view).is_sound(2));
     let asked = rbf(5000, LandmarkChoice::Pivots);
     let refused = mapped(&problem, &examples, &asked).map(|_| ());
     let expected = KernelError::Rank {
