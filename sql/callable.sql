@@ -7,8 +7,8 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_scan(bytea, VARIADIC "any"), svm_inte
     svm_internal.svm_scan_rows(bytea, record) TO PUBLIC;
 -- Citus calls the functions of an aggregate by itself, and asks the caller for the right
 GRANT EXECUTE ON FUNCTION svm_internal.svm_scan_rows_add(bytea, bytea, record), svm_internal.svm_scan_rows_combine(bytea, bytea) TO PUBLIC;
--- models on the nodes of Citus
-GRANT EXECUTE ON FUNCTION svm_internal.svm_receive_model(text, int, text, text[]) TO PUBLIC;
+-- the policy of models on the nodes of Citus
+GRANT EXECUTE ON FUNCTION svm_internal.svm_has_rights_of_any(oid[]) TO PUBLIC;
 -- defaults, generated columns and views of the extension's tables, and the body of svm_weights
 GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(name), svm_internal.svm_role_name(oid, name),
     svm_internal.svm_weights_unordered(text) TO PUBLIC;
