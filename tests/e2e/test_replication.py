@@ -305,27 +305,3 @@ def test_a_publication_of_all_tables_brings_models_too(server, publisher):
         finally:
             connection.execute("DROP SUBSCRIPTION everything")
             publisher.execute("DROP PUBLICATION everything; SELECT svm_drop_index('kept')")
-
-
-def test_who_row_security_binds_applies_nothing(server, publisher):
-    """From 16 on a subscription may be another role's; changes are then applied with the rights of the tables' owner."""
-    if server.version < 16:
-        pytest.skip("a subscription is a superuser's")
-    with server.connect(new_database(server, "bound")) as connection:
-        connection.execute("CREATE EXTENSION pgsvm")
-        connection.execute(
-            "DROP ROLE IF EXISTS subscriber_role; CREATE ROLE subscriber_role; GRANT pg_create_subscription TO subscriber_role"
-        )
-        connection.execute("GRANT CREATE ON DATABASE bound TO subscriber_role")
-        connection.execute(
-            f"CREATE SUBSCRIPTION bound CONNECTION '{publisher.source}' PUBLICATION models WITH (password_required = false)"
-        )
-        connection.execute("ALTER SUBSCRIPTION bound OWNER TO subscriber_role")
-        try:
-            wait_until(lambda: worker_fails(connection) > 0, within_seconds=30, what="the refusal")
-            connection.execute("ALTER SUBSCRIPTION bound OWNER TO postgres")
-            copied = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
-            wait_until(lambda: one(connection, copied), within_seconds=30, what="the first copy")
-            assert one(connection, DECISION) == one(publisher, DECISION)
-        finally:
-            connection.execute("DROP SUBSCRIPTION bound; DROP OWNED BY subscriber_role; DROP ROLE subscriber_role")
