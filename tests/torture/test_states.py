@@ -210,6 +210,5 @@ def model_text(hostile, texts):
             f"SELECT svm_internal.svm_constant_class({text}, '1:1 2:2')",
             f"SELECT svm_internal.svm_constant_probability({text}, 1)",
             f"SELECT svm_import('taken', {text})",
-            f"SELECT svm_internal.svm_receive_model('taken', 1, {text}, '{{public}}')",
         ]
     )
