@@ -65,6 +65,13 @@ pub fn check_for_interrupts() {
     pgrx::check_for_interrupts!();
 }
 
+/// The same in the middle of a step, while signals may be blocked: what the pure crates ask every few milliseconds, of the main
+/// thread of each process.
+pub fn answer() {
+    signals::deliver();
+    check_for_interrupts();
+}
+
 /// Calls of [`Patience::tick`] between two looks for interrupts: a millisecond of comparisons.
 const TICKS: u32 = 1 << 16;
 

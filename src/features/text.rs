@@ -9,14 +9,12 @@ use super::row::{Decoded, Null, RowValues};
 use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use super::text_form::{TextForm, Unit};
-use crate::pg::check_for_interrupts;
 use crate::pg::text_array;
 use crate::pg::text_search::{self, Lexemes};
 use crate::pg::types::WordsKind;
 use crate::pg::varlena::{stored_bytes, Varlena};
 use crate::pg::word::without_padding;
 use pgrx::pg_sys;
-use pgsvm_core::checked_by;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::{Degree, KeptWords, NoLetter, Tokens, Vocabulary, Weigher, Word};
 use std::ops::RangeInclusive;
@@ -50,15 +48,13 @@ impl TextReader {
         runs: &RangeInclusive<u32>,
         visit: impl FnMut(&[Word<'_>]) -> Result<(), OutOfMemory>,
     ) -> Result<(), FeatureError> {
-        checked_by(check_for_interrupts, || {
-            // SAFETY: as the caller promises.
-            unsafe { self.take_apart(column, (datum, kind), *runs.end()) }?;
-            match kind {
-                TextKind::Characters { .. } => self.tokens.each_gram(runs.clone(), visit)?,
-                _ => self.tokens.each(*runs.end(), visit)?,
-            }
-            Ok(())
-        })
+        // SAFETY: as the caller promises.
+        unsafe { self.take_apart(column, (datum, kind), *runs.end()) }?;
+        match kind {
+            TextKind::Characters { .. } => self.tokens.each_gram(runs.clone(), visit)?,
+            _ => self.tokens.each(*runs.end(), visit)?,
+        }
+        Ok(())
     }
 
     /// The words of a text that an index has kept, and runs of up to so many.
@@ -68,13 +64,11 @@ impl TextReader {
         longest: u32,
         visit: impl FnMut(&[Word<'_>]) -> Result<(), OutOfMemory>,
     ) -> Result<(), OutOfMemory> {
-        checked_by(check_for_interrupts, || {
-            self.tokens.clear();
-            for word in text.words() {
-                self.tokens.add(word)?;
-            }
-            self.tokens.each(longest, visit)
-        })
+        self.tokens.clear();
+        for word in text.words() {
+            self.tokens.add(word)?;
+        }
+        self.tokens.each(longest, visit)
     }
 
     /// The words of a value, one by one; lexemes in the order of the text.
@@ -92,9 +86,7 @@ impl TextReader {
             _ => 1,
         };
         // SAFETY: as the caller promises.
-        checked_by(check_for_interrupts, || unsafe {
-            self.take_apart(column, value, longest)
-        })?;
+        unsafe { self.take_apart(column, value, longest) }?;
         Ok(&self.tokens)
     }
 
@@ -312,17 +304,15 @@ impl TextReader {
             let pair = (number as f64, weight);
             Ok::<_, Stopped>(sparse.push(part, pair, sparse_part, out)?)
         };
-        checked_by(check_for_interrupts, || degree.each(text, push)).map_err(
-            |stopped| match stopped {
-                Stopped::Other(error) => error,
-                Stopped::Letter(found) => FeatureError::Letter {
-                    column: name.to_owned(),
-                    place: found.place as u64 + 1,
-                    byte: found.byte,
-                    alphabet: form.alphabet.as_deref().unwrap_or(Degree::USUAL).to_owned(),
-                },
+        degree.each(text, push).map_err(|stopped| match stopped {
+            Stopped::Other(error) => error,
+            Stopped::Letter(found) => FeatureError::Letter {
+                column: name.to_owned(),
+                place: found.place as u64 + 1,
+                byte: found.byte,
+                alphabet: form.alphabet.as_deref().unwrap_or(Degree::USUAL).to_owned(),
             },
-        )
+        })
     }
 }
 

@@ -13,14 +13,13 @@ use crate::pg::parallel::{self, Group, Plan};
 use crate::pg::queue::{self, Receiver, Sender};
 use crate::pg::wait::WakeUp;
 use crate::training::progress::Progress;
-use crate::training::roles::answer;
 use crate::training::spool::SpoolFile;
 use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::message;
 use pgsvm_core::{
-    check_by, clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorProgress, MachineLeft,
+    clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorProgress, MachineLeft,
     MachineNews, Orders, PackedRow, Share, Slots, SlotsLayout, Spool, Told, Waits,
 };
 use serde::{Deserialize, Serialize};
@@ -195,7 +194,6 @@ impl Begun {
 
     /// Works with the others to the end, and ends them.
     fn work(mut self, tell: &mut dyn FnMut(MachineNews)) -> Told {
-        check_by(answer);
         let slots = Slots::new(self.words, self.layout, 0, Sleeper(self.wake_up));
         let own = slots.map_err(Halt::from).and_then(|slots| {
             let spool = factor_spool(&self.orders);
@@ -397,7 +395,6 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
     let mut progress = Progress::start("machine", 0.0);
     let mut at = InteriorProgress::factoring(told.orders.rank());
     let heads = told.orders.heads();
-    check_by(answer);
     let slots = Slots::new(words, layout, own, Sleeper(wake_up)).or_raise();
     let spool = factor_spool(&told.orders);
     let result = work_in_slots(&told.orders, share, spool, slots, |news| {

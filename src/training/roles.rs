@@ -30,9 +30,9 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{copied, gathered};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    check_by, Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, InteriorOutcome,
-    InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads,
-    Problem, Scaling, Snapshot, Start, Step, TrainError, Trainer, TrainerReport, Weights,
+    Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorProgress,
+    InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads, Problem, Scaling,
+    Snapshot, Start, Step, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -122,7 +122,6 @@ impl ReaderRole {
             impute: job.nulls == Nulls::Mean,
             ..Settings::new(0, job.scale, Threads::One)
         };
-        check_by(answer);
         let problem = problem.with_intercept(job.terms.intercept);
         sample.compare(&problem, &job.plan, c?, settings)
     }
@@ -145,7 +144,6 @@ impl ReaderRole {
 
     /// Reads on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        check_by(answer);
         if !self.is_grid {
             let step = self.reader.step(READER_STEP_ROWS, self.cache_bytes);
             return step.or_raise();
@@ -300,7 +298,6 @@ impl ReaderRole {
             Ok(solver) => solver?,
             Err(halt) => interior_failure(halt.into(), cache_bytes).raise(),
         };
-        check_by(answer);
         loop {
             let step = {
                 // threads inherit what is blocked
@@ -338,7 +335,6 @@ impl ReaderRole {
             .trainer
             .exactly(mapped.map()?, &problem, job.exact_bytes());
         let mut solver = solver.or_raise()?;
-        check_by(answer);
         loop {
             match solver.step(mapped) {
                 Ok(Step::Done) => {
@@ -394,12 +390,6 @@ impl ReaderRole {
     }
 }
 
-/// What a long step does between rows.
-pub fn answer() {
-    signals::deliver();
-    check_for_interrupts();
-}
-
 impl TrainerRole {
     /// Prepares the trainer; memory is asked for once the size of the problem is known.
     pub fn start(cache: Cache, job: &Job, plan: Plan) -> Self {
@@ -451,7 +441,6 @@ impl TrainerRole {
 
     /// Trains on; raises what goes wrong.
     pub fn step(&mut self) -> Step {
-        check_by(answer);
         let result = {
             let _blocked = self.threads.then(signals::Blocked::all);
             self.trainer.step(TRAINER_STEP_VALUES)

@@ -48,6 +48,7 @@ pub fn centres(sample: &Rows, count: usize) -> Result<Rows, KernelError> {
             for (sum, value) in sums.iter_mut().zip(sample.dense(row)) {
                 *sum += f64::from(*value);
             }
+            interrupts::worked(width);
         }
         let all = means.chunks_exact_mut(width).zip(sums.chunks_exact(width));
         for ((mean, sums), members) in all.zip(&members) {
@@ -57,7 +58,6 @@ pub fn centres(sample: &Rows, count: usize) -> Result<Rows, KernelError> {
                 }
             }
         }
-        interrupts::check();
     }
     let mut found = Rows::new(width);
     for mean in means.chunks_exact(width) {
@@ -93,7 +93,7 @@ fn assign(
             changed |= *nearest != best;
             *nearest = best;
         }
-        interrupts::check();
+        interrupts::worked(products.len() * (width / 4 + 1));
     }
     Ok(changed)
 }

@@ -1,6 +1,7 @@
 //! Predictions of kernel machines: f(x) = sum_j a_j k(z_j, x) + b over landmarks z_j, for one row or for many, and for as many
 //! machines as share the landmarks.
 
+use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::products::{Landmarks, Room};
@@ -104,6 +105,7 @@ impl Expansion {
                         *sum += dot(values, &factors[some.clone()]);
                     }
                 }
+                interrupts::worked(count * machines * some.len() / 2);
             }
         }
         Ok(())

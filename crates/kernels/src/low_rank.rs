@@ -39,8 +39,14 @@ pub struct LowRank {
 
 impl LowRank {
     pub fn new(factor: Factor) -> Result<Self, KernelError> {
-        let wide = inverse(&factor.lower, factor.landmarks.len())?;
-        let inverse = gathered(wide.iter().map(|value| *value as f32))?;
+        let rank = factor.landmarks.len();
+        let wide = inverse(&factor.lower, rank)?;
+        let mut inverse: Vec<f32> = Vec::new();
+        inverse.room(wide.len())?;
+        for row in wide.chunks(rank.max(1)) {
+            inverse.extend(row.iter().map(|value| *value as f32));
+            interrupts::worked(rank);
+        }
         Ok(Self {
             kernel: factor.kernel,
             level: Level::best(),
@@ -145,8 +151,9 @@ impl LowRank {
                     columns,
                 };
                 products_into(known, inverse, &mut out[from..], rank);
+                // vectors take several at a time
+                interrupts::worked(count * panel * columns / 8);
             }
-            interrupts::check();
         }
         Ok(())
     }
@@ -163,6 +170,7 @@ impl LowRank {
             for (before, factor) in before.iter_mut().zip(factors) {
                 *before -= factor * own[0];
             }
+            interrupts::worked(row);
         }
         Ok(folded)
     }
@@ -180,10 +188,10 @@ fn inverse(lower: &[f64], rank: usize) -> Result<Vec<f64>, OutOfMemory> {
             for (own, known) in own.iter_mut().zip(&known[..row]) {
                 *own -= factor * known;
             }
+            interrupts::worked(row);
         }
         let scale = 1.0 / factors[row];
         own.iter_mut().for_each(|value| *value *= scale);
-        interrupts::check();
     }
     Ok(inverse)
 }

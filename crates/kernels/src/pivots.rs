@@ -342,8 +342,8 @@ impl Pivots {
                     columns,
                 };
                 subtract_products(before, theirs, block, width);
+                interrupts::worked(count * width * columns / 4);
             }
-            interrupts::check();
         }
         Ok(())
     }
@@ -400,6 +400,7 @@ impl Pivots {
             factor[next] = value;
             *residual -= value * value;
         }
+        interrupts::worked(self.residuals.len() * (own.len() + 8));
         // what is known of it exactly: nothing is left, and what comes before it does not know it
         for (pivot, column) in self.pivots.iter().zip(0..) {
             debug_assert!(column < next);
@@ -437,6 +438,7 @@ impl Pivots {
         for pivot in &self.pivots {
             landmarks.push_from(&self.sample, *pivot)?;
             lower.extend_from_slice(&self.factor[pivot * self.rank..][..self.columns]);
+            interrupts::worked(self.columns);
         }
         let left_out = self.left_out();
         Ok(Factor {

@@ -12,8 +12,10 @@ use crate::kernel::Kernel;
 use crate::rows::Rows;
 use crate::simd::{panels, Level};
 
-/// Multiplications between two looks for interrupts: some ten milliseconds where the processor is slow.
-const BETWEEN_LOOKS: usize = 1 << 27;
+/// Multiplications of vectors that are taken at a time, between two looks for interrupts: a millisecond or two.
+const AT_ONCE: usize = 1 << 26;
+/// What a kernel value takes beside its product, in those.
+const BESIDE: usize = 16;
 
 /// Rows that others are multiplied with.
 #[derive(Debug)]
@@ -109,15 +111,16 @@ impl Landmarks {
         if landmarks == 0 {
             return;
         }
-        let a_row = landmarks * rows.width().max(1);
-        let at_once = (BETWEEN_LOOKS / a_row).max(1);
+        let a_row = landmarks * (rows.width() + BESIDE);
+        let at_once = (AT_ONCE / a_row).max(1);
         for (part, out) in out.chunks_mut(at_once * landmarks).enumerate() {
             let (from, count) = (first + part * at_once, out.len() / landmarks);
             self.products(some.clone(), level, (rows, from), out);
             let own = &rows.squares()[from..from + count];
             let squares = &self.rows.squares()[some.clone()];
             kernel.values(level, out, own, squares);
-            interrupts::check();
+            // vectors take several at a time
+            interrupts::worked(count * a_row / 8);
         }
     }
 
@@ -155,9 +158,11 @@ impl Landmarks {
                     Some(known) if known != feature => continue,
                     Some(_) => {}
                 }
-                for (landmark, other) in &self.holders[self.starts[from]..self.starts[from + 1]] {
+                let holders = &self.holders[self.starts[from]..self.starts[from + 1]];
+                for (landmark, other) in holders {
                     out[*landmark as usize] += value * other;
                 }
+                interrupts::worked(holders.len());
             }
         }
     }

@@ -48,7 +48,7 @@ pub(crate) use pgsvm_base as base;
 pub(crate) use pgsvm_rows as rows;
 pub(crate) use pgsvm_simd as simd;
 
-pub use base::interrupts::{check_by, checked_by};
+pub use base::interrupts::check_by;
 pub use base::memory::{self, OutOfMemory};
 pub use base::message::{self, MessageError};
 pub use base::step::{Awake, Step};

@@ -1,5 +1,6 @@
 //! Rows near the margin, of one head: what the dual is solved over.
 
+use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room as _};
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
@@ -183,6 +184,7 @@ impl Candidates {
             sums.losses += weight * loss.value(margin);
             sums.linear += a * (conjugate.linear - 0.5 * conjugate.curvature * a);
         }
+        interrupts::worked(8 * self.len());
         sums
     }
 
@@ -226,6 +228,7 @@ impl Candidates {
                 wanting[way].push((amount, at as u32));
             }
         }
+        interrupts::worked(8 * self.len());
         Ok(wanting)
     }
 

@@ -12,6 +12,7 @@
 //! without an equality that ties the two. Both looks at the candidates are loops without branches, the first together with the
 //! update before it.
 
+use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
 use crate::exact::kernel_rows::KernelRows;
@@ -76,6 +77,8 @@ impl<'a> Pairs<'a> {
                 return step > 0;
             }
             let second = self.second(first);
+            // each step looks at all candidates twice
+            interrupts::worked(2 * self.gradients.len());
             made = self.step([first, second]);
             if made.by == [0.0; 2] {
                 return step > 0;

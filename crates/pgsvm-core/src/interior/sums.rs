@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory};
 use crate::interior::exchange::{Combine, Exchange, Halt};
 use crate::interior::factoring::{add, dot, Factored};
@@ -207,9 +206,7 @@ impl Normal {
     fn factor_sums(&mut self, level: Level) -> Result<(), OutOfMemory> {
         let matrix = std::mem::replace(self.gram.sums_mut(), Lower::NONE);
         let mut factor = OnePlus::new(matrix)?;
-        while !factor.step(level) {
-            interrupts::check();
-        }
+        while !factor.step(level) {}
         self.factor = Some(factor);
         Ok(())
     }

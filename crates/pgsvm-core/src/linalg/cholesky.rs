@@ -1,10 +1,11 @@
-//! The Cholesky factorization A = L L' of a symmetric positive definite matrix, in place and a panel at a time, so that
-//! whoever calls can look for interrupts between two of them.
+//! The Cholesky factorization A = L L' of a symmetric positive definite matrix, in place and a panel at a time. It looks for
+//! interrupts on its way, and so does what is solved with it.
 //!
 //! Left-looking and blocked (Golub and Van Loan, Matrix Computations, 4th edition, section 4.2): a panel's square loses the
 //! product of all that stands before it in its rows and its columns' rows, and is divided by the factor on the diagonal.
 
-use crate::linalg::lower::{Before, Lower};
+use crate::base::interrupts;
+use crate::linalg::lower::{Before, Lower, SQUARE};
 use crate::simd::tile::{self, PANEL};
 use crate::simd::{Isa, Level, Work};
 
@@ -60,6 +61,7 @@ impl Cholesky {
                     *own -= factor * known;
                 }
             }
+            interrupts::worked(PANEL * columns.len());
             let square = &columns[first..];
             for row in 0..own.len().min(PANEL) {
                 for before in 0..row {
@@ -84,6 +86,7 @@ impl Cholesky {
                 let products = column.iter().zip(&own[..rows]);
                 *before -= products.map(|(factor, x)| factor * x).sum::<f64>();
             }
+            interrupts::worked(PANEL * columns.len());
         }
     }
 }
@@ -106,6 +109,7 @@ impl Work for Panel<'_> {
             let square = &mut square[..PANEL];
             tile::add::<K>(square, -1.0, &columns[..known.len()], known);
             divide(square, &columns[known.len()..]);
+            interrupts::worked(SQUARE * PANEL * (other + 1));
         }
         let (known, square) = self.panel.split_at_mut((panels - 1) * PANEL);
         tile::add::<K>(square, -1.0, known, known);

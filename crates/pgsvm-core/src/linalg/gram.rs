@@ -1,6 +1,7 @@
 //! Sums of the products of rows with themselves: rows are packed into panels of columns and multiplied a block of them at a
 //! time, or, where they have few values, gone through value by value.
 
+use crate::base::interrupts;
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::linalg::lower::{Lower, SQUARE};
@@ -174,6 +175,7 @@ impl Gram {
             for (other, square) in squares.chunks_exact_mut(PANEL).enumerate() {
                 tile::add::<K>(square, 1.0, packed(other), packed(panel));
             }
+            interrupts::worked(rows * SQUARE * (panel + 1));
         }
         self.packed = 0;
         rows * SQUARE * (panels * (panels + 1) / 2)

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::interrupts;
 use crate::base::memory::{list, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::tile::PANEL;
@@ -20,6 +21,9 @@ pub(crate) struct Lower {
     values: Vec<f64>,
     length: usize,
 }
+
+/// Numbers that are gone over at a time, where each is looked at once.
+const RUN: usize = 1 << 16;
 
 /// Where a panel begins.
 pub(super) fn start(panel: usize) -> usize {
@@ -56,8 +60,10 @@ impl Lower {
 
     /// Has the numbers of another one of as many rows.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        for (own, other) in self.values.iter_mut().zip(&other.values) {
-            *own = *other;
+        let runs = self.values.chunks_mut(RUN).zip(other.values.chunks(RUN));
+        for (own, other) in runs {
+            own.copy_from_slice(other);
+            interrupts::worked(RUN);
         }
     }
 
@@ -72,13 +78,18 @@ impl Lower {
                 product[column] += value * x_row;
             }
             product[row] += sum + self.get(row, row) * x_row;
+            interrupts::worked(2 * row);
         }
     }
 
     /// Adds another one of as many rows.
     pub(crate) fn add(&mut self, other: &Self) {
-        for (own, more) in self.values.iter_mut().zip(&other.values) {
-            *own += more;
+        let runs = self.values.chunks_mut(RUN).zip(other.values.chunks(RUN));
+        for (own, more) in runs {
+            for (own, more) in own.iter_mut().zip(more) {
+                *own += more;
+            }
+            interrupts::worked(RUN);
         }
     }
 
@@ -87,7 +98,10 @@ impl Lower {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.values.fill(0.0);
+        for run in self.values.chunks_mut(RUN) {
+            run.fill(0.0);
+            interrupts::worked(RUN);
+        }
     }
 
     /// A row of the triangle: its number in column `j` stands at `j` times [`PANEL`].
@@ -123,6 +137,7 @@ impl Lower {
                     *value *= factor * own;
                 }
             }
+            interrupts::worked(SQUARE * (panel + 1));
         }
     }
 

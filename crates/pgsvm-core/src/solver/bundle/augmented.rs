@@ -184,7 +184,6 @@ impl Augmented {
         self.work += length * length * length / 6 / PRODUCTS_A_VALUE;
         let mut factor = Cholesky::new(matrix);
         while !factor.is_done() {
-            interrupts::check();
             factor.step(level);
         }
         factor.solve(&mut self.step);
@@ -227,7 +226,7 @@ impl Augmented {
 
     /// The slope of what a round minimizes, so far along the step.
     fn slope(&mut self, known: &Known, own: (f64, f64), length: f64) -> f64 {
-        interrupts::check();
+        interrupts::worked(known.rows.len());
         let rows = known.rows.iter().zip(&self.moving);
         let steep = self.steep;
         let rows = rows.map(|(held, moving)| moving.slope(held, steep, length));

@@ -13,8 +13,8 @@ use crate::solver::bundle::pass::{Centre, Coming};
 use crate::solver::bundle::planes::Planes;
 use crate::solver::still::{add_row, score, Visited};
 
-/// Rows between two looks for interrupts.
-pub(super) const ROWS: usize = 4096;
+/// Rows that are gone over at a time, between two looks at how much that was.
+pub(super) const ROWS: usize = 256;
 
 /// What is known, and solved.
 pub(super) struct Master {
@@ -135,6 +135,7 @@ impl Master {
                 if coming.within >> place & 1 == 1 {
                     add_by(&mut plane.f, -coming.by, &row, known.intercept);
                     plane.b -= coming.by.abs();
+                    interrupts::worked(row.values());
                 }
             }
             let (bound, begins) = (coming.by.abs(), coming.within >> behind & 1 == 1);
@@ -210,15 +211,12 @@ impl Work for LetGo<'_> {
         let (known, centres) = (self.known, self.centres);
         let (dense, intercept) = (known.dense, known.intercept);
         let (words, planes) = (&mut known.words, &mut known.planes.all);
-        let (mut to, mut seen) = (0, 0usize);
+        let mut to = 0;
         known.rows.retain_mut(|held| {
-            seen += 1;
-            if seen.is_multiple_of(ROWS) {
-                interrupts::check();
-            }
             let row = held.row(words, dense);
             let margin = |centre: &Centre| held.y * score::<K>(&row, &centre.w.0, intercept);
             let (from, values) = (held.at as usize * QUAD, row.values());
+            interrupts::worked(values * (1 + centres.len()));
             let mut holding = centres.iter().filter(|centre| centre.holds());
             let stays = holding.any(|centre| centre.is_near(margin(centre)));
             if stays {

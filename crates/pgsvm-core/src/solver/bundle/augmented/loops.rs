@@ -60,12 +60,14 @@ impl Work for Margins<'_> {
         let known = self.known;
         let rows = known.rows.chunks(ROWS).zip(self.moving.chunks_mut(ROWS));
         for (rows, moving) in rows {
-            interrupts::check();
+            let mut values = 0;
             for (held, moving) in rows.iter().zip(moving) {
                 let row = held.row(&known.words, known.dense);
+                values += row.values();
                 let margin = held.y * score::<K>(&row, self.at, known.intercept);
                 (self.tell)(moving, margin);
             }
+            interrupts::worked(values);
         }
     }
 }
@@ -87,7 +89,7 @@ impl Work for SumUp<'_> {
         all.simplex.add_to(&known.planes, &mut all.v);
         let rows = known.rows.chunks(ROWS).zip(all.moving.chunks(ROWS));
         for (rows, moving) in rows {
-            interrupts::check();
+            let mut gone_over = ROWS;
             for (held, moving) in rows.iter().zip(moving) {
                 losses += held.bound * moving.r.max(0.0);
                 let a = moving.multiplier(held, all.steep, 0.0);
@@ -97,6 +99,7 @@ impl Work for SumUp<'_> {
                 (dual, support) = (dual + a, support + 1);
                 let row = held.row(&known.words, known.dense);
                 add_row::<K>(&mut all.v, a * held.y, &row, known.intercept);
+                gone_over += row.values();
                 if a < held.bound {
                     let weight = all.steep * held.bound;
                     all.gram.add::<K>(added(&row, weight, known.intercept));
@@ -104,6 +107,7 @@ impl Work for SumUp<'_> {
                     all.work += values * values / 2 / PRODUCTS_A_VALUE;
                 }
             }
+            interrupts::worked(gone_over);
         }
         Solved {
             dual: dual + all.simplex.value(&known.planes) - 0.5 * product(&all.v, &all.v),

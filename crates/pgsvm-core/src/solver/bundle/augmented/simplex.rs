@@ -1,5 +1,6 @@
 //! Planes, with the one of zeros behind them, and their weights on the simplex.
 
+use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::linalg::lower::Lower;
@@ -160,6 +161,7 @@ impl Simplex {
                 for (column, other) in self.apart[..=number].iter().enumerate() {
                     row[column * PANEL] += by * own * other;
                 }
+                interrupts::worked(number);
             }
         }
     }
