@@ -363,6 +363,11 @@ impl Newton {
         })
     }
 
+    /// How far within the margin rows are outliers in the end.
+    pub(crate) fn most_within(&self) -> f64 {
+        self.most_within
+    }
+
     /// Whether the intercept's weight is not in the norm.
     pub(crate) fn is_free(&self) -> bool {
         self.free
@@ -405,18 +410,13 @@ impl Newton {
         if !primal.is_finite() {
             return self.give_up();
         }
-        let was_convex = self.convex == Convex::UnderWay;
-        let turns = self.turns(gap);
-        self.is_beside = was_convex || turns;
-        if turns {
-            self.best_primal = f64::INFINITY;
-            (self.rises, self.is_shortened) = (0, false);
-            self.begin_pass(true);
-            return Next::Pass;
+        self.is_beside = self.convex == Convex::UnderWay;
+        if let Some(convex) = self.turns(gap) {
+            return self.turn(convex);
         }
         if !self.samples && gap <= self.tolerance {
             self.stand_here(primal);
-            return Next::Arrived;
+            return self.arrive();
         }
         if !self.samples && self.passes >= self.max_passes {
             if primal < self.best_primal {
@@ -465,28 +465,43 @@ impl Newton {
 
     /// Whether rows are sorted otherwise from now on, at the weights of the pass that has ended: none is an outlier any more, or the
     /// convex problem is solved roughly.
-    fn turns(&mut self, gap: f64) -> bool {
+    fn turns(&mut self, gap: f64) -> Option<Convex> {
         let is_last = self.passes + 2 >= self.max_passes;
         match self.convex {
-            Convex::NotYet if self.samples || !self.most_within.is_finite() || is_last => false,
+            Convex::NotYet if self.samples || !self.most_within.is_finite() || is_last => None,
             Convex::NotYet => {
                 let [negative, positive] = &self.sums.sides;
                 self.smaller = self.smaller.max(negative.rows.min(positive.rows));
                 let Tally { correct, rows, .. } = self.sums.tally;
                 let turns = self.outliers().0 > 0 && is_constant(correct, rows, self.smaller);
-                if turns {
-                    (self.convex, self.visited.most_within) = (Convex::UnderWay, f64::INFINITY);
-                }
-                turns
+                turns.then_some(Convex::UnderWay)
             }
             Convex::UnderWay => {
-                let turns = gap <= SOLVED || is_last;
-                if turns {
-                    (self.convex, self.visited.most_within) = (Convex::Done, self.most_within);
-                }
-                turns
+                (gap <= SOLVED.max(self.tolerance) || is_last).then_some(Convex::Done)
             }
-            Convex::Done => false,
+            Convex::Done => None,
+        }
+    }
+
+    /// Sorts rows so from now on, by the weights that are here: of what was found before nothing is about the same rows.
+    fn turn(&mut self, convex: Convex) -> Next {
+        self.convex = convex;
+        self.visited.most_within = match convex {
+            Convex::UnderWay => f64::INFINITY,
+            Convex::NotYet | Convex::Done => self.most_within,
+        };
+        self.is_beside = true;
+        self.best_primal = f64::INFINITY;
+        (self.rises, self.is_shortened) = (0, false);
+        self.begin_pass(true);
+        Next::Pass
+    }
+
+    /// What comes where the gap of the last pass is within the tolerance: where that was of the convex problem, its weights sort rows.
+    pub(super) fn arrive(&mut self) -> Next {
+        match self.convex {
+            Convex::UnderWay => self.turn(Convex::Done),
+            Convex::NotYet | Convex::Done => Next::Arrived,
         }
     }
 
@@ -501,12 +516,17 @@ impl Newton {
         self.best.copy_from_slice(&self.w);
     }
 
-    /// It stays at the best weights.
+    /// It stays at the best weights, or where these are of the convex problem goes on with the outliers that they make.
     pub(super) fn give_up(&mut self) -> Next {
-        if self.best_primal.is_finite() {
+        let is_known = self.best_primal.is_finite();
+        if is_known {
             self.w.copy_from_slice(&self.best);
         }
-        Next::GivenUp
+        let is_convex = self.convex == Convex::UnderWay && !self.samples;
+        match is_convex && is_known && self.passes < self.max_passes {
+            true => self.turn(Convex::Done),
+            false => Next::GivenUp,
+        }
     }
 }
 

@@ -215,7 +215,7 @@ impl Newton {
             }
         }
         if self.state.gap <= self.tolerance {
-            return Next::Arrived;
+            return self.arrive();
         }
         if let Some(bringing) = &mut self.bringing {
             bringing.reach = NEXT_STEP * length;
