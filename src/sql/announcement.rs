@@ -16,7 +16,7 @@ use crate::training::outcome::{Away, Trained};
 use crate::training::validation;
 use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
-use pgsvm_core::{Leader, Loss, MachineTimes, StopReason, StopRule};
+use pgsvm_core::{Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
 
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
@@ -448,7 +448,8 @@ impl Announcement<'_> {
         let warning = match passes < self.request.terms.max_passes {
             // rows near the margin are told apart by what passes found them
             true if self.request.terms.leader == Leader::Scans
-                && self.request.terms.loss == Loss::Hinge =>
+                && self.request.terms.loss == Loss::Hinge
+                && self.request.terms.cuts == Cuts::BesideHeld =>
             {
                 return Some(
                     warning
@@ -456,11 +457,18 @@ impl Announcement<'_> {
                         .hint("Give the rows near the margin more room: pgsvm.cache_size; or solver => 'stream', or a smaller c"),
                 );
             }
-            _ => warning.detail(format!(
+            // numbers tell no more than what it has come to
+            true => warning.detail(format!("Stopped after {after}, which came no nearer.")),
+            false => warning.detail(format!(
                 "Stopped by {} after {after}.",
                 version_row::stop_word(sum.stop)
             )),
         };
+        if self.request.terms.cuts != Cuts::BesideHeld {
+            return Some(warning.hint(
+                "Planes alone take long over large values, a large c and weights that differ much: solver => 'stream'",
+            ));
+        }
         Some(match self.labelled.scale {
             "none" => {
                 warning.hint("Try scale => 'standard', or a smaller c, or more passes: max_passes")

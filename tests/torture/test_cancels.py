@@ -76,10 +76,74 @@ STATEMENTS = {
     ),
     "PostgreSQL's own count(*), to compare": ("SELECT count(*) FROM endless", {}),
 }
+# a training that does not arrive, with the hinge or squared
+_ENDLESS = "SELECT svm_train('noisy', '{}', ARRAY['features'], model => 'm', c => 1e6, tolerance => 1e-30, max_passes => 1000000, {})"
+HINGE, SQUARED = "loss => 'hinge', ", "loss => 'squared_hinge', "
+SOLVERS = {
+    "block": HINGE + "solver => 'block'",
+    "block, newton": SQUARED + "solver => 'block', options => '{\"inner\": \"newton\"}'",
+    "block, pegasos": HINGE + "solver => 'block', options => '{\"inner\": \"pegasos\"}'",
+    "selective_block": HINGE + "solver => 'selective_block'",
+    "stream, policy paper": HINGE + "solver => 'stream', options => '{\"policy\": \"paper\"}'",
+    "stream, ramp": "loss => 'ramp', solver => 'stream'",
+    "indexed": HINGE + "solver => 'indexed'",
+    "indexed, forest": HINGE + "solver => 'indexed', options => '{\"chunks_by\": \"forest\"}'",
+    "ocas": HINGE + "solver => 'ocas'",
+    "cutting_plane": HINGE + "solver => 'cutting_plane'",
+    "scan": HINGE + "solver => 'scan'",
+}
+# kernel machines whose phases last for seconds: what they are told, and the memory
+_KERNEL = "SELECT svm_train('noisy', 'label', ARRAY['features'], model => 'm', kernel => 'rbf', c => 1e4, tolerance => 1e-9, {})"
+KERNELS = {
+    "low rank": (
+        'rank => 2000, options => \'{"method": "low_rank"}\'',
+        "1GB",
+        ["sampling", "choosing landmarks", "mapping", "training"],
+    ),
+    "exact": ('rank => 300, options => \'{"method": "exact"}\'', "1GB", ["solving exactly"]),
+    "interior point": (
+        "solver => 'interior_point', loss => 'hinge', rank => 1500",
+        "2GB",
+        ["dealing out rows", "factoring", "interior point"],
+    ),
+    "low rank by scans": ("solver => 'scan', rank => 2000", "1GB", ["choosing landmarks", "training"]),
+    "low rank, centres": (
+        'rank => 2000, options => \'{"landmarks": "centres", "method": "low_rank"}\'',
+        "1GB",
+        ["choosing landmarks"],
+    ),
+}
+# what -> (statement, settings, phase of svm_progress); within it the moment is drawn from this many seconds
+BY_PHASE = (
+    {
+        f"training by {name}": (_ENDLESS.format("label", told), NO_WORKER | {"pgsvm.cache_size": "4MB"}, "training")
+        for name, told in SOLVERS.items()
+    }
+    | {
+        f"{phase}, {name}": (_KERNEL.format(told), NO_WORKER | {"pgsvm.cache_size": cache}, phase)
+        for name, (told, cache, phases) in KERNELS.items()
+        for phase in phases
+    }
+    | {
+        "training by newton, a thousand features": (
+            "SELECT svm_train('wide_noise', 'label', ARRAY['features'], model => 'm', solver => 'newton', c => 1e6, tolerance => 1e-30)",
+            NO_WORKER | {"pgsvm.cache_size": "512MB"},
+            "training",
+        ),
+        "training by crammer_singer": (
+            _ENDLESS.format("class", HINGE + "solver => 'ocas', options => '{\"multiclass\": \"crammer_singer\"}'"),
+            NO_WORKER,
+            "training",
+        ),
+    }
+)
+SECONDS_OF_A_PHASE = 5
 # tests/e2e/test_cancel.py cancels a training in each phase whenever tests run
 MEASURED = {name.replace("_", " "): (*entry, name) for name, entry in PHASES.items() if LONG} | {
     name: (*entry, None) for name, entry in STATEMENTS.items()
 }
+# the machine of a short run has not the memory, nor is there the time
+MEASURED |= BY_PHASE if LONG else {}
 ALL = {"latencies": []}
 
 
@@ -91,6 +155,11 @@ def tables(server, database):
             "CREATE VIEW sparse_endless AS SELECT i % 2 AS label, ARRAY[1 + i % 100000, 200000] AS idx,"
             " ARRAY[1, 0.5]::real[] AS val FROM generate_series(1, 1000000000) AS i"
         )
+        if LONG:
+            connection.execute(
+                "CREATE TABLE wide_noise AS SELECT i % 2 AS label, ARRAY(SELECT hashint8extended(i, k) / 1e19"
+                " FROM generate_series(1, 1000) AS k)::real[] AS features FROM generate_series(1, 20000) AS i"
+            )
         for name, label in [("dense", "label"), ("ten", "class")]:
             train = "SELECT svm_train('noisy', %s, ARRAY['features'], model => %s, max_passes => 1)"
             connection.execute(train, [label, name])
@@ -109,9 +178,14 @@ def latency_ms(server, connect, run, chance, what):
     statement, settings, phase = MEASURED[what]
     connection, watcher = connect(), connect()
     try:
-        configure(connection, (TWO_WORKERS if phase else {}) | settings)
+        configure(connection, (TWO_WORKERS if phase and what not in BY_PHASE else {}) | settings)
         running = run(connection, statement)
-        if phase:
+        if what in BY_PHASE:
+            shown = "SELECT count(*) > 0 FROM svm_progress WHERE leader_pid = %s AND phase = %s"
+            there = lambda: running.over or one(watcher, shown, [running.pid, phase])  # noqa: E731
+            wait_until(there, within_seconds=120, what=f"the phase {phase}")
+            time.sleep(chance.uniform(0, SECONDS_OF_A_PHASE))
+        elif phase:
             wait_until(lambda: running.over or in_phase(server, watcher, running.pid, phase), what=f"the phase {phase}")
         time.sleep(chance.uniform(0, 0.5))
         asked = time.monotonic()

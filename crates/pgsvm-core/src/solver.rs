@@ -329,6 +329,15 @@ impl<T: Real> Solver<T> {
         ask!(&mut self.heads, heads => heads.begin_verify(all, at_hand))
     }
 
+    /// Ends heads that run still, where nothing leads them any further.
+    pub(crate) fn end_unfinished(&mut self) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            for head in singles.heads.iter_mut().filter(|head| head.state.runs()) {
+                head.end_as_it_stands();
+            }
+        }
+    }
+
     /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
     pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
         if let Heads::Apart(singles) = &mut self.heads {

@@ -392,6 +392,7 @@ impl ScanTrainer {
 
     /// All heads have ended: looks at what they make of the sample.
     fn begin_fitting(&mut self) -> Result<(), TrainError> {
+        self.solver.end_unfinished();
         let solver = &self.solver;
         let (primal, dual, gap) = (solver.known_primal(), solver.known_dual(), solver.gap());
         self.log.settle(primal, dual, gap);

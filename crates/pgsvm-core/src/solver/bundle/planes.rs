@@ -3,16 +3,26 @@
 //! What is left to 1 is the weight of a plane of zeros. Weight goes from one plane to another, from the one whose gradient is least
 //! of those that have some to the one by which the objective rises most, until the gap max g - sum b g is small. Keerthi, Gilbert, Neural
 //! Computation 2002, for the pair; Fan, Chen, Lin, JMLR 6, 2005, for the second choice.
+//!
+//! Pairs alone take without end where planes are nearly parallel, as they are where C is large or columns differ in size. So a
+//! round of them is followed by a step of all planes with weight at once, to the top of the objective in their span or as far as
+//! no weight falls below 0 (an active set, Gill, Murray and Wright, Practical Optimization, 1981, section 5.2). Where rounds come no nearer
+//! what is left is rounding.
 
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
+use crate::linalg::cholesky::Cholesky;
+use crate::linalg::lower::Lower;
 use crate::simd::{Isa, Level, Work};
 #[cfg(test)]
 use crate::solver::still::product;
 
-/// Exchanges of a solution at most, for each plane.
-const EXCHANGES: usize = 2000;
+/// Exchanges of a round, beside as many as there are planes with weight.
+const EXCHANGES: usize = 32;
+/// Rounds of a solution at most, and those in which the gap has not halved.
+const MOST_ROUNDS: u32 = 400;
+const STANDING: u32 = 20;
 /// Planes at most: beyond, one that has had no weight for long goes.
 const MOST_PLANES: usize = 400;
 /// Sums of a product side by side.
@@ -100,9 +110,9 @@ impl Planes {
             row[..known].copy_from_slice(before);
         }
         for i in known..count {
-            interrupts::check();
             for j in 0..=i {
                 let product = dot(&self.all[i].f, &self.all[j].f);
+                interrupts::worked(self.all[i].f.len());
                 gram[i * count + j] = product;
                 gram[j * count + i] = product;
             }
@@ -157,30 +167,44 @@ impl Planes {
         weights.room(count + 1)?;
         weights.extend(self.all.iter().map(|plane| plane.weight));
         weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));
-        let mut g = zeros(count + 1)?;
-        for (place, plane) in self.all.iter().enumerate() {
-            let products = dot(self.products(place), &weights[..count]);
-            g[place] = plane.b - (dot(&plane.f, near) + products) / damp;
+        // their gradients without weight
+        let mut alone = zeros(count)?;
+        for (alone, plane) in alone.iter_mut().zip(&self.all) {
+            *alone = plane.b - dot(&plane.f, near) / damp;
         }
         let mut squares = zeros(count + 1)?;
         for (place, square) in squares[..count].iter_mut().enumerate() {
             *square = self.products(place)[place];
         }
-        for turn in 0..EXCHANGES * count {
-            if turn % EXCHANGES == 0 {
-                interrupts::check();
+        let mut g = zeros(count + 1)?;
+        let (mut least, mut standing) = (f64::INFINITY, 0);
+        for _ in 0..MOST_ROUNDS {
+            for (place, (g, alone)) in g.iter_mut().zip(&alone).enumerate() {
+                *g = alone - dot(self.products(place), &weights[..count]) / damp;
             }
-            let Some((from, to, by)) = self.exchange((&weights, &g, &squares), damp, gap) else {
+            let left = left(&weights, &g);
+            standing = if left <= 0.5 * least { 0 } else { standing + 1 };
+            least = least.min(left);
+            if left.is_nan() || left <= gap || standing >= STANDING {
                 break;
-            };
-            let by_g = by / damp;
-            for (place, by) in [(from, by_g), (to, -by_g)] {
-                for (g, product) in g.iter_mut().zip(self.products(place)) {
-                    *g += by * product;
-                }
             }
-            for (place, by) in [(from, -by), (to, by)] {
-                weights[place] = (weights[place] + by).max(0.0);
+            self.step_together((&mut weights, &mut g), damp)?;
+            let owns = weights.iter().filter(|weight| **weight > 0.0).count();
+            for _ in 0..EXCHANGES + owns {
+                let found = self.exchange((&weights, &g, &squares), damp, gap);
+                let Some((from, to, by)) = found else {
+                    break;
+                };
+                let by_g = by / damp;
+                for (place, by) in [(from, by_g), (to, -by_g)] {
+                    for (g, product) in g.iter_mut().zip(self.products(place)) {
+                        *g += by * product;
+                    }
+                }
+                for (place, by) in [(from, -by), (to, by)] {
+                    weights[place] = (weights[place] + by).max(0.0);
+                }
+                interrupts::worked(4 * count);
             }
         }
         for (plane, weight) in self.all.iter_mut().zip(&weights) {
@@ -191,6 +215,86 @@ impl Planes {
             };
         }
         self.keep_within();
+        Ok(())
+    }
+
+    /// A step of all planes with weight at once, that of zeros with them, from these weights, behind which it stands, with these
+    /// gradients.
+    fn step_together(
+        &self,
+        (weights, g): (&mut [f64], &mut [f64]),
+        damp: f64,
+    ) -> Result<(), OutOfMemory> {
+        let count = self.all.len();
+        let mut own: Vec<usize> = Vec::new();
+        own.room(count)?
+            .extend((0..count).filter(|place| weights[*place] > 0.0));
+        let (mut step, mut ones) = (zeros(own.len())?, zeros(own.len())?);
+        // G d = damp g in the scale in which its diagonal is 1; without weight of zeros the sum of d is 0
+        let scale = |place: usize| match self.products(place)[place] {
+            square if square > 0.0 => square.sqrt().recip(),
+            _ => 0.0,
+        };
+        let mut matrix = Lower::new(own.len())?;
+        for (i, row) in own.iter().enumerate() {
+            for (j, column) in own[..i].iter().enumerate() {
+                let product = self.products(*row)[*column];
+                matrix.set(i, j, product * scale(*row) * scale(*column));
+            }
+            matrix.set(i, i, f64::from(u8::from(scale(*row) > 0.0)));
+            (step[i], ones[i]) = (damp * g[*row] * scale(*row), scale(*row));
+        }
+        let mut factor = Cholesky::new(matrix);
+        while !factor.is_done() {
+            factor.step(Level::best());
+        }
+        factor.solve(&mut step);
+        factor.solve(&mut ones);
+        for (place, (step, one)) in own.iter().zip(step.iter_mut().zip(&mut ones)) {
+            *step *= scale(*place);
+            *one *= scale(*place);
+        }
+        if weights[count] <= 0.0 {
+            let by = step.iter().sum::<f64>() / ones.iter().sum::<f64>();
+            if by.is_finite() {
+                for (step, one) in step.iter_mut().zip(&ones) {
+                    *step -= by * one;
+                }
+            }
+        }
+        let of_zeros = match weights[count] > 0.0 {
+            true => -step.iter().sum::<f64>(),
+            false => 0.0,
+        };
+        let mut curved = zeros(count)?;
+        for (place, step) in own.iter().zip(&step) {
+            for (curved, product) in curved.iter_mut().zip(self.products(*place)) {
+                *curved += step * product / damp;
+            }
+        }
+        let slope: f64 = own.iter().zip(&step).map(|(at, d)| g[*at] * d).sum();
+        let bend: f64 = own.iter().zip(&step).map(|(at, d)| curved[*at] * d).sum();
+        let mut length = slope / bend;
+        let moves = own.iter().zip(&step).map(|(at, d)| (weights[*at], *d));
+        for (weight, d) in moves.chain([(weights[count], of_zeros)]) {
+            if d < 0.0 {
+                length = length.min(weight / -d);
+            }
+        }
+        if !(slope > 0.0 && length > 0.0 && length.is_finite()) {
+            return Ok(());
+        }
+        for (place, d) in own
+            .iter()
+            .zip(&step)
+            .map(|(at, d)| (*at, *d))
+            .chain([(count, of_zeros)])
+        {
+            weights[place] = (weights[place] + length * d).max(0.0);
+        }
+        for (g, curved) in g.iter_mut().zip(&curved) {
+            *g -= length * curved;
+        }
         Ok(())
     }
 
@@ -224,9 +328,7 @@ impl Planes {
                 (to, most) = (place, *g);
             }
         }
-        let owns = weights.iter().zip(g);
-        let left: f64 = owns.map(|(weight, g)| weight * (most - g)).sum();
-        if left <= gap {
+        if left(weights, g) <= gap {
             return None;
         }
         let products = self.products(to);
@@ -249,6 +351,13 @@ impl Planes {
         }
         best.map(|(_, from, step)| (from, to, step))
     }
+}
+
+/// max g - sum b g
+fn left(weights: &[f64], g: &[f64]) -> f64 {
+    let most = g.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let owns = weights.iter().zip(g);
+    owns.map(|(weight, g)| weight * (most - g)).sum()
 }
 
 #[cfg(test)]

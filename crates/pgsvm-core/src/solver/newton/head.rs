@@ -363,11 +363,6 @@ impl Newton {
         })
     }
 
-    /// How far within the margin rows are outliers in the end.
-    pub(crate) fn most_within(&self) -> f64 {
-        self.most_within
-    }
-
     /// Whether the intercept's weight is not in the norm.
     pub(crate) fn is_free(&self) -> bool {
         self.free
