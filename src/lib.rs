@@ -56,9 +56,9 @@ extern "C-unwind" fn _PG_init() {
     pg::backtraces::switch_off();
     pgsvm_core::memory::reserve::keep();
     pgsvm_core::check_by(pg::answer);
-    base::settings::register();
     #[cfg(feature = "in_backend_tests")]
     in_backend_tests::allocation::register();
+    base::settings::register();
 }
 
 #[cfg(feature = "in_backend_tests")]

@@ -1,12 +1,12 @@
 //! The settings `pgsvm.*`. Those of a training are read by the leader only: workers get what they need
 //! with their job. PostgreSQL gives parallel workers the settings of the session they work for.
 
-use core::ffi::CStr;
+use core::ffi::{c_int, c_void, CStr};
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
-use pgsvm_core::{InteriorTerms, Problem};
+use pgsvm_core::{CacheLayout, InteriorTerms, Problem};
 
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
@@ -30,24 +30,36 @@ pub enum PredictNulls {
 }
 
 const MOST_HELPERS: i32 = 16;
+const CACHE_SIZES: &CStr =
+    c"A cache has 16 kB to 32 GB; -1 has it as large as maintenance_work_mem.";
 
-/// Registers the settings; called once from `_PG_init`.
+/// Registers the settings; called once from `_PG_init`. Names with this prefix that are none of them are errors from then on.
 pub fn register() {
     register_sizes();
     register_processes();
     register_servers();
     register_versions();
+    // SAFETY: called while the library is being loaded; the name lives as long as the process.
+    unsafe { pg_sys::MarkGUCPrefixReserved(c"pgsvm".as_ptr()) };
 }
 
 fn register_sizes() {
-    define_number(
-        c"pgsvm.cache_size",
-        c"Memory that a training may use to cache rows.",
-        c"-1 uses maintenance_work_mem. Dual variables (8 bytes a row) and weights come on top.",
-        &CACHE_SIZE_KB,
-        -1..=i32::MAX,
-        GucFlags::UNIT_KB,
-    );
+    // SAFETY: the hook is of that type.
+    unsafe {
+        GucRegistry::define_int_guc_with_hooks(
+            c"pgsvm.cache_size",
+            c"Memory that a training may use to cache rows.",
+            c"-1 uses maintenance_work_mem. Dual variables (8 bytes a row) and weights come on top.",
+            &CACHE_SIZE_KB,
+            -1,
+            i32::MAX,
+            GucContext::Userset,
+            GucFlags::UNIT_KB,
+            Some(check_cache_size),
+            None,
+            None,
+        );
+    }
     define_number(
         c"pgsvm.min_parallel_size",
         c"Estimated size of the source below which a training starts no workers.",
@@ -145,6 +157,26 @@ fn define_number(
     let (least, most) = range.into_inner();
     let context = GucContext::Userset;
     GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
+}
+
+/// Whether a cache may have this size, in kB.
+///
+/// # Safety
+/// PostgreSQL calls it with a new value.
+unsafe extern "C-unwind" fn check_cache_size(
+    kb: *mut c_int,
+    _: *mut *mut c_void,
+    _: pg_sys::GucSource::Type,
+) -> bool {
+    // SAFETY: as the caller promises; PostgreSQL reads the text and does not free it.
+    unsafe {
+        let kb = *kb;
+        let fits = kb == -1 || CacheLayout::for_bytes(kb as usize * 1024).is_ok();
+        if !fits {
+            pg_sys::GUC_check_errdetail_string = CACHE_SIZES.as_ptr().cast_mut();
+        }
+        fits
+    }
 }
 
 /// How long a scan is tried again where another server fails.

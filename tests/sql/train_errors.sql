@@ -86,7 +86,7 @@ SELECT svm_train('points', 'good', features => ARRAY['libsvm(x)']);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'good', features => ARRAY(SELECT 'sparse(x, y' || i || ')' FROM generate_series(1, 10001) AS i));
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train_query('SELECT good, ARRAY[good] AS sides FROM points', 'good', model => 'm');
+SELECT svm_train_query('SELECT good, ARRAY[true] AS sides FROM points', 'good', model => 'm');
 \echo :LAST_ERROR_SQLSTATE
 
 -- values
@@ -284,12 +284,6 @@ SELECT svm_train('points', 'good', ARRAY['x', 'y'], model => '');
 -- memory
 SET pgsvm.cache_size = '256kB';
 SELECT svm_train_query('SELECT array_fill(x, ARRAY[100000]) AS v, good FROM points', 'good', model => 'm');
-\echo :LAST_ERROR_SQLSTATE
-SET pgsvm.cache_size = '2047GB';
-SELECT svm_train('points', 'good', ARRAY['x', 'y']);
-\echo :LAST_ERROR_SQLSTATE
-SET pgsvm.cache_size = '1kB';
-SELECT svm_train('points', 'good', ARRAY['x', 'y']);
 \echo :LAST_ERROR_SQLSTATE
 RESET pgsvm.cache_size;
 SET pgsvm.workers = 3;

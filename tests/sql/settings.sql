@@ -1,0 +1,50 @@
+-- Settings are checked when they are set, and what is none cannot be set.
+\set SHOW_CONTEXT never
+LOAD 'pgsvm';
+SET pgsvm.worker = 1;
+\echo :LAST_ERROR_SQLSTATE
+SELECT set_config('pgsvm.cachesize', '1GB', false);
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = 0;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = '15kB';
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = '33GB';
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = -2;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.cache_size = '16kB';
+SET pgsvm.cache_size = '32GB';
+SET pgsvm.cache_size = -1;
+SET pgsvm.min_parallel_size = -2;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.workers = 3;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.helpers = 17;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.trainers = 0;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.trainers = 65;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.machines = 65;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.retry_seconds = -1;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.spool_rate = -1;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.keep_versions = -1;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.predict_nulls = 'sometimes';
+\echo :LAST_ERROR_SQLSTATE
+-- PostgreSQL takes anything before the library is there, and drops it then
+\c -
+SET pgsvm.worker = 1;
+SET pgsvm.workers = 9;
+SET pgsvm.cache_size = '1kB';
+SET pgsvm.helpers = 1;
+LOAD 'pgsvm';
+SHOW pgsvm.worker;
+\echo :LAST_ERROR_SQLSTATE
+SHOW pgsvm.workers;
+SHOW pgsvm.cache_size;
+SHOW pgsvm.helpers;
