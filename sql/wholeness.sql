@@ -43,7 +43,26 @@ WHERE NOT EXISTS (
     SELECT FROM svm_version AS version WHERE version.model_id OPERATOR(pg_catalog.=) model.id
         AND version.version OPERATOR(pg_catalog.=) model.current_version
 )
--- the rest only a superuser sees: rows that belong to nothing are nobody's
+-- the rest only a superuser sees: rows that belong to nothing are nobody's. DROP OWNED and REASSIGN OWNED know nothing of
+-- rows, so that a role can be dropped that has some.
+UNION ALL
+SELECT model.name, NULL, 'svm_model', pg_catalog.format('its owner, the role that was called %I, is gone', model.owner),
+    pg_catalog.format('UPDATE %s SET owner = ''…'' WHERE name = %L, as a superuser', 'svm_model'::regclass, model.name)
+FROM svm_model AS model
+WHERE pg_catalog.pg_has_role(coalesce(model.owner_oid, 0::oid), 'USAGE')
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) model.owner_oid)
+UNION ALL
+SELECT NULL, NULL, 'svm_index',
+    pg_catalog.format('the owner of index %I, the role that was called %I, is gone', index.name, index.owner),
+    pg_catalog.format('UPDATE %s SET owner = ''…'' WHERE id = %s, as a superuser; or DELETE', 'svm_index'::regclass, index.id)
+FROM svm_index AS index
+WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) index.owner_oid)
+UNION ALL
+SELECT model.name, NULL, 'svm_permission', pg_catalog.format('it is granted to the role that was called %I and is gone', permission.grantee),
+    pg_catalog.format('DELETE FROM %s WHERE grantee = %L', 'svm_permission'::regclass, permission.grantee)
+FROM svm_permission AS permission JOIN svm_model AS model ON model.id OPERATOR(pg_catalog.=) permission.model_id
+WHERE permission.grantee OPERATOR(pg_catalog.<>) 'public'
+    AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) permission.grantee_oid)
 UNION ALL
 SELECT NULL, version.version, 'svm_version', 'its model is not there',
     'pg_restore --data-only --table=svm_model, where a name is taken after svm_rename; or svm_repair(remove_orphans => true)'
@@ -100,7 +119,7 @@ WHERE extname OPERATOR(pg_catalog.=) 'pgsvm' AND NOT EXISTS (
         AND other.prrelid OPERATOR(pg_catalog.=) travels.relation
 );
 COMMENT ON VIEW svm_problems IS
-    'what is not whole: models of the current user that lack rows, and for a superuser rows that belong to nothing, and triggers';
+    'what is not whole: models of the current user that lack rows, and for a superuser rows that belong to nothing or to roles that are gone, and triggers';
 GRANT SELECT ON svm_problems TO PUBLIC;
 
 CREATE OR REPLACE FUNCTION svm_repair(remove_orphans boolean DEFAULT false) RETURNS SETOF text

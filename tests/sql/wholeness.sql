@@ -131,3 +131,35 @@ SELECT svm_repair();
 ROLLBACK;
 DROP TABLE points;
 DELETE FROM svm_model;
+
+-- owners that are gone: PostgreSQL lets a role go that has rows, whatever REASSIGN OWNED did
+CREATE ROLE regress_svm_leaves;
+CREATE ROLE regress_svm_grantee;
+CREATE ROLE regress_svm_stays;
+CREATE TABLE theirs AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i;
+GRANT SELECT ON theirs TO regress_svm_leaves, regress_svm_stays;
+SET ROLE regress_svm_leaves;
+SELECT svm_train('theirs', 'y', ARRAY['x'], 'theirs'), svm_index('theirs', '{x}', 'their_index');
+SELECT svm_grant('theirs', 'regress_svm_grantee');
+RESET ROLE;
+SELECT count(*) FROM svm_problems;
+REASSIGN OWNED BY regress_svm_leaves TO regress_svm_stays;
+DROP OWNED BY regress_svm_leaves, regress_svm_grantee;
+DROP ROLE regress_svm_leaves, regress_svm_grantee;
+SELECT model, table_name, problem, regexp_replace(remedy, 'id = \d+', 'id = …') AS remedy FROM svm_problems ORDER BY table_name;
+SET ROLE regress_svm_stays;
+SELECT count(*) FROM svm_problems;
+SELECT svm_train('theirs', 'y', ARRAY['x'], 'theirs');
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+-- what the remedies say
+UPDATE svm_model SET owner = 'regress_svm_stays' WHERE name = 'theirs';
+UPDATE svm_index SET owner = 'regress_svm_stays' WHERE name = 'their_index';
+DELETE FROM svm_permission WHERE grantee = 'regress_svm_grantee';
+SELECT count(*) FROM svm_problems;
+SET ROLE regress_svm_stays;
+SELECT svm_classify('theirs', ARRAY[7]), svm_train('theirs', 'y', ARRAY['x'], 'theirs', options => '{"index": "their_index"}');
+SELECT svm_drop('theirs'), svm_drop_index('their_index');
+RESET ROLE;
+DROP TABLE theirs;
+DROP ROLE regress_svm_stays;
