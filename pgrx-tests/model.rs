@@ -232,6 +232,7 @@ fn a_model_of_many_classes_decides_as_its_heads_do() {
         null_parts: Vec::new(),
         missing: Vec::new(),
         words: [0; 2],
+        unseen_categories: 0,
     };
     let mut decisions = Vec::new();
     model.decisions(&row, &mut decisions);

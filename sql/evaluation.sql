@@ -167,7 +167,10 @@ RETURNS TABLE (
     log_loss float8,
     rows_left_out bigint,
     -- of all words of texts, the share that the model's vocabularies do not have
-    unseen_words float8
+    unseen_words float8,
+    -- rows with a category, and with a label, that training has not seen
+    unseen_categories bigint,
+    unseen_labels bigint
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate IS 'how well a model predicts the labels of a relation, in one scan';

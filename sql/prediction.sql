@@ -94,12 +94,12 @@ CREATE OR REPLACE FUNCTION svm_row_answers(model text, features record) RETURNS 
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_answers_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_margin(model text, features record, class text) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_words(model text, features record) RETURNS bigint[]
-    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_words_wrapper';
+CREATE OR REPLACE FUNCTION svm_row_unseen(model text, features record) RETURNS bigint[]
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_row_unseen_wrapper';
 CREATE OR REPLACE FUNCTION svm_row_libsvm(model text, features record, scaled boolean) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_row_libsvm_wrapper';
 COMMENT ON FUNCTION svm_row_libsvm(text, record, boolean) IS 'part of svm_export_rows';
-COMMENT ON FUNCTION svm_row_words(text, record) IS 'part of svm_evaluate';
+COMMENT ON FUNCTION svm_row_unseen(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_class(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_decision(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_row_answers(text, record) IS 'part of svm_evaluate';

@@ -95,7 +95,11 @@ c_function!(
     pg_finfo_svm_answers_wrapper,
     svm_answers
 );
-c_function!(svm_words_wrapper, pg_finfo_svm_words_wrapper, svm_words);
+c_function!(
+    svm_row_unseen_wrapper,
+    pg_finfo_svm_row_unseen_wrapper,
+    svm_row_unseen
+);
 c_function!(svm_margin_wrapper, pg_finfo_svm_margin_wrapper, svm_margin);
 c_function!(
     svm_probability_wrapper,
@@ -177,21 +181,24 @@ unsafe fn svm_answers(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
-/// `svm_words(model, features) -> int8[]`: how many words the texts of a row have, and how many of them the model's vocabularies do
-/// not have.
+/// `svm_row_unseen(model, features) -> int8[]`: how many words the texts of a row have, how many of them the model's vocabularies do
+/// not have, and how many of its categories the model has not seen.
 ///
 /// # Safety
 /// As for `svm_decision`.
-unsafe fn svm_words(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+unsafe fn svm_row_unseen(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
         let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
         let row = used.argument.row(&model, features).or_raise();
-        let words = row.map(|row| row.words.map(|count| count as i64));
+        let counts = row.map(|row| {
+            let [words, unseen] = row.words;
+            [words, unseen, row.unseen_categories].map(|count| count as i64)
+        });
         or_null(
             fcinfo,
-            words.map(|words| array::made(&words, pg_sys::INT8OID)),
+            counts.map(|counts| array::made(&counts, pg_sys::INT8OID)),
         )
     }
 }

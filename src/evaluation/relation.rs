@@ -37,6 +37,8 @@ fn svm_evaluate(
         name!(log_loss, Option<f64>),
         name!(rows_left_out, Option<i64>),
         name!(unseen_words, Option<f64>),
+        name!(unseen_categories, Option<i64>),
+        name!(unseen_labels, Option<i64>),
     ),
 > {
     let _prepared = prepared();
@@ -53,6 +55,8 @@ fn svm_evaluate(
             row.get(8)?,
             row.get(9)?,
             row.get(10)?,
+            row.get(11)?,
+            row.get(12)?,
         ))
     });
     TableIterator::new(rows.or_raise())
@@ -149,15 +153,25 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
         [_, positive] => of_two(subject, &predicted, positive)?,
         labels => of_many(subject, &predicted, labels)?,
     };
-    let (rows, unseen) = match subject.has_words() {
-        true => (subject.rows_and_words(says)?, UNSEEN),
-        false => (subject.rows(says)?, NOTHING),
+    let (words, categories) = (subject.has_words(), subject.has_categories());
+    let rows = match words || categories {
+        true => subject.rows_and_unseen(says)?,
+        false => subject.rows(says)?,
     };
+    let words = if words { UNSEEN_WORDS } else { NOTHING };
+    let categories = if categories {
+        UNSEEN_CATEGORIES
+    } else {
+        "NULL::pg_catalog.int8"
+    };
+    let labels = subject.label_array()?;
     Ok(written(format_args!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
              (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
-             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.unseen
-         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows, {unseen} AS unseen
+             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.words, found.categories, found.labels
+         FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows,
+                   {words} AS words, {categories} AS categories,
+                   pg_catalog.count(*) FILTER (WHERE row.actual OPERATOR(pg_catalog.<>) ALL ({labels})) AS labels
                FROM {rows} AS row) AS found"
     ))?)
 }
@@ -170,10 +184,14 @@ struct Measures {
 }
 
 /// Of the words in rows with a label the share that the model does not have; NULL where there are none.
-const UNSEEN: &str = "(pg_catalog.sum(row.words[2]) FILTER (WHERE row.actual IS NOT NULL))::pg_catalog.float8
-    OPERATOR(pg_catalog./) CASE WHEN (pg_catalog.sum(row.words[1]) FILTER (WHERE row.actual IS NOT NULL))
+const UNSEEN_WORDS: &str = "(pg_catalog.sum(row.unseen[2]) FILTER (WHERE row.actual IS NOT NULL))::pg_catalog.float8
+    OPERATOR(pg_catalog./) CASE WHEN (pg_catalog.sum(row.unseen[1]) FILTER (WHERE row.actual IS NOT NULL))
         OPERATOR(pg_catalog.>) 0::pg_catalog.numeric
-    THEN (pg_catalog.sum(row.words[1]) FILTER (WHERE row.actual IS NOT NULL))::pg_catalog.float8 END";
+    THEN (pg_catalog.sum(row.unseen[1]) FILTER (WHERE row.actual IS NOT NULL))::pg_catalog.float8 END";
+
+/// Rows with a label and a category that the model has not seen.
+const UNSEEN_CATEGORIES: &str = "pg_catalog.count(*) FILTER (WHERE row.actual IS NOT NULL
+    AND row.unseen[3] OPERATOR(pg_catalog.>) 0::pg_catalog.int8)";
 
 const NOTHING: &str = "NULL::pg_catalog.float8";
 

@@ -86,14 +86,13 @@ impl Subject {
         self.rows_asked(&self.asked(says))
     }
 
-    /// The same, with the `words` of a row's texts and how many of them the model does not have.
-    pub fn rows_and_words(&self, says: Says) -> Result<String, OutOfMemory> {
+    /// The same, with what is `unseen` in a row: the words of its texts, those of them that the model does not have, and categories
+    /// that it has not seen.
+    pub fn rows_and_unseen(&self, says: Says) -> Result<String, OutOfMemory> {
         let (schema, model) = (&self.schema, literal(&self.model.name));
-        let words = format!(
-            "{schema}.svm_row_words({model}, {}) AS words",
-            self.row_value
-        );
-        self.rows_asked(&format!("{}, {words}", self.asked(says)))
+        let row = &self.row_value;
+        let unseen = format!("{schema}.svm_row_unseen({model}, {row}) AS unseen");
+        self.rows_asked(&format!("{}, {unseen}", self.asked(says)))
     }
 
     /// SQL for what the model says of a row.
@@ -126,6 +125,11 @@ impl Subject {
         let parts = self.model.features.parts.iter();
         let mut known = parts.filter_map(FeaturePart::vocabulary);
         known.any(Vocabulary::is_learned)
+    }
+
+    /// Whether the model has category columns.
+    pub fn has_categories(&self) -> bool {
+        self.model.features.categories().next().is_some()
     }
 
     /// What of its answers is the least that says the class.

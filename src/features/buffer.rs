@@ -30,6 +30,8 @@ pub struct FeatureBuffer {
     pub missing: Vec<usize>,
     /// How many words its texts have, and how many of them the vocabularies do not have.
     pub words: [u64; 2],
+    /// Categories that have no code.
+    pub unseen_categories: u64,
 }
 
 impl FeatureBuffer {
@@ -49,6 +51,7 @@ impl FeatureBuffer {
         self.null_parts.clear();
         self.missing.clear();
         self.words = [0; 2];
+        self.unseen_categories = 0;
     }
 }
 

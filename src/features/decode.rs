@@ -522,8 +522,9 @@ impl Decoder {
             // SAFETY: as the caller promises.
             false => unsafe { self.one_hot.code(part, number, row.values[at], kind) }?,
         };
-        if let Some(code) = code {
-            self.sparse.code(part, (code, 1.0), out)?;
+        match code {
+            Some(code) => self.sparse.code(part, (code, 1.0), out)?,
+            None => out.unseen_categories += u64::from(!null),
         }
         Ok(null.then_some(Null))
     }
@@ -550,8 +551,9 @@ impl Decoder {
                 unsafe { self.one_hot.pair_code(part, number, values) }?
             }
         };
-        if let Some(code) = code {
-            self.sparse.code(part, (code, 1.0), out)?;
+        match code {
+            Some(code) => self.sparse.code(part, (code, 1.0), out)?,
+            None => out.unseen_categories += u64::from(!null),
         }
         Ok(null.then_some(Null))
     }
@@ -590,8 +592,10 @@ impl Decoder {
                 (code, value as f32)
             }
         };
-        if let Some(code) = code.filter(|_| value != 0.0) {
-            self.sparse.code(part, (code, value), out)?;
+        match code {
+            Some(code) if value != 0.0 => self.sparse.code(part, (code, value), out)?,
+            Some(_) => {}
+            None => out.unseen_categories += u64::from(!null),
         }
         Ok(null.then_some(Null))
     }

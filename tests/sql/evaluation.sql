@@ -253,3 +253,20 @@ SELECT count(*) > 1 AS points FROM svm_roc('named', 'named');
 SELECT count(*) FROM svm_suspects('named', 'named');
 DROP TABLE named;
 DROP FUNCTION svm_row_decision(text, int), svm_row_answers(text, int), svm_row_class(text, int);
+
+-- categories and labels that training has not seen are counted, not passed over
+SET client_min_messages = warning;
+CREATE TABLE known AS SELECT 'k' || i % 4 AS kind, i % 3 AS part, CASE WHEN i % 4 > 1 AND i % 5 > 0 THEN 'true' ELSE 'false' END AS y FROM generate_series(1, 60) AS i;
+SELECT svm_train('known', 'y', ARRAY['kind', 'category(part)', 'cross(kind, part)'], 'unseen');
+CREATE TABLE later AS SELECT * FROM (VALUES ('k1', 1, 'true'), ('new', 2, 'false'), ('k2', 9, 'true'), (NULL, 1, 'false'), ('k3', 0, 'maybe'), ('other', 7, NULL), ('k0', 0, 'unsure'))
+    AS rows (kind, part, y);
+SELECT rows, rows_left_out, unseen_words, unseen_categories, unseen_labels FROM svm_evaluate('unseen', 'later');
+SELECT rows, rows_left_out, unseen_words, unseen_categories, unseen_labels FROM svm_evaluate('unseen', 'known');
+-- in documents; a model without categories, and one with hashed ones, has none that are unseen
+CREATE TABLE later_documents AS SELECT to_jsonb(later) - 'y' AS doc, y FROM later;
+SELECT rows, unseen_categories, unseen_labels FROM svm_evaluate('unseen', 'later_documents', features => 'doc');
+SELECT svm_train('known', 'y', ARRAY['part'], 'unseen_numbers', kernel => 'rbf'), svm_train('known', 'y', ARRAY['kind', 'category(part)'], 'unseen_hashed', options => '{"max_categories": 1, "hash_bits": 6}');
+SELECT unseen_categories, unseen_labels FROM svm_evaluate('unseen_numbers', 'later');
+SELECT unseen_categories, unseen_labels FROM svm_evaluate('unseen_hashed', 'later');
+DROP TABLE known, later, later_documents;
+SELECT svm_drop(name) FROM svm_models WHERE name LIKE 'unseen%';
