@@ -93,6 +93,47 @@ def test_a_disk_full_of_rows_to_train_on_is_an_ordinary_error(session):
         assert "SET temp_tablespaces" in error.diag.message_hint
 
 
+# What keeps rows, or what is made of them, in a temporary file where the cache is small, and what keeps none.
+WAYS = {
+    "auto": "",
+    "stream": "solver => 'stream'",
+    "hinge": "loss => 'hinge'",
+    "ramp": "loss => 'ramp'",
+    "newton": "solver => 'newton'",
+    "block": "solver => 'block'",
+    "selective_block": "solver => 'selective_block'",
+    "indexed": "solver => 'indexed'",
+    "indexed by a forest": """solver => 'indexed', options => '{"chunks_by": "forest"}'""",
+    "choosing c": "c => NULL",
+    "probabilities": "probability => true",
+    "low rank": "kernel => 'rbf', rank => 40",
+    "low rank, gammas": "kernel => 'rbf', rank => 40, gamma => 'auto', c => NULL",
+    "interior point": "kernel => 'rbf', solver => 'interior_point', rank => 100",
+    "scan": "solver => 'scan'",
+    "ocas": "solver => 'ocas', loss => 'hinge'",
+    "cutting planes": "solver => 'cutting_plane', loss => 'hinge'",
+    "low rank by scans": "kernel => 'rbf', rank => 40, solver => 'scan'",
+}
+LITTLE_DISK = {
+    "full disk": ({"temp_tablespaces": "small"}, psycopg.errors.DiskFull, "SET temp_tablespaces"),
+    "temp_file_limit": ({"temp_file_limit": "1MB"}, psycopg.errors.ConfigurationLimitExceeded, "temp_file_limit"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_room_for_rows_is_an_ordinary_error_or_none_is_needed(session, way):
+    for settings, kind, hint in LITTLE_DISK.values():
+        configure(session, NO_WORKER | {"pgsvm.cache_size": "1MB"} | settings)
+        statement = LEARNABLE.replace("'m', max_passes => 3", f"'m', max_passes => 3, {WAYS[way]}".rstrip(", "))
+        try:
+            session.execute(f"BEGIN; {statement}; ROLLBACK")
+        except psycopg.Error as error:
+            session.execute("ROLLBACK")
+            assert isinstance(error, kind), error
+            assert hint in error.diag.message_hint
+        assert one(session, "SELECT 1") == 1
+
+
 def test_a_disk_full_of_weights_leaves_no_half_of_a_model(small, session):
     with small.connect("small") as connection:
         for relation in ("svm_weight", "svm_weight_pkey"):

@@ -368,6 +368,53 @@ mod tests {
         }
     }
 
+    /// The most slots that any of the words is looked for in.
+    fn most_looked_at(words: &Words) -> usize {
+        let slots = words.slots.len();
+        let places = (0..words.len()).map(|number| {
+            let (_, from) = words.place(&Word::new(words.get(number).unwrap()));
+            let at = words.slots.iter();
+            let at = at.clone().position(|slot| slot.number == number as u32 + 1);
+            (at.unwrap() + slots - from) % slots + 1
+        });
+        places.max().unwrap_or(0)
+    }
+
+    #[test]
+    fn chosen_words_do_not_fall_together() {
+        use crate::hash::of_text;
+        const MANY: usize = 2000;
+        // what is known of the hash of hashed features, of packed words, and of tables with a key that is the same everywhere
+        let low_bits: fn(&str) -> u64 = |word| of_text(word) & 0xff;
+        let fixed: fn(&str) -> u64 = |word| {
+            let key = foldhash::quality::FixedState::with_seed(0);
+            key.hash_one(word.as_bytes()) & 0xff
+        };
+        let short = |number: u64| format!("{number:x}");
+        let long = |number: u64| format!("a word of more bytes {number:x}");
+        let alike = |number: u64| format!("12345678{number:08x}");
+        let first = |number: u64| format!("{number:08x}12345678");
+        let zeros = |number: u64| "\0".repeat(number as usize % 17) + &format!("{number:x}");
+        let floods: [Box<dyn Iterator<Item = String>>; 7] = [
+            Box::new((0..).map(short).filter(|word| low_bits(word) == 0)),
+            Box::new((0..).map(long).filter(|word| low_bits(word) == 0)),
+            Box::new((0..).map(short).filter(|word| fixed(word) == 0)),
+            Box::new((0..).map(long).filter(|word| fixed(word) == 0)),
+            Box::new((0..).map(alike)),
+            Box::new((0..).map(first)),
+            Box::new((0..).map(zeros)),
+        ];
+        for (number, flood) in floods.into_iter().enumerate() {
+            let mut words = Words::default();
+            for word in flood.take(MANY) {
+                words.add(&word).unwrap();
+            }
+            // of words that are drawn about 20
+            let most = most_looked_at(&words);
+            assert!(most < 100, "flood {number}: {most}");
+        }
+    }
+
     #[test]
     fn they_come_back_from_json() {
         let mut words = Words::default();
