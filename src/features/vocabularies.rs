@@ -158,7 +158,8 @@ impl VocabularyLearner {
         Wanted::of(parts, |_| false)
     }
 
-    /// Takes the texts and numbers of row `number`, counted from 0; what an index has kept of it, where it has.
+    /// Takes the texts and numbers of row `number`, counted from 0, which counts as so many rows; what an index has kept of it, where
+    /// it has.
     ///
     /// # Safety
     /// As for `Decoder::decode`.
@@ -166,7 +167,7 @@ impl VocabularyLearner {
         &mut self,
         values: &[pg_sys::Datum],
         nulls: &[bool],
-        number: u64,
+        (number, rows): (u64, f64),
         indexed: Option<KeptRow<'_>>,
     ) -> Result<(), FeatureError> {
         let row = RowValues { values, nulls };
@@ -174,7 +175,7 @@ impl VocabularyLearner {
             // SAFETY: as the caller promises.
             let numbers = unsafe { column.reader.numbers(&column.name, &row) }?;
             if let Some([value, ..]) = numbers {
-                column.values.take(*value)?;
+                column.values.take(*value, rows)?;
             }
         }
         for (place, text) in self.texts.iter_mut().enumerate() {

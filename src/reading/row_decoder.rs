@@ -42,7 +42,7 @@ pub struct RowDecoder {
 
 /// What a row turned out to be.
 enum Decoded {
-    Example { group: u32, cost: f32 },
+    Example { group: u32, cost: f32, rows: f64 },
     Skipped,
 }
 
@@ -150,9 +150,10 @@ impl RowDecoder {
         }
         match self.decode(row, key, class)? {
             Decoded::Skipped => Ok(()),
-            Decoded::Example { group, cost } => sink(&Example {
+            Decoded::Example { group, cost, rows } => sink(&Example {
                 group,
                 cost,
+                rows,
                 dense: &self.buffer.dense,
                 sparse_index: &self.buffer.sparse_index,
                 sparse_value: &self.buffer.sparse_value,
@@ -211,7 +212,11 @@ impl RowDecoder {
         if let (Some(keys), Some(key)) = (&mut self.keys, key) {
             keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
         }
-        Ok(Decoded::Example { group, cost })
+        Ok(Decoded::Example {
+            group,
+            cost,
+            rows: weight,
+        })
     }
 
     /// By part, whether it had one value in all rows and is left out for it.

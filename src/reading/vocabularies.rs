@@ -57,7 +57,8 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     };
     running.each(u64::MAX, |row, number| {
         let lacks = row.nulls[features.clone()].contains(&true);
-        if (nulls == Nulls::Skip && lacks) || costs.weight(row, number)? == 0.0 {
+        let weight = costs.weight(row, number)?;
+        if (nulls == Nulls::Skip && lacks) || weight == 0.0 {
             return Ok(());
         }
         let kept = match &mut kept {
@@ -65,7 +66,7 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
             Some(kept) => kept.row(row.tuple)?,
         };
         // SAFETY: the executor's row has the columns of the plan for which the learner was made.
-        unsafe { learner.take(row.values, row.nulls, number - 1, kept) }
+        unsafe { learner.take(row.values, row.nulls, (number - 1, weight), kept) }
             .map_err(|error| error.in_row(number).into())
     })?;
     let named = job.categories.named;

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{copied, OutOfMemory, Room};
+use crate::base::memory::{copied, gathered, OutOfMemory, Room};
 use crate::base::random::{Random, Stream};
 use crate::hash::of_number;
 
@@ -221,10 +221,17 @@ fn product(numbers: usize, degree: u32, at: usize) -> String {
 
 /// Values of which some are kept, by which quantiles are found.
 pub struct Quantiles {
-    /// With the number drawn for each.
-    kept: Vec<(f64, f64)>,
+    kept: Vec<KeptValue>,
     bar: f64,
     random: Random,
+}
+
+struct KeptValue {
+    /// The number drawn for it.
+    drawn: f64,
+    value: f64,
+    /// How many rows have it.
+    rows: f64,
 }
 
 /// Values that are kept.
@@ -241,34 +248,45 @@ impl Default for Quantiles {
 }
 
 impl Quantiles {
-    /// Takes a value in.
-    pub fn take(&mut self, value: f64) -> Result<(), OutOfMemory> {
+    /// Takes a value in, of a row that counts as so many.
+    pub fn take(&mut self, value: f64, rows: f64) -> Result<(), OutOfMemory> {
         let drawn = self.random.unit();
         if drawn >= self.bar {
             return Ok(());
         }
-        self.kept.room(1)?.push((drawn, value));
+        self.kept.room(1)?.push(KeptValue { drawn, value, rows });
         if self.kept.len() > MOST_KEPT {
             self.bar *= 0.5;
             let bar = self.bar;
-            self.kept.retain(|(drawn, _)| *drawn < bar);
+            self.kept.retain(|it| it.drawn < bar);
         }
         Ok(())
     }
 
     /// Different values that cut them into `pieces` of equal counts.
     pub fn cuts(mut self, pieces: u32) -> Result<Vec<f64>, OutOfMemory> {
-        self.kept.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+        self.kept
+            .sort_unstable_by(|a, b| a.value.total_cmp(&b.value));
         let mut cuts = Vec::new();
-        let Some(last) = self.kept.len().checked_sub(1) else {
+        let Some(least) = self.kept.first().map(|it| it.value) else {
             return Ok(cuts);
         };
+        let mut end = 0.0;
+        let ends = gathered(self.kept.iter().map(|it| {
+            end += it.rows;
+            end
+        }))?;
+        // the value of a row, counted from 0
+        let of = |row: f64| {
+            let place = ends.partition_point(|end| *end <= row);
+            self.kept[place.min(ends.len() - 1)].value
+        };
+        let last = (end - 1.0).max(0.0);
         for piece in 1..pieces {
-            let at = last as f64 * f64::from(piece) / f64::from(pieces);
-            let (low, part) = (at.floor() as usize, at.fract());
-            let (below, above) = (self.kept[low].1, self.kept[(low + 1).min(last)].1);
-            let cut = below + part * (above - below);
-            if cuts.last() != Some(&cut) && cut > self.kept[0].1 {
+            let at = last * f64::from(piece) / f64::from(pieces);
+            let (below, above) = (of(at.floor()), of(at.floor() + 1.0));
+            let cut = below + at.fract() * (above - below);
+            if cuts.last() != Some(&cut) && cut > least {
                 cuts.room(1)?.push(cut);
             }
         }
@@ -396,18 +414,29 @@ mod tests {
     #[test]
     fn quantiles_cut_into_equal_counts() {
         let mut values = Quantiles::default();
-        (0..=100).for_each(|x| values.take(f64::from(x)).unwrap());
+        (0..=100).for_each(|x| values.take(f64::from(x), 1.0).unwrap());
         assert_eq!(values.cuts(4).unwrap(), [25.0, 50.0, 75.0]);
         let mut same = Quantiles::default();
         [1.0, 1.0, 1.0, 2.0]
             .iter()
-            .for_each(|x| same.take(*x).unwrap());
+            .for_each(|x| same.take(*x, 1.0).unwrap());
         assert!(same.cuts(2).unwrap().is_empty());
         let mut many = Quantiles::default();
-        (0..500_000).for_each(|x| many.take(f64::from(x)).unwrap());
+        (0..500_000).for_each(|x| many.take(f64::from(x), 1.0).unwrap());
         let cuts = many.cuts(2).unwrap();
         assert!((cuts[0] - 250_000.0).abs() < 5_000.0, "{cuts:?}");
         assert!(Quantiles::default().cuts(3).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_row_of_weight_3_is_three_rows() {
+        let (mut weighed, mut repeated) = (Quantiles::default(), Quantiles::default());
+        for (at, value) in [3.0, 1.0, 7.5, 2.0, 9.0, 4.25].into_iter().enumerate() {
+            let rows = 1 + at % 3;
+            weighed.take(value, rows as f64).unwrap();
+            (0..rows).for_each(|_| repeated.take(value, 1.0).unwrap());
+        }
+        assert_eq!(weighed.cuts(5).unwrap(), repeated.cuts(5).unwrap());
     }
 
     #[test]

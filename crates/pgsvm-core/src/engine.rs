@@ -76,6 +76,7 @@ impl OwnedExample {
         Example {
             group: self.group,
             cost: self.cost,
+            rows: f64::from(self.cost),
             dense: &self.dense,
             sparse_index: &self.sparse_index,
             sparse_value: &self.sparse_value,

@@ -17,6 +17,9 @@ pub struct Example<'a> {
     pub group: u32,
     /// Weight of this row's loss; positive and finite.
     pub cost: f32,
+    /// How many rows it counts as where something is learned of all rows: means, deviations, sizes of classes. Positive and
+    /// finite.
+    pub rows: f64,
     /// Values of the dense features.
     pub dense: &'a [f64],
     /// Sparse feature ids, strictly ascending, below 2^32 - dense.len().

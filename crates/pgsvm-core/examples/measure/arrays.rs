@@ -139,6 +139,7 @@ impl Source for Arrays {
             sink(&Example {
                 group: self.class[row],
                 cost: 1.0,
+                rows: 1.0,
                 dense: &self.row,
                 sparse_index: &self.index[entries.clone()],
                 sparse_value: &self.value[entries],

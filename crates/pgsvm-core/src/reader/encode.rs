@@ -28,6 +28,12 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
             cost: example.cost,
         });
     }
+    if !(example.rows > 0.0 && example.rows.is_finite()) {
+        return Err(RowError::Cost {
+            ordinal,
+            cost: example.rows as f32,
+        });
+    }
     for (&index, &value) in example.sparse_index.iter().zip(example.sparse_value) {
         if !value.is_finite() {
             let feature = u64::from(index) + dense as u64;
@@ -107,7 +113,7 @@ pub(super) fn encode(
             write_compact(out, head, example.dense.len(), short)
         }
     };
-    if !learner.take_dense(example.dense, dense) {
+    if !learner.take_dense(example.dense, example.rows, dense) {
         let infinite =
             |bits: &u32| !f32::from_bits(*bits).is_finite() && !learner.is_missing(*bits);
         let feature = dense.iter().position(infinite).unwrap_or(0);
@@ -118,7 +124,7 @@ pub(super) fn encode(
         });
     }
     learner
-        .take_sparse(example.sparse_index, example.sparse_value)
+        .take_sparse(example.sparse_index, example.sparse_value, example.rows)
         .map_err(|_| RowError::OutOfMemory {
             bytes: 4 * length as u64,
         })

@@ -141,6 +141,7 @@ mod tests {
         let example = Example {
             group: 0,
             cost: 1.0,
+            rows: 1.0,
             dense: &[],
             sparse_index: &index,
             sparse_value: &value,

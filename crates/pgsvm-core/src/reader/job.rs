@@ -45,7 +45,8 @@ pub struct Expanding {
     pub measured: Option<u64>,
 }
 
-/// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes.
+/// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes; a row counts as
+/// [`crate::source::Example::rows`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Balance {
     /// Nothing.

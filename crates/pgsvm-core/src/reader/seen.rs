@@ -1,6 +1,7 @@
 //! What pass 1 finds out of its rows.
 
 use std::collections::TryReserveError;
+use std::mem::take;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,9 @@ struct GroupCounts {
     /// By group.
     #[serde(deserialize_with = "list")]
     rows: Vec<u64>,
+    /// As how many rows those of each group count.
+    #[serde(deserialize_with = "list")]
+    counted: Vec<f64>,
     /// Folds that groups leave room for, and a bit for each that has rows.
     stride: u32,
     folds: u64,
@@ -60,17 +64,14 @@ struct GroupCounts {
 }
 
 impl GroupCounts {
-    /// Counts a row of this group, the first of all or not.
-    fn add(&mut self, group: u32, first: bool) -> Result<(), RowError> {
+    /// Counts a row of this group, which counts as so many, the first of all or not.
+    fn add(&mut self, group: u32, counts_as: f64, first: bool) -> Result<(), RowError> {
         let place = group as usize;
         if place >= self.rows.len() {
-            let more = place + 1 - self.rows.len();
-            self.rows
-                .try_reserve(more)
-                .map_err(|_| out_of_memory(2 * more))?;
-            self.rows.resize(place + 1, 0);
+            self.widen(place + 1)?;
         }
         self.rows[place] += 1;
+        self.counted[place] += counts_as;
         let class = group / self.stride;
         self.folds |= 1u64.unbounded_shl(group % self.stride);
         self.class_changes += u64::from(!first && class != self.last_class);
@@ -83,7 +84,19 @@ impl GroupCounts {
         let stride = self.stride as usize;
         (1..=MOST_FOLDS).contains(&self.stride)
             && self.rows.len() <= classes.saturating_mul(stride)
+            && self.counted.len() == self.rows.len()
             && (self.last_class as usize) < classes.max(1)
+    }
+
+    /// Has so many groups.
+    fn widen(&mut self, groups: usize) -> Result<(), RowError> {
+        let more = groups.saturating_sub(self.rows.len());
+        let memory = |_| out_of_memory(4 * more);
+        self.rows.try_reserve(more).map_err(memory)?;
+        self.counted.try_reserve(more).map_err(memory)?;
+        self.rows.resize(self.rows.len() + more, 0);
+        self.counted.resize(self.rows.len(), 0.0);
+        Ok(())
     }
 
     /// Gives classes other numbers: by class, the one it is to have.
@@ -93,27 +106,24 @@ impl GroupCounts {
             .iter()
             .max()
             .map_or(0, |most| stride * (*most as usize + 1));
-        let mut rows = Vec::new();
-        rows.try_reserve_exact(all)
-            .map_err(|_| out_of_memory(2 * all))?;
-        rows.resize(all, 0);
-        for (group, count) in self.rows.iter().enumerate() {
-            let class = classes[group / stride] as usize;
-            rows[class * stride + group % stride] = *count;
+        let before = (take(&mut self.rows), take(&mut self.counted));
+        self.widen(all)?;
+        for (group, (rows, counted)) in before.0.iter().zip(&before.1).enumerate() {
+            let place = classes[group / stride] as usize * stride + group % stride;
+            (self.rows[place], self.counted[place]) = (*rows, *counted);
         }
-        self.rows = rows;
         self.last_class = classes.get(self.last_class as usize).copied().unwrap_or(0);
         Ok(())
     }
 
     /// Joins the counts of other rows.
     fn join(&mut self, more: &Self) -> Result<(), RowError> {
-        let longer = more.rows.len().saturating_sub(self.rows.len());
-        let room = self.rows.try_reserve(longer);
-        room.map_err(|_| out_of_memory(2 * longer))?;
-        self.rows.resize(self.rows.len() + longer, 0);
+        self.widen(more.rows.len())?;
         for (own, more) in self.rows.iter_mut().zip(&more.rows) {
             *own = own.saturating_add(*more);
+        }
+        for (own, more) in self.counted.iter_mut().zip(&more.counted) {
+            *own += more;
         }
         self.folds |= more.folds;
         self.class_changes = self.class_changes.saturating_add(more.class_changes);
@@ -124,17 +134,28 @@ impl GroupCounts {
         self.rows.len().div_ceil(self.stride as usize)
     }
 
-    /// By class, what balancing multiplies of its `rows` rows in all, and how many groups it has.
-    fn balanced(&self, rows: u64) -> impl Iterator<Item = (f32, usize)> + '_ {
-        let classes = || self.rows.chunks(self.stride as usize);
-        let rows_of = |class: &[u64]| class.iter().sum::<u64>();
-        let occurring = classes().filter(|class| rows_of(class) > 0).count();
+    /// By class, what balancing multiplies, and how many groups it has.
+    fn balanced(&self) -> impl Iterator<Item = (f32, usize)> + '_ {
+        let classes = || self.counted.chunks(self.stride as usize);
+        let rows_of = |class: &[f64]| class.iter().sum::<f64>();
+        let occurring = classes().filter(|class| rows_of(class) > 0.0).count();
+        let rows: f64 = classes().map(rows_of).sum();
         classes().map(move |class| {
-            let share = rows_of(class) as f64 * occurring as f64;
-            let factor = (rows as f64 / share.max(1.0)) as f32;
+            let factor = match rows_of(class) {
+                0.0 => 0.0,
+                own => balancing(rows / (own * occurring as f64)),
+            };
             (factor, class.len())
         })
     }
+}
+
+/// A factor of costs, of 20 bits: a 32-bit number holds its product with any weight of up to 4 bits, so that a row of weight 3
+/// costs three times what one of weight 1 does, to the last bit.
+fn balancing(factor: f64) -> f32 {
+    const LOST: u32 = f64::MANTISSA_DIGITS - 20;
+    let half = 1u64 << (LOST - 1);
+    f64::from_bits((factor.to_bits() + half) & !(2 * half - 1)) as f32
 }
 
 impl Seen {
@@ -152,6 +173,7 @@ impl Seen {
             visited_words: 0,
             groups: GroupCounts {
                 rows: Vec::new(),
+                counted: Vec::new(),
                 stride: job.stride.max(1),
                 folds: 0,
                 last_class: 0,
@@ -214,7 +236,8 @@ impl Seen {
             self.most_visited_words = self.most_visited_words.max(visited);
         }
         encode::encode(example, (self.rows, short), &mut self.learner, words)?;
-        self.groups.add(example.group, self.rows == 0)?;
+        self.groups
+            .add(example.group, example.rows, self.rows == 0)?;
         self.max_row_words = self.max_row_words.max(words.len());
         self.rows += 1;
         self.words += words.len() as u64;
@@ -338,7 +361,7 @@ impl Seen {
         if self.balance == Balance::None {
             return Ok(factors);
         }
-        let balanced = self.groups.balanced(self.rows);
+        let balanced = self.groups.balanced();
         if self.weighed() > 0 {
             let mut weights = Vec::new();
             weights.try_reserve_exact(self.weighed())?;

@@ -11,7 +11,7 @@ use crate::base::bits::Bits;
 use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::simd::{Isa, Level, Work};
 
-/// Sums over the rows seen so far.
+/// Sums over the rows seen so far, each of which counts as so many rows.
 ///
 /// Dense values are kept relative to the first row's, so that 32 bits suffice for large means. Sums of deviations from
 /// that row are exact enough: it is one of the n rows, so its distance from the mean is at most sqrt(n) deviations and
@@ -25,7 +25,7 @@ pub(crate) struct ScaleLearner {
     scale: Scale,
     #[serde(skip, default = "Level::best")]
     level: Level,
-    rows: u64,
+    rows: f64,
     /// The first row's dense values when standardizing, else empty.
     #[serde(deserialize_with = "list")]
     first: Vec<f64>,
@@ -43,7 +43,7 @@ pub(crate) struct ScaleLearner {
     highest: Vec<f64>,
     /// Rows that have a value, when imputing, else empty.
     #[serde(deserialize_with = "list")]
-    present: Vec<u64>,
+    present: Vec<f64>,
     impute: bool,
     precision: Precision,
     spread: SpreadSums,
@@ -65,7 +65,7 @@ impl ScaleLearner {
         Self {
             scale,
             level: Level::best(),
-            rows: 0,
+            rows: 0.0,
             first: Vec::new(),
             sums: Vec::new(),
             squares: Vec::new(),
@@ -93,7 +93,7 @@ impl ScaleLearner {
         self.precision.begin(dense.len())?;
         if self.impute {
             self.present.try_reserve_exact(dense.len())?;
-            self.present.resize(dense.len(), 0);
+            self.present.resize(dense.len(), 0.0);
         }
         if self.scale == Scale::MinMax {
             for (column, from) in [
@@ -129,25 +129,26 @@ impl ScaleLearner {
         means.try_reserve_exact(self.present.len())?;
         means.extend(self.present.iter().enumerate().map(|(j, &present)| {
             let provisional = self.first.get(j).copied().unwrap_or(0.0);
-            match present {
-                0 => 0.0,
-                present => provisional + self.sums[j] / present as f64,
+            match present > 0.0 {
+                true => provisional + self.sums[j] / present,
+                false => 0.0,
             }
         }));
         Ok(means)
     }
 
-    /// Learns from a row's dense part and packs it into `out`. False when a value is not finite, before or after, and not
-    /// missing.
-    pub(crate) fn take_dense(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
-        self.rows += 1;
+    /// Learns from the dense part of a row that counts as so many, and packs it into `out`. False when a value is not finite,
+    /// before or after, and not missing.
+    pub(crate) fn take_dense(&mut self, dense: &[f64], rows: f64, out: &mut [u32]) -> bool {
+        self.rows += rows;
         let good = if self.impute {
-            self.spread.take_present(dense);
-            self.take_present(dense, out)
+            self.spread.take_present(dense, rows);
+            self.take_present(dense, rows, out)
         } else {
-            self.spread.take_dense(self.level, dense);
+            self.spread.take_dense(self.level, dense, rows);
             self.level.run(TakeDense {
                 dense,
+                rows,
                 out,
                 first: &self.first,
                 sums: &mut self.sums,
@@ -170,23 +171,24 @@ impl ScaleLearner {
     }
 
     /// The same where values may be missing: those become NaN.
-    fn take_present(&mut self, dense: &[f64], out: &mut [u32]) -> bool {
+    fn take_present(&mut self, dense: &[f64], rows: f64, out: &mut [u32]) -> bool {
         let mut good = true;
         for (j, (&x, out)) in dense.iter().zip(out).enumerate() {
             if x.is_nan() {
                 *out = f32::NAN.to_bits();
                 continue;
             }
-            if let (Some(first), 0, true) = (self.first.get_mut(j), self.present[j], x.is_finite())
+            if let (Some(first), true, true) =
+                (self.first.get_mut(j), self.present[j] == 0.0, x.is_finite())
             {
                 *first = x;
             }
             let away = x - self.first.get(j).copied().unwrap_or(0.0);
             *out = (away as f32).to_bits();
             good &= (away as f32).is_finite();
-            self.present[j] += 1;
-            self.sums[j] += away;
-            self.squares[j] += away * away;
+            self.present[j] += rows;
+            self.sums[j] += rows * away;
+            self.squares[j] += rows * away * away;
             self.largest[j] = self.largest[j].max(x.abs());
         }
         good
@@ -235,12 +237,12 @@ impl ScaleLearner {
     fn join_dense(&mut self, more: &Self) -> Result<Vec<f64>, OutOfMemory> {
         let mut shift = copied(&more.first)?;
         for (j, by) in shift.iter_mut().enumerate() {
-            if self.present.get(j) == Some(&0) {
+            if self.present.get(j) == Some(&0.0) {
                 self.first[j] = more.first[j];
             }
-            *by = match more.present.get(j) {
-                Some(0) => 0.0,
-                _ => more.first[j] - self.first[j],
+            *by = match more.present.get(j) == Some(&0.0) {
+                true => 0.0,
+                false => more.first[j] - self.first[j],
             };
         }
         for j in 0..self.sums.len() {
@@ -279,14 +281,14 @@ impl ScaleLearner {
         Ok(())
     }
 
-    /// Rows that have a dense feature.
+    /// Rows that have a dense feature, 1 where there are none.
     fn rows_with(&self, j: usize) -> f64 {
-        self.present.get(j).copied().unwrap_or(self.rows).max(1) as f64
+        some(self.present.get(j).copied().unwrap_or(self.rows))
     }
 
     /// Sum of the squares of a column whose missing values are its mean.
     fn completed_squares(&self, j: usize) -> f64 {
-        let (n, present) = (self.rows as f64, self.rows_with(j));
+        let (n, present) = (self.rows, self.rows_with(j));
         let mean = self.sums[j] / present;
         self.squares[j]
             + if self.impute {
@@ -301,17 +303,18 @@ impl ScaleLearner {
         matches!(self.scale, Scale::MaxAbs | Scale::MinMax)
     }
 
-    /// Learns from a row's sparse part.
+    /// Learns from the sparse part of a row that counts as so many.
     pub(crate) fn take_sparse(
         &mut self,
         index: &[u32],
         value: &[f32],
+        rows: f64,
     ) -> Result<(), TryReserveError> {
         let Some(&last) = index.last() else {
             return Ok(());
         };
         let end = last as usize + 1;
-        self.spread.take_sparse(index, value)?;
+        self.spread.take_sparse(index, value, rows)?;
         if end > self.sparse {
             self.sparse = end;
             self.seen.grow(end)?;
@@ -329,9 +332,9 @@ impl ScaleLearner {
             }
             if self.scales_sparse() {
                 self.sparse_largest[j] = self.sparse_largest[j].max(x.abs());
-                self.sparse_squares[j] += x * x;
+                self.sparse_squares[j] += rows as f32 * x * x;
             } else {
-                self.plain_squares += f64::from(x) * f64::from(x);
+                self.plain_squares += rows * f64::from(x) * f64::from(x);
             }
         }
         Ok(())
@@ -345,7 +348,7 @@ impl ScaleLearner {
     /// Means and deviations of the features so far, where they are kept.
     pub(crate) fn spread(&self) -> Result<Spread, OutOfMemory> {
         let mut out = Spread::default();
-        let (rows, dense) = (self.rows as f64, self.squares.len());
+        let (rows, dense) = (self.rows, self.squares.len());
         if dense > MOST_FEATURES {
             return Ok(out);
         }
@@ -391,7 +394,7 @@ impl ScaleLearner {
         for id in idle {
             self.leave_out(*id as usize, &mut learned)?;
         }
-        let mean_q = learned.squares.max(0.0) / self.rows.max(1) as f64;
+        let mean_q = learned.squares.max(0.0) / some(self.rows);
         Ok((
             learned.scaling,
             learned.occurring.max(1),
@@ -405,7 +408,7 @@ impl ScaleLearner {
 
     /// Mean 0 and deviation 1.
     fn standardize(&self, learned: &mut Learned) -> Result<(), OutOfMemory> {
-        let n = self.rows.max(1) as f64;
+        let n = some(self.rows);
         let Scaling { centre, factor, .. } = &mut learned.scaling;
         let (centre, factors) = (
             centre.room(self.first.len())?,
@@ -426,7 +429,7 @@ impl ScaleLearner {
 
     /// From 0 to 1.
     fn span(&self, learned: &mut Learned) -> Result<(), OutOfMemory> {
-        let n = self.rows as f64;
+        let n = self.rows;
         let Scaling { centre, factor, .. } = &mut learned.scaling;
         let (centre, factors) = (
             centre.room(self.first.len())?,
@@ -471,7 +474,7 @@ impl ScaleLearner {
 
     /// Makes a feature 0 in all rows.
     fn leave_out(&self, id: usize, learned: &mut Learned) -> Result<(), OutOfMemory> {
-        let (dense, n) = (self.squares.len(), self.rows as f64);
+        let (dense, n) = (self.squares.len(), self.rows);
         let scaling = &mut learned.scaling;
         let Some(sparse) = id.checked_sub(dense) else {
             if scaling.factor.is_empty() {
@@ -506,6 +509,14 @@ struct Learned {
     occurring: usize,
 }
 
+/// So many rows to divide by, 1 where there are none.
+pub(super) fn some(rows: f64) -> f64 {
+    match rows > 0.0 {
+        true => rows,
+        false => 1.0,
+    }
+}
+
 /// 1 / x, or 0 where that is no finite number: a constant feature is dropped.
 fn inverse(x: f64) -> f64 {
     let inverse = 1.0 / x;
@@ -518,6 +529,8 @@ fn inverse(x: f64) -> f64 {
 
 struct TakeDense<'a> {
     dense: &'a [f64],
+    /// How many rows the row counts as.
+    rows: f64,
     out: &'a mut [u32],
     first: &'a [f64],
     sums: &'a mut [f64],
@@ -544,7 +557,7 @@ impl Work for TakeDense<'_> {
                 let bits = (*x as f32).to_bits();
                 bad |= u32::from(bits & EXPONENT == EXPONENT);
                 *out = bits;
-                *square += x * x;
+                *square += self.rows * x * x;
                 *largest = largest.max(x.abs());
             }
         } else {
@@ -555,8 +568,8 @@ impl Work for TakeDense<'_> {
                 let bits = (away as f32).to_bits();
                 bad |= u32::from(bits & EXPONENT == EXPONENT);
                 *out = bits;
-                *sum += away;
-                *square += away * away;
+                *sum += self.rows * away;
+                *square += self.rows * away * away;
             }
         }
         bad == 0

@@ -6,6 +6,7 @@ use std::collections::TryReserveError;
 
 use serde::{Deserialize, Serialize};
 
+use super::learner::some;
 use super::Scaling;
 use crate::base::memory::{copied, gathered, list, OutOfMemory, Room};
 use crate::simd::{Isa, Level, Work};
@@ -64,9 +65,9 @@ impl Spread {
 /// Sums over the rows seen so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SpreadSums {
-    /// Rows, those of them that are looked at, and whether the last one is.
+    /// Rows that have come, as how many those count that are looked at, and whether the last one is.
     rows: u64,
-    taken: u64,
+    taken: f64,
     looks: bool,
     /// Of dense features that the scaling sums nothing up of: the first value, and sums of what values are away from it and
     /// of the squares of that. So large means cost no digits.
@@ -109,19 +110,20 @@ impl SpreadSums {
         self.origin.len() == more.origin.len()
     }
 
-    /// Begins a row, whose dense values are all there.
-    pub(super) fn take_dense(&mut self, level: Level, dense: &[f64]) {
+    /// Begins a row that counts as so many, whose dense values are all there.
+    pub(super) fn take_dense(&mut self, level: Level, dense: &[f64], rows: f64) {
         self.rows += 1;
         self.looks = self.rows <= FIRST_ROWS || self.rows.is_multiple_of(ONE_IN);
         if self.looks {
-            self.taken += 1;
-            level.run(TakeSums { dense, sums: self });
+            self.taken += rows;
+            let sums = self;
+            level.run(TakeSums { dense, rows, sums });
         }
     }
 
     /// The same where values may be missing; each row is looked at.
-    pub(super) fn take_present(&mut self, dense: &[f64]) {
-        (self.rows, self.taken, self.looks) = (self.rows + 1, self.taken + 1, true);
+    pub(super) fn take_present(&mut self, dense: &[f64], rows: f64) {
+        (self.rows, self.taken, self.looks) = (self.rows + 1, self.taken + rows, true);
         for (j, (x, origin)) in dense.iter().zip(&mut self.origin).enumerate() {
             if x.is_nan() {
                 continue;
@@ -130,8 +132,8 @@ impl SpreadSums {
                 *origin = *x;
             }
             let away = x - *origin;
-            self.away[j] += away;
-            self.squares[j] += away * away;
+            self.away[j] += rows * away;
+            self.squares[j] += rows * away * away;
         }
     }
 
@@ -139,6 +141,7 @@ impl SpreadSums {
         &mut self,
         index: &[u32],
         value: &[f32],
+        rows: f64,
     ) -> Result<(), TryReserveError> {
         let Some(&last) = index.last() else {
             return Ok(());
@@ -159,8 +162,8 @@ impl SpreadSums {
         for (&j, &x) in index.iter().zip(value) {
             let x = f64::from(x);
             let [sum, square] = &mut self.sparse[j as usize];
-            *sum += x;
-            *square += x * x;
+            *sum += rows * x;
+            *square += rows * x * x;
         }
         Ok(())
     }
@@ -169,10 +172,10 @@ impl SpreadSums {
     pub(super) fn join(
         &mut self,
         more: &Self,
-        present: [&[u64]; 2],
+        present: [&[f64]; 2],
     ) -> Result<(), TryReserveError> {
         for (j, (origin, other)) in self.origin.iter_mut().zip(&more.origin).enumerate() {
-            let count = |of: &[u64], rows: u64| of.get(j).copied().unwrap_or(rows) as f64;
+            let count = |of: &[f64], rows: f64| of.get(j).copied().unwrap_or(rows);
             let theirs = count(present[1], more.taken);
             if origin.is_nan() || count(present[0], self.taken) == 0.0 {
                 *origin = *other;
@@ -199,10 +202,10 @@ impl SpreadSums {
     }
 
     /// Adds the dense features: `present` says how many of the rows have each; empty: all.
-    pub(super) fn dense(&self, present: &[u64], out: &mut Spread) -> Result<(), OutOfMemory> {
-        let rows = self.taken as f64;
+    pub(super) fn dense(&self, present: &[f64], out: &mut Spread) -> Result<(), OutOfMemory> {
+        let rows = self.taken;
         for (j, origin) in self.origin.iter().enumerate() {
-            let present = present.get(j).map_or(rows, |present| *present as f64);
+            let present = present.get(j).copied().unwrap_or(rows);
             let (mean, variance) = moments(self.away[j], self.squares[j], present, rows);
             let origin = if origin.is_nan() { 0.0 } else { *origin };
             out.push(origin + mean, variance)?;
@@ -212,7 +215,7 @@ impl SpreadSums {
 
     /// Adds the sparse features, which are `count`.
     pub(super) fn sparse(&self, count: usize, out: &mut Spread) -> Result<(), OutOfMemory> {
-        let rows = self.taken as f64;
+        let rows = self.taken;
         if self.too_many || self.sparse.len() != count {
             return Ok(());
         }
@@ -226,13 +229,14 @@ impl SpreadSums {
 
 /// Mean and variance from the sum and the sum of squares over those of the rows that have a value; the others lie at the mean.
 pub(super) fn moments(sum: f64, squares: f64, present: f64, rows: f64) -> (f64, f64) {
-    let (present, rows) = (present.max(1.0), rows.max(1.0));
+    let (present, rows) = (some(present), some(rows));
     let mean = sum / present;
     (mean, squares / rows - mean * mean * (present / rows))
 }
 
 struct TakeSums<'a> {
     dense: &'a [f64],
+    rows: f64,
     sums: &'a mut SpreadSums,
 }
 
@@ -250,8 +254,8 @@ impl Work for TakeSums<'_> {
         let columns = origin.iter().zip(away.iter_mut().zip(squares.iter_mut()));
         for (x, (origin, (sum, square))) in self.dense.iter().zip(columns) {
             let away = x - origin;
-            *sum += away;
-            *square += away * away;
+            *sum += self.rows * away;
+            *square += self.rows * away * away;
         }
     }
 }

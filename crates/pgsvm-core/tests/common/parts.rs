@@ -11,6 +11,7 @@ pub fn example(owned: &OwnedExample) -> Example<'_> {
     Example {
         group: owned.group,
         cost: owned.cost,
+        rows: f64::from(owned.cost),
         dense: &owned.dense,
         sparse_index: &owned.sparse_index,
         sparse_value: &owned.sparse_value,

@@ -97,6 +97,8 @@ impl Mapping {
             sink(&Example {
                 group: *group,
                 cost: *cost,
+                // where classes are balanced nothing else is in it
+                rows: f64::from(*cost),
                 dense: &self.values,
                 sparse_index: &[],
                 sparse_value: &[],

@@ -132,10 +132,11 @@ impl Source for PackedRows {
             self.example.take(&row).map_err(memory)?;
             let group = self.group(class).map_err(memory)?;
             self.from += length;
-            let cost = (f64::from(cost) * self.stands_for) as f32;
+            let rows = f64::from(cost) * self.stands_for;
             sink(&Example {
                 group,
-                cost: cost.clamp(f32::MIN_POSITIVE, f32::MAX),
+                cost: (rows as f32).clamp(f32::MIN_POSITIVE, f32::MAX),
+                rows,
                 dense: &self.example.dense,
                 sparse_index: &self.example.index,
                 sparse_value: &self.example.value,
