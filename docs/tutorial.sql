@@ -53,7 +53,7 @@ SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours',
                  c => NULL, probability => true, class_weight => 'balanced');
 SELECT svm_classify('careful', m) AS predicted, round(avg(svm_probability('careful', m, 'fails'))::numeric, 1) AS probability
 FROM new_machines AS m GROUP BY 1 ORDER BY 1;
-SELECT svm_train_query('SELECT temperature, vibration, hours, CASE WHEN hours < 2000 THEN ''new'' WHEN hours < 6000 THEN ''used'' ELSE ''old'' END AS age
+SELECT svm_train_query('SELECT temperature, vibration, hours, CASE WHEN hours + 30 * temperature < 4000 THEN ''new'' WHEN hours + 30 * temperature < 8000 THEN ''used'' ELSE ''old'' END AS age
                         FROM machines', 'age', model => 'age');
 SELECT rank, class FROM svm_predict_set('age', '{60, 2, 7900}'::float8[]);
 
@@ -101,7 +101,7 @@ SELECT svm_train('readings', 'failed');
 SELECT svm_predict('readings_failed', ARRAY[69, 3.9, 7900]) AS hot, svm_predict('readings_failed', ARRAY[51, 0.1, 100]) AS cool;
 CREATE TABLE notes (good boolean, words int[], counts real[]);
 INSERT INTO notes
-SELECT id % 2 = 0, ARRAY[id % 2, 2 + id % 7, 100 + id % 50], ARRAY[1, 1, 2] FROM generate_series(1, 1000) AS id;
+SELECT id % 2 = 0 OR id % 7 = 4, ARRAY[id % 2, 2 + id % 7, 100 + id % 50], ARRAY[1, 1, 2] FROM generate_series(1, 1000) AS id;
 SELECT svm_train('notes', 'good', ARRAY['sparse(words, counts)']);
 SELECT svm_predict('notes_good', '0:1 4:1 120:2') AS even, svm_predict('notes_good', '1:1 4:1 120:2') AS odd;
 

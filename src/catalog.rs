@@ -2,6 +2,7 @@
 //! tables' columns. Knows nothing of training.
 
 pub mod children;
+pub mod giveaways;
 pub mod identifiers;
 pub mod rights;
 pub mod whole;

@@ -18,6 +18,7 @@ pub mod insert;
 pub mod json;
 pub mod kept_rows;
 pub mod kept_statement;
+pub mod lineage;
 pub mod list;
 pub mod long_errors;
 pub mod memory;

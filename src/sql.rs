@@ -4,6 +4,7 @@ mod announcement;
 pub mod feature_list;
 pub mod follow;
 pub mod function;
+mod giveaways;
 mod immutable_function;
 mod index;
 

@@ -96,3 +96,22 @@ fn of_table(relation: pg_sys::Oid) -> Result<HashMap<i16, String>, SpiError> {
         Ok(found)
     })
 }
+
+/// Whether a column's name says that it numbers the rows.
+pub fn numbers_rows(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "id",
+        "rowid",
+        "row_id",
+        "rownames",
+        "row_names",
+        "rownum",
+        "row_num",
+        "rownumber",
+        "row_number",
+        "index",
+        "idx",
+        "unnamed: 0",
+    ];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}

@@ -121,6 +121,21 @@ impl FeatureSet {
         self.feature(id).to_string()
     }
 
+    /// The part that a sparse id is a category of.
+    pub fn category_part(&self, sparse: u32) -> Option<usize> {
+        let count = self.sparse_parts().max(1) as u32;
+        let plain = |part: &&FeaturePart| !part.is_dense() && part.dictionary().is_none();
+        if ((sparse % count) as usize) < self.parts.iter().filter(plain).count() {
+            return None;
+        }
+        let code = sparse / count;
+        let has = |part: &FeaturePart| {
+            part.dictionary()
+                .is_some_and(|it| it.category(code).is_some())
+        };
+        self.parts.iter().position(has)
+    }
+
     /// The feature with this sparse id.
     pub(super) fn sparse_feature(&self, id: u64) -> Option<Feature<'_>> {
         let count = self.sparse_parts().max(1) as u64;

@@ -4,7 +4,7 @@ use super::list;
 use pgrx::pg_sys;
 
 /// A column of a relation: the relation, and the column's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BaseColumn {
     pub relation: pg_sys::Oid,
     pub number: i16,
@@ -47,38 +47,54 @@ impl BaseColumn {
     }
 
     fn behind(self) -> Behind {
-        // SAFETY: a catalog look-up, and a relation that is open while its rules are read, which are those of a view: one
-        // SELECT with a target list.
-        unsafe {
-            let kind = pg_sys::get_rel_relkind(self.relation) as u8;
-            if kind != pg_sys::RELKIND_VIEW && kind != pg_sys::RELKIND_MATVIEW {
-                return Behind::Table;
-            }
-            let view = pg_sys::try_relation_open(self.relation, pg_sys::AccessShareLock as _);
-            if view.is_null() {
-                return Behind::Expression;
-            }
-            let target = selected(view, self.number).and_then(|target| Self::of(&*target));
-            pg_sys::relation_close(view, pg_sys::AccessShareLock as _);
-            target.map_or(Behind::Expression, Behind::Column)
+        if !self.is_of_view() {
+            return Behind::Table;
         }
+        // SAFETY: it is a view's.
+        let target = unsafe {
+            with_view(self.relation, |query| {
+                let mut targets = list::elements::<pg_sys::TargetEntry>((*query).targetList);
+                let target = targets.find(|target| (**target).resno == self.number)?;
+                Self::of(&*target)
+            })
+        };
+        target.flatten().map_or(Behind::Expression, Behind::Column)
+    }
+
+    /// Its type; invalid where it is gone.
+    pub fn type_oid(self) -> pg_sys::Oid {
+        // SAFETY: a catalog look-up.
+        unsafe { pg_sys::get_atttype(self.relation, self.number) }
+    }
+
+    /// Whether it is one of a view or materialized view.
+    pub fn is_of_view(self) -> bool {
+        // SAFETY: a catalog look-up.
+        let kind = unsafe { pg_sys::get_rel_relkind(self.relation) } as u8;
+        kind == pg_sys::RELKIND_VIEW || kind == pg_sys::RELKIND_MATVIEW
     }
 }
 
-/// What a view selects as its column of this number.
+/// Looks at what a view selects; None where there is no such view any more.
 ///
 /// # Safety
-/// `view` is an open view or materialized view.
-unsafe fn selected(view: pg_sys::Relation, number: i16) -> Option<*mut pg_sys::TargetEntry> {
-    // SAFETY: as the caller promises; the rule that makes it a view is the one for SELECT.
+/// It is a view or materialized view; what is looked at is there as long as the look lasts.
+pub unsafe fn with_view<T>(
+    view: pg_sys::Oid,
+    look: impl FnOnce(*mut pg_sys::Query) -> T,
+) -> Option<T> {
+    // SAFETY: as the caller promises; its rules are read while it is open, and the one that makes it a view is that for SELECT.
     unsafe {
-        let rules = (*view).rd_rules.as_ref()?;
-        let rules = (0..rules.numLocks as usize).map(|at| *rules.rules.add(at));
-        let select = rules
-            .into_iter()
-            .find(|rule| (**rule).event == pg_sys::CmdType::CMD_SELECT)?;
-        let query = list::nth::<pg_sys::Query>((*select).actions, 0)?;
-        list::elements::<pg_sys::TargetEntry>((*query).targetList)
-            .find(|target| (**target).resno == number)
+        let lock = pg_sys::AccessShareLock as _;
+        let relation = pg_sys::try_relation_open(view, lock);
+        let rules = relation.as_ref()?.rd_rules.as_ref();
+        let query = rules.and_then(|rules| {
+            let mut all = (0..rules.numLocks as usize).map(|at| *rules.rules.add(at));
+            let select = all.find(|rule| (**rule).event == pg_sys::CmdType::CMD_SELECT)?;
+            list::nth::<pg_sys::Query>((*select).actions, 0)
+        });
+        let found = query.map(look);
+        pg_sys::relation_close(relation, lock);
+        found
     }
 }

@@ -3,6 +3,7 @@
 
 use super::base_column::BaseColumn;
 use super::citus::{self, Spread};
+use super::lineage::{self, Lineage};
 use super::long_errors::cut_off;
 use super::pages::{self, Table};
 use super::table_scans::branches;
@@ -163,6 +164,13 @@ pub fn columns_of(text: &str) -> Vec<Column> {
     let source = terminated(text).or_raise();
     // SAFETY: the query is analyzed, and only read.
     unsafe { columns((*cut_off(|| analyze(&source))).targetList) }
+}
+
+/// What the columns of a SELECT's result are made of. Looks names up, and plans and runs nothing.
+pub fn lineages_of(text: &str) -> Vec<Lineage> {
+    let source = terminated(text).or_raise();
+    // SAFETY: the query is analyzed, and only read.
+    unsafe { lineage::of_query(cut_off(|| analyze(&source))) }
 }
 
 /// Parses and analyzes the text of a SELECT as PostgreSQL does for a client's statement, and locks what it names.

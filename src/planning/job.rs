@@ -83,6 +83,8 @@ pub struct Job {
     pub timing: Timing,
     /// Whether a kernel machine is compared with the linear one on a sample of the rows.
     pub compares: bool,
+    /// Whether features are looked at that may tell the classes apart alone, or only count rows.
+    pub looks: bool,
     /// Threads that train.
     pub trainers: usize,
     /// Machines of solver 'interior_point' that are processes; 0: they are threads.
@@ -114,10 +116,22 @@ pub struct ReaderOutcome {
     #[serde(deserialize_with = "list")]
     pub dropped: Vec<u64>,
     pub rows_skipped: u64,
+    pub telltales: Telltales,
     /// Chunks of keys, which follow.
     pub key_chunks: u64,
     /// Versions of rows, which follow behind; None where no slack is measured.
     pub versions: Option<u64>,
+}
+
+/// Features that may be no honest ones, by name.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Telltales {
+    /// Those that tell the classes apart alone, and how well.
+    #[serde(deserialize_with = "received")]
+    pub telling: Vec<(String, f64)>,
+    /// Whole numbers that rise from row to row.
+    #[serde(deserialize_with = "received")]
+    pub counting: Vec<String>,
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.

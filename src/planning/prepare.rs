@@ -109,6 +109,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     };
     let named = continuing.is_some() || request.features.is_some();
     let mut job = job(request, statement, checked.features, named, roles);
+    job.looks = continuing.is_none();
     if let Some(name) = &request.watch {
         job.watch = Some(watched(name, &job, &planned)?);
     }
@@ -274,6 +275,7 @@ fn job(
         timing: roles::timing(&roles),
         cut: statement.cut,
         compares: compares(request, &roles),
+        looks: true,
         trainers: settings::trainers(),
         machines: settings::machines(),
         roles,

@@ -4,17 +4,18 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::near;
 use crate::base::text::listed;
+use crate::catalog::giveaways::{self, LABEL_IS_MADE_OF_IT};
 use crate::catalog::identifiers;
 use crate::features::{self, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
-use crate::pg::types::{type_kind, type_name, TypeKind};
+use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::request::source::Source;
 use crate::request::Request;
 use crate::targets::labels::LabelKind;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::iter::repeat;
 
 /// What the columns of a source turned out to be.
@@ -30,7 +31,7 @@ pub struct Checked {
 pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     let columns = source.columns()?;
     let mut complaints = complaints(request, &columns);
-    let resolved = resolve_features(request, &columns);
+    let resolved = resolve_features(request, source, &columns);
     let resolved = resolved.map_err(|failure| complaints.push(failure));
     if let Some(failure) = Failure::join(complaints) {
         return Err(failure);
@@ -75,20 +76,35 @@ fn complaints(request: &Request, columns: &[Column]) -> Vec<Failure> {
 pub struct LeftOut {
     /// Because of their types.
     pub by_type: Vec<String>,
-    /// Identifiers, with what makes each of them one.
+    /// Identifiers and what gives the label away, with what makes each of them such.
     pub identifiers: Vec<String>,
+    /// What gives the label away and is a feature all the same, as somebody named it.
+    pub named_though: Vec<String>,
 }
 
 /// The features: those named, or else all columns but what says weight, fold and key, identifiers and those excluded.
 fn resolve_features(
     request: &Request,
+    source: &Source,
     columns: &[Column],
 ) -> Result<(FeatureSet, LeftOut), Failure> {
     check_excluded(&request.exclude, columns)?;
-    match &request.features {
-        Some(_) => named_features(request, columns).map(|set| (set, LeftOut::default())),
-        None => all_features(request, columns),
+    let giveaways = giveaways::reasons(columns, &source.lineages()?, &request.label)?;
+    if request.features.is_none() {
+        return all_features(request, columns, giveaways);
     }
+    let set = named_features(request, columns)?;
+    let used: HashSet<&str> = set.columns().into_iter().collect();
+    let named = columns.iter().zip(&giveaways);
+    let named = named.filter(|(column, _)| used.contains(column.name.as_str()));
+    let named_though = named
+        .filter_map(|(column, reason)| Some(format!("{} ({})", column.name, reason.as_deref()?)));
+    let left_out = LeftOut {
+        named_though: named_though.collect(),
+        ..LeftOut::default()
+    };
+    drop(used);
+    Ok((set, left_out))
 }
 
 /// The features that are named, none of which may be excluded too.
@@ -103,19 +119,40 @@ fn named_features(request: &Request, columns: &[Column]) -> Result<FeatureSet, F
     }
 }
 
-/// All columns but those that are something else.
-fn all_features(request: &Request, columns: &[Column]) -> Result<(FeatureSet, LeftOut), Failure> {
+/// All columns but those that are something else; `giveaways`: why each of all columns gives the label away.
+fn all_features(
+    request: &Request,
+    columns: &[Column],
+    giveaways: Vec<Option<String>>,
+) -> Result<(FeatureSet, LeftOut), Failure> {
     let mut left_out = LeftOut::default();
+    let giveaways: HashMap<&str, String> = columns
+        .iter()
+        .zip(giveaways)
+        .filter_map(|(column, reason)| Some((column.name.as_str(), reason?)))
+        .collect();
     let candidates = candidates(request, columns)?;
     let mut usable = Vec::new();
     usable.room(candidates.len())?;
     for (column, reason) in candidates.iter().zip(identifiers::reasons(&candidates)?) {
-        match reason {
+        let given_away = || giveaways.get(column.name.as_str()).cloned();
+        let by_name = || numbers_rows(column).then(|| "numbers the rows by its name".to_owned());
+        match reason.or_else(given_away).or_else(by_name) {
             Some(reason) => left_out
                 .identifiers
                 .push(format!("{} ({reason})", column.name)),
             None => usable.push(column.clone()),
         }
+    }
+    if usable.is_empty() {
+        // a number and whether it is large: there is nothing else to learn from
+        let made_of =
+            |name: &str| giveaways.get(name).map(String::as_str) == Some(LABEL_IS_MADE_OF_IT);
+        let sources = candidates.iter().filter(|column| made_of(&column.name));
+        usable.extend(sources.cloned());
+        left_out
+            .identifiers
+            .retain(|it| !it.ends_with(&format!("({LABEL_IS_MADE_OF_IT})")));
     }
     match features::resolve(None, &usable, &request.label) {
         Ok((set, skipped)) => {
@@ -132,6 +169,15 @@ fn all_features(request: &Request, columns: &[Column]) -> Result<(FeatureSet, Le
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether it is a number that is called as numbers of rows are.
+fn numbers_rows(column: &Column) -> bool {
+    let is_number = match type_kind(column.type_oid) {
+        TypeKind::Number(kind) => kind != NumberKind::Boolean && !kind.is_time(),
+        _ => false,
+    };
+    is_number && identifiers::numbers_rows(&column.name)
 }
 
 /// The columns that are neither label, weight, fold nor key, and not excluded.

@@ -2,13 +2,13 @@
 //! hands it to the pure reader. Runs in the process that plays the reader role.
 
 use crate::base::errors::Failure;
-use crate::features::FeatureSet;
+use crate::features::{Feature, FeaturePart, FeatureSet};
 use crate::index::kept::{Kept, Served};
 use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
 use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::Planned;
-use crate::planning::job::Job;
+use crate::planning::job::{Job, Telltales};
 use crate::reading::helpers::{Helpers, SourceRows};
 use crate::reading::learned::Learned;
 use crate::reading::row_decoder::RowDecoder;
@@ -17,8 +17,8 @@ use crate::targets::labels::{self, LabelValue};
 use crate::warm_start::admission::Keys;
 use crate::warm_start::following::Following;
 use pgsvm_core::engine::RowSample;
-use pgsvm_core::memory::{copied, gathered, OutOfMemory};
-use pgsvm_core::{Example, ReaderReport, RowError, Source, Survey};
+use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
+use pgsvm_core::{Alone, Example, ReaderReport, RowError, Source, Survey, TellingColumn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -103,6 +103,37 @@ impl RowSource {
         self.decode.decoder.note_collisions(&mut features)?;
         features.means = Rc::new(copied(means)?);
         Ok(features)
+    }
+
+    /// What tells the classes apart alone, and what only counts rows, by name. Where there is one column there is nothing else to
+    /// learn from.
+    pub fn telltales(&self, found: &Alone) -> Result<Telltales, OutOfMemory> {
+        let features = self.decode.decoder.learned();
+        let mut out = Telltales::default();
+        if let [FeaturePart::Column { .. } | FeaturePart::Category { .. }] = &features.parts[..] {
+            return Ok(out);
+        }
+        for telling in &found.telling {
+            let name = match telling.what {
+                TellingColumn::Feature(id) => features.feature_name(id),
+                TellingColumn::Part(part) => match features.parts.get(part as usize) {
+                    Some(part) => part.name(),
+                    None => continue,
+                },
+            };
+            out.telling.room(1)?.push((name, telling.measure));
+        }
+        for id in &found.counting {
+            let Feature::Column(name) = features.feature(*id) else {
+                continue;
+            };
+            // days in their order are a time, not a count
+            let is_number = |part: &FeaturePart| matches!(part, FeaturePart::Column { name: of, time: false, .. } if of == name);
+            if features.parts.iter().any(is_number) {
+                out.counting.room(1)?.push(name.to_owned());
+            }
+        }
+        Ok(out)
     }
 
     /// The label values by class id; there are two at least once every row was read.
@@ -288,6 +319,11 @@ impl Source for RowSource {
 
     fn idle(&self) -> Result<Vec<u32>, OutOfMemory> {
         self.decode.constant_features()
+    }
+
+    fn category_of(&self, sparse: u32) -> Option<u32> {
+        let part = self.decode.decoder.learned().category_part(sparse)?;
+        u32::try_from(part).ok()
     }
 
     fn positive(&self) -> usize {

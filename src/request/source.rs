@@ -5,6 +5,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::{joined, written};
+use crate::pg::lineage::Lineage;
 use crate::pg::positions;
 use crate::pg::query::{self, Column, NotOneSelect};
 use crate::pg::statement;
@@ -55,7 +56,19 @@ impl Source {
 
     /// The columns that the source offers. What PostgreSQL finds wrong in a query it says here, with the place.
     pub fn columns(&self) -> Result<Vec<Column>, Failure> {
-        let select = match self {
+        let select = self.listing()?;
+        Ok(positions::in_text(&select, || query::columns_of(&select)))
+    }
+
+    /// What they are made of.
+    pub fn lineages(&self) -> Result<Vec<Lineage>, Failure> {
+        let select = self.listing()?;
+        Ok(positions::in_text(&select, || query::lineages_of(&select)))
+    }
+
+    /// The SELECT of all that it offers.
+    fn listing(&self) -> Result<String, Failure> {
+        Ok(match self {
             Self::Relation(oid) => {
                 check_relation_kind(*oid)?;
                 format!("SELECT * FROM {}", self.table_expression()?)
@@ -63,8 +76,7 @@ impl Source {
             Self::Query(text) => {
                 positions::in_text(text, || query::single_select(text)).map_err(not_one_select)?
             }
-        };
-        Ok(positions::in_text(&select, || query::columns_of(&select)))
+        })
     }
 
     /// The SELECT of these expressions.

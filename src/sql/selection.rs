@@ -131,7 +131,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
         },
     };
     let request = arguments.check()?;
-    let trained = train::prepare_and_run(&request)?;
+    let (trained, _) = train::prepare_and_run(&request)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),
         false => Err(train::out_of_range()),

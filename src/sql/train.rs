@@ -13,11 +13,12 @@ use crate::pg::snapshot::with_latest;
 use crate::planning;
 use crate::planning::job::Role;
 use crate::planning::prepare::{prepare, Prepared};
+use crate::planning::source_columns::LeftOut;
 use crate::reading::vocabularies;
 use crate::request::source::Source;
 use crate::request::{self, scans, Arguments, Request};
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
-use crate::sql::follow;
+use crate::sql::{follow, giveaways};
 use crate::storing::predecessor::{self, TakenOver};
 use crate::storing::version_row::Labelled;
 use crate::storing::{deployment, provenance, versions};
@@ -249,13 +250,14 @@ pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
     leader::train(&prepared.job, &prepared.planned, following)
 }
 
-/// Prepares and trains what begins from nothing, for nothing that is stored.
-pub fn prepare_and_run(request: &Request) -> Result<Trained, Failure> {
+/// Prepares and trains what begins from nothing, for nothing that is stored; with the columns that are no features.
+pub fn prepare_and_run(request: &Request) -> Result<(Trained, LeftOut), Failure> {
     let mut prepared = prepare(request, None)?;
-    with_latest(|| {
+    let trained = with_latest(|| {
         vocabularies::learn(&mut prepared, request)?;
-        Ok(run(&prepared, None))
-    })
+        Ok::<_, Failure>(run(&prepared, None))
+    })?;
+    Ok((trained, prepared.left_out))
 }
 
 /// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted; `taken_over` are
@@ -283,6 +285,8 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
+    let named = request.features.is_some();
+    giveaways::warn(&trained, &prepared.left_out, named);
     let told = Announcement {
         request: &request,
         trained: &trained,
@@ -301,8 +305,9 @@ pub fn store(
 
 fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
-    let trained = prepare_and_run(&request)?;
+    let (trained, left_out) = prepare_and_run(&request)?;
     warn_of_lost_digits(&trained);
+    giveaways::warn(&trained, &left_out, request.features.is_some());
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }
 

@@ -165,6 +165,7 @@ pub fn reads(job: &Job) -> ReaderJob {
         impute: job.nulls == Nulls::Mean,
         unit_rows: job.unit_rows,
         index: job.terms.indexed,
+        looks: job.looks,
         expansion: strings::kept_as(job),
     }
 }
@@ -175,6 +176,7 @@ fn file(job: &Job) -> File {
 
 /// What a reader leaves behind that has seen this of the source's rows.
 pub fn outcome(source: &RowSource, report: ReaderReport) -> Result<ReaderOutcome, OutOfMemory> {
+    let telltales = source.telltales(&report.alone)?;
     let (features, dropped) = source.features(&report)?;
     let dense = report.dense_features;
     let mut report = report.with_imprecise(source.imprecise().map(|id| dense + u64::from(id)));
@@ -189,6 +191,7 @@ pub fn outcome(source: &RowSource, report: ReaderReport) -> Result<ReaderOutcome
         classes: source.classes()?,
         fold_values: source.fold_values(),
         rows_skipped: source.rows_skipped(),
+        telltales,
         key_chunks: source.key_chunks().len() as u64,
         versions: source.versions().map(|versions| versions.len() as u64),
     })

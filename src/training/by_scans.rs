@@ -256,10 +256,13 @@ fn survey(
             None => None,
         },
     };
-    let (source, survey) = match found {
+    let (source, mut survey) = match found {
         Some(found) => found,
         None => survey_alone(job, planned, progress)?,
     };
+    if job.looks {
+        survey.look(&|sparse| source.category_of(sparse))?;
+    }
     let surveyed = survey.finish(&source.idle()?, source.positive())?;
     Ok((source, surveyed))
 }

@@ -212,7 +212,7 @@ SELECT sees();
 -- all that reads a model, with every kind of it
 SET client_min_messages = warning;
 SELECT svm_train_query('SELECT x, x % 2 AS odd, CASE WHEN x < 4 THEN ''low'' WHEN x < 8 THEN ''middle'' ELSE ''high'' END AS y
-    FROM points, generate_series(1, 10)', 'y', model => 'three', c => 10, probability => true);
+    FROM points, generate_series(1, 10)', 'y', ARRAY['x', 'odd'], 'three', c => 10, probability => true);
 RESET client_min_messages;
 SELECT svm_grant('three', 'regress_svm_reader');
 SET ROLE regress_svm_reader;

@@ -20,6 +20,7 @@ pub enum Stream {
     Forest = 7,
 }
 
+#[derive(Debug)]
 pub struct Random(Pcg64Mcg);
 
 impl Random {

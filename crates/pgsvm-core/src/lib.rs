@@ -68,8 +68,8 @@ pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
 pub use reader::{
-    Balance, Expanding, Packing, ReadError, Reader, ReaderJob, ReaderReport, RowForm, RowMaker,
-    Spooling, Survey, Surveyed,
+    Alone, Balance, Expanding, Packing, ReadError, Reader, ReaderJob, ReaderReport, RowForm,
+    RowMaker, Spooling, Survey, Surveyed, TellingColumn,
 };
 pub use rows::compact::{CompactForm, PartForm, StringForm, MOST_PARTS};
 pub use rows::row::Row as PackedRow;

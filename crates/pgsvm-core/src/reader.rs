@@ -11,12 +11,14 @@
 //! minimization rows are drawn into cells on their way to the spool (16 MB of chunks more meanwhile), and read block by
 //! block.
 
+mod alone;
 mod codec;
 mod encode;
 mod expansion;
 mod form;
 mod index;
 mod job;
+mod sample;
 mod seen;
 mod spill;
 mod split;
@@ -34,6 +36,7 @@ use crate::rows::row::QUAD;
 use crate::rows::source::{RowError, Source, Spool};
 use crate::scaling::{Applier, Scaling};
 use crate::task::problem::Compression;
+pub use alone::{Alone, Telling, TellingColumn};
 use codec::ChunkError;
 pub use codec::Packing;
 pub use form::{RowForm, RowMaker};
@@ -356,8 +359,10 @@ impl<S: Source, P: Spool> Reader<S, P> {
 
     /// What follows from all rows.
     fn finish(&mut self) -> Result<(Facts, Applier), ReadError<S::Error, P::Error>> {
-        let finished = match self.source.idle() {
-            Ok(idle) => self.seen.finish(&idle, self.source.positive()),
+        let source = &self.source;
+        let looked = self.seen.look(&|sparse| source.category_of(sparse));
+        let finished = match looked.and_then(|()| source.idle()) {
+            Ok(idle) => self.seen.finish(&idle, source.positive()),
             Err(error) => Err(error),
         };
         finished.map_err(|_| memory(self.seen.words))

@@ -25,6 +25,7 @@ const JOB: ReaderJob = ReaderJob {
     impute: false,
     unit_rows: false,
     index: false,
+    looks: false,
     expansion: None,
 };
 

@@ -47,6 +47,11 @@ pub trait Source {
         Ok(Vec::new())
     }
 
+    /// The category column that a sparse feature belongs to, by a number that the source has for it; None for one of no such column.
+    fn category_of(&self, _sparse: u32) -> Option<u32> {
+        None
+    }
+
     /// Of two classes, once all examples have been delivered, the one that scores take for positive.
     fn positive(&self) -> usize {
         1

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::alone::Alone;
 use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::compact::CompactForm;
 use crate::rows::source::RowError;
@@ -33,6 +34,8 @@ pub struct ReaderJob {
     pub unit_rows: bool,
     /// Whether rows that do not fit are filed as the trainer says, so that passes can leave chunks out.
     pub index: bool,
+    /// Whether features are looked at that may tell the classes apart alone.
+    pub looks: bool,
     /// Where sparse features have a short form: rows keep that, and the features are made when a row is visited.
     pub expansion: Option<Expanding>,
 }
@@ -91,6 +94,7 @@ impl ReaderJob {
             impute: false,
             unit_rows: false,
             index: problem.indexed(),
+            looks: false,
             expansion: None,
         }
     }
@@ -101,6 +105,7 @@ impl ReaderJob {
             scale: Scale::None,
             impute: false,
             unit_rows: false,
+            looks: false,
             ..self
         }
     }
@@ -127,6 +132,8 @@ pub struct ReaderReport {
     pub means: Vec<f64>,
     /// Means and deviations of the features, where they are kept; empty while loading.
     pub spread: Spread,
+    /// What tells the classes apart alone, where that was looked for; nothing while loading.
+    pub alone: Alone,
     /// Features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
     /// them, and how many there are; none while loading.
     #[serde(deserialize_with = "list")]
@@ -146,6 +153,7 @@ impl ReaderReport {
             group_counts: copied(&self.group_counts)?,
             means: copied(&self.means)?,
             spread: self.spread.copied()?,
+            alone: self.alone.copied()?,
             imprecise: copied(&self.imprecise)?,
             ..*self
         })

@@ -5,10 +5,12 @@ use std::mem::take;
 
 use serde::{Deserialize, Serialize};
 
+use super::alone::{Alone, MOST_WORDS};
 use super::codec::ChunkError;
 use super::encode;
 use super::expansion::Expander;
 use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
+use super::sample::Sample;
 use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::rows::compact::make_room;
 use crate::rows::facts::Facts;
@@ -44,6 +46,10 @@ pub(super) struct Seen {
     /// Finds the short forms that rows are to be kept in.
     #[serde(skip)]
     expander: Option<Expander>,
+    /// Rows by which features are looked at that may tell the classes apart alone, where that is wanted; and what was found.
+    #[serde(skip)]
+    sample: Option<Sample>,
+    pub(super) alone: Alone,
 }
 
 /// Rows by group: a class and a fold.
@@ -185,6 +191,8 @@ impl Seen {
             max_row_words: 0,
             most_visited_words: 0,
             expander: job.expansion.and_then(|it| Expander::new(it, room)),
+            sample: job.looks.then(|| Sample::new(MOST_WORDS, job.seed)),
+            alone: Alone::default(),
         }
     }
 
@@ -238,6 +246,9 @@ impl Seen {
         encode::encode(example, (self.rows, short), &mut self.learner, words)?;
         self.groups
             .add(example.group, example.rows, self.rows == 0)?;
+        if let Some(sample) = &mut self.sample {
+            sample.take(words, example.dense.len())?;
+        }
         self.max_row_words = self.max_row_words.max(words.len());
         self.rows += 1;
         self.words += words.len() as u64;
@@ -330,6 +341,7 @@ impl Seen {
             group_counts: copied(self.group_counts())?,
             means: copied(&self.means)?,
             spread: self.spread.copied()?,
+            alone: self.alone.copied()?,
             imprecise: Vec::new(),
             imprecise_features: 0,
             resident,
@@ -372,6 +384,18 @@ impl Seen {
         factors.try_reserve_exact(self.groups.rows.len())?;
         factors.extend(balanced.flat_map(|(factor, groups)| std::iter::repeat_n(factor, groups)));
         Ok(factors)
+    }
+
+    /// Looks for features that tell the classes apart alone, where that is wanted and for the first time.
+    pub(super) fn look(
+        &mut self,
+        column_of: &dyn Fn(u32) -> Option<u32>,
+    ) -> Result<(), OutOfMemory> {
+        if let Some(sample) = self.sample.take() {
+            let dense = self.dense.unwrap_or(0);
+            self.alone = Alone::of(sample.words(), dense, self.stride(), column_of)?;
+        }
+        Ok(())
     }
 
     /// `idle`: features of one value; `positive`: see [`crate::Source::positive`].
@@ -436,4 +460,24 @@ pub(super) fn out_of_memory(words: usize) -> RowError {
 
 pub(super) fn memory<S, P>(words: u64) -> ReadError<S, P> {
     ReadError::Row(RowError::OutOfMemory { bytes: 4 * words })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::balancing;
+
+    #[test]
+    fn three_times_a_balancing_factor_is_a_32_bit_number() {
+        for rows in 1..2000u32 {
+            let exact = 1999.0 / (2.0 * f64::from(rows));
+            let factor = balancing(exact);
+            assert!((f64::from(factor) / exact - 1.0).abs() < 1e-6);
+            for weight in [2.0, 3.0, 5.0, 7.0, 10.0, 0.75] {
+                assert_eq!(
+                    f64::from(weight as f32 * factor),
+                    weight * f64::from(factor)
+                );
+            }
+        }
+    }
 }

@@ -226,9 +226,9 @@ impl ScaleLearner {
         self.spread.join(&more.spread, present)?;
         self.precision.join(&more.precision);
         let shift = self.join_dense(more)?;
-        self.rows = self.rows.saturating_add(more.rows);
+        self.rows += more.rows;
         for (own, more) in self.present.iter_mut().zip(&more.present) {
-            *own = own.saturating_add(*more);
+            *own += more;
         }
         self.join_sparse(more)?;
         Ok(shift)
