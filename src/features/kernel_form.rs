@@ -3,7 +3,7 @@
 //! their own. Pure.
 
 use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec, Rows};
-use pgsvm_core::memory::text;
+use pgsvm_core::memory::{list, text};
 use pgsvm_core::{LandmarkChoice, Scaling};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,13 @@ pub struct KernelForm {
     /// says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
+    /// What dense values are kept relative to in 32 bits before they are scaled; empty for 0.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "list"
+    )]
+    pub first: Vec<f64>,
 }
 
 impl KernelForm {
@@ -102,7 +109,13 @@ impl KernelForm {
             left_out,
             bound: None,
             scaling,
+            first: Vec::new(),
         }
+    }
+
+    /// The same of rows that are kept relative to this one before they are scaled.
+    pub fn relative_to(self, first: Vec<f64>) -> Self {
+        Self { first, ..self }
     }
 
     /// The same of a machine whose factor is one of all rows.
@@ -135,6 +148,8 @@ impl KernelForm {
             && self.width >= dense
             && self.width <= dense.max(MOST_WIDTH)
             && self.scaling.as_ref().is_none_or(scales)
+            && (self.first.is_empty() || self.first.len() == dense)
+            && self.first.iter().all(|value| value.is_finite())
     }
 
     /// The function as a message names it.
@@ -156,7 +171,7 @@ impl KernelForm {
     pub fn bytes(&self) -> usize {
         let numbers = |scaling: &Scaling| 2 * scaling.dense + scaling.sparse_factor.len();
         let scaling = self.scaling.as_ref().map_or(0, numbers);
-        256 + scaling * size_of::<f64>()
+        256 + (scaling + self.first.len()) * size_of::<f64>()
     }
 }
 

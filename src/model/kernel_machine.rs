@@ -105,7 +105,7 @@ impl KernelMachine {
             None => value,
         };
         match &self.form.scaling {
-            Some(scaling) => scaling.scale_dense(&row.dense, dense)?,
+            Some(scaling) => scaling.scale_as_kept(&row.dense, &self.form.first, dense)?,
             None => {
                 let values = dense.room(row.dense.len())?;
                 values.extend(row.dense.iter().map(|value| *value as f32));

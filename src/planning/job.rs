@@ -178,7 +178,8 @@ impl Job {
                 }),
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
-                keep_duals: self.terms.keep_duals,
+                // what is told is proved by them
+                keep_duals: true,
                 memory_bytes: self.cache_bytes,
             }),
             Method::Auto | Method::LowRank | Method::Exact => None,

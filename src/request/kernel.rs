@@ -113,7 +113,6 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
         true => Method::LowRank,
         false => Method::Auto,
     });
-    let keeps_rows = method != Method::LowRank || gammas.len() > 1;
     let map = |(spec, (_, scale_times)): (&KernelSpec, &(Option<f64>, f64))| LowRankJob {
         scale_times: *scale_times,
         rank,
@@ -121,7 +120,8 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
             .landmarks
             .unwrap_or(LowRankJob::new(*spec).landmarks),
         seed: given.seed.unwrap_or(0) as u32 as u64,
-        keeps_rows,
+        // what is trained is proved by the rows themselves
+        keeps_rows: true,
         ..LowRankJob::new(*spec)
     };
     Ok(Some(KernelTerms {

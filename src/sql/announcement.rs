@@ -457,6 +457,13 @@ impl Announcement<'_> {
                         .hint("Give the rows near the margin more room: pgsvm.cache_size; or solver => 'stream', or a smaller c"),
                 );
             }
+            true if self.trained.reader.features.kernel.is_some() => {
+                return Some(
+                    warning
+                        .detail(format!("Stopped after {after}, where more would come no nearer: the gap is that of the machine as it is stored, in 64 bits."))
+                        .hint("Try a smaller c, a larger gamma, or options => '{\"method\": \"exact\"}'"),
+                );
+            }
             // numbers tell no more than what it has come to
             true => warning.detail(format!("Stopped after {after}, which came no nearer.")),
             false => warning.detail(format!(

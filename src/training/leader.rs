@@ -167,6 +167,7 @@ impl<'a> Turns<'a> {
             false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
+        let proved = reader.prove(job, &trainer, solved.as_ref());
         let gamma = reader.gamma();
         let compared = reader.compare(job, trainer.report().c);
         let mut read = reader.leave(solved);
@@ -176,6 +177,17 @@ impl<'a> Turns<'a> {
             .map(|relation| watch::test(job, relation, &read.outcome, &trainer.snapshots()));
         let tested = tested.transpose().or_raise().unwrap_or_default();
         let mut fitted = fitted_here(job, &read, &trainer);
+        let report = &mut fitted.outcome.report;
+        for (proved, head) in proved.iter().zip(&mut report.heads) {
+            proved.correct(head, job.terms.tolerance);
+        }
+        if !proved.is_empty() {
+            let told = report.summary();
+            if let Some(last) = fitted.outcome.log.last_mut() {
+                (last.primal, last.dual) = (Some(told.primal), Some(told.dual));
+                last.gap = Some(told.gap);
+            }
+        }
         let report = &mut fitted.outcome.report;
         match grid {
             Some(grid) => grid.complete(report, job.plan.purpose == Purpose::Train),

@@ -14,10 +14,10 @@ use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
 use crate::request::kernel::{KernelTerms, Method, MOST_EXACT_ROWS};
-use crate::training::any_reader::{outcome, AnyReader};
+use crate::training::any_reader::{outcome, AnyReader, MappedRows};
 use crate::training::failures::{
-    cache_failure, check_landmarks, exact_failure, interior_failure, other_role_failed,
-    problem_failure, train_failure,
+    cache_failure, check_landmarks, exact_failure, interior_failure, mapped_failure,
+    other_role_failed, problem_failure, train_failure,
 };
 use crate::training::machines::Processes;
 use crate::training::outcome::{Collected, Machine};
@@ -25,14 +25,15 @@ use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::engine::{Compared, Settings, Threads};
-use pgsvm_core::kernels::{Kernel, KernelError};
+use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{copied, gathered};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, InteriorOutcome, InteriorProgress,
-    InteriorTerms, LandmarkChoice, Leeways, LowRankProgress, MachineThreads, Problem, Scaling,
-    Snapshot, Start, Step, TrainError, Trainer, TrainerReport, Weights,
+    Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, HeadReport, HeadSpec, InterceptPart,
+    InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LowRankProgress,
+    LowRankProof, MachineThreads, Problem, ProvedHead, ReadError, Scaling, Snapshot, Start, Step,
+    StoredHead, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -179,7 +180,9 @@ impl ReaderRole {
         let mut outcome = self.outcome();
         outcome.features.kernel = machine.as_ref().and_then(|machine| {
             let scaling = (!self.unit_rows).then(|| outcome.report.scaling.copied().or_raise());
-            self.form(machine, scaling).map(Rc::new)
+            let first = copied(&outcome.report.provisional).or_raise();
+            let form = self.form(machine, scaling);
+            form.map(|form| Rc::new(form.relative_to(first)))
         });
         let source = self.reader.source_mut();
         Collected {
@@ -352,6 +355,63 @@ impl ReaderRole {
         }
     }
 
+    /// What all rows say in 64 bits of the final heads of a kernel machine as it is stored; of an exact one they have said it.
+    pub fn prove(
+        &mut self,
+        job: &Job,
+        trainer: &TrainerRole,
+        solved: Option<&Machine>,
+    ) -> Vec<ProvedHead> {
+        let heads = trainer.report().heads.len();
+        let Some((mapped, _)) = self.reader.mapped().filter(|_| heads > 0) else {
+            return Vec::new();
+        };
+        match solved {
+            Some(Machine::Exact(_)) => Vec::new(),
+            Some(Machine::InteriorPoint(found)) => {
+                let stored = |(head, (spec, _)): (usize, (HeadSpec, HeadReport))| StoredHead {
+                    spec,
+                    factors: found
+                        .map
+                        .fold(found.weights[head].iter().copied())
+                        .or_raise(),
+                    intercept: found.intercepts[head],
+                    duals: Box::new(found.duals.get(head).into_iter().flatten().copied()),
+                };
+                let intercept = match job.terms.intercept {
+                    true => InterceptPart::Free,
+                    false => InterceptPart::None,
+                };
+                let all = trainer.trainer.heads().or_raise().into_iter();
+                let heads = gathered(all.take(heads).enumerate().map(stored)).or_raise();
+                prove(mapped, job, &found.map, (intercept, heads))
+            }
+            Some(Machine::LowRank(_)) | None => {
+                let Some(map) = mapped.take_map() else {
+                    return Vec::new();
+                };
+                let stored = |(head, (spec, _)): (usize, (HeadSpec, HeadReport))| {
+                    let weights = trainer.weights(head);
+                    StoredHead {
+                        spec,
+                        factors: map.fold(weights.iter()).or_raise(),
+                        intercept: weights.intercept(),
+                        duals: Box::new(trainer.trainer.duals(head).iter()),
+                    }
+                };
+                let intercept = match job.terms.intercept {
+                    true => InterceptPart::InNorm,
+                    false => InterceptPart::None,
+                };
+                let all = trainer.trainer.heads().or_raise().into_iter();
+                let heads = gathered(all.take(heads).enumerate().map(stored)).or_raise();
+                let proved = prove(mapped, job, &map, (intercept, heads));
+                mapped.put_map(map);
+                proved
+            }
+        }
+    }
+
     /// The metrics in which margin slacks are to be measured; none where they are to be learned. Once every row was read.
     pub fn metrics(&self) -> Vec<Metric> {
         let source = self.reader.source();
@@ -387,6 +447,33 @@ impl ReaderRole {
         standing
             .starts(report.rows as usize, &classes, report.features as usize)
             .or_raise()
+    }
+}
+
+/// What the rows that are kept say of heads over the landmarks of a map.
+fn prove(
+    rows: &mut MappedRows,
+    job: &Job,
+    map: &LowRank,
+    (intercept, heads): (InterceptPart, Vec<StoredHead<'_>>),
+) -> Vec<ProvedHead> {
+    let problem = job.problem().map_err(problem_failure).or_raise();
+    let mut proof = LowRankProof::new(map, &problem, intercept, heads).or_raise();
+    loop {
+        match proof.step(map, rows) {
+            Ok(true) => break,
+            Ok(false) => check_for_interrupts(),
+            Err(error) => mapped_failure(ReadError::Source(error), job.cache_bytes).raise(),
+        }
+    }
+    // pivots of all rows were found by a factor in 32 bits
+    let anew = match intercept {
+        InterceptPart::InNorm => None,
+        InterceptPart::None | InterceptPart::Free => Some(map.lower_anew().or_raise()),
+    };
+    match &anew {
+        None => proof.finish(Some(map.lower())).or_raise(),
+        Some(lower) => proof.finish(lower.as_deref()).or_raise(),
     }
 }
 

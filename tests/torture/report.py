@@ -75,6 +75,15 @@ PARTS = {
         "notation, arrays, models of LIBLINEAR, and what is stored of a model. Each was taken or refused with an SQLSTATE.",
         [("decoders", "")],
     ),
+    "kernels": (
+        "Certificates of kernel machines",
+        "Machines of random data (normal, clustered, of few values, far from 0, days since 1970, constant, sparse, with twins), kernel, "
+        "gamma, C from 1e-3 to 1e6, loss, scale, weights and method. Of each, kernel values and their sums are computed in SQL, in double "
+        "precision, from the rows of the table and what is stored: the primal of the stored factors, the dual of the stored dual "
+        "variables, the decisions. *False* is a primal above the stored one, a stored dual above the one recomputed, a gap "
+        "that is not theirs, or a decision that is another one.",
+        [("kernels", "")],
+    ),
     "allocation": (
         "Allocations that fail",
         "The large allocations (64 kB and more) of a session that runs a test of the regress suite are counted; then the test "
@@ -264,6 +273,11 @@ def decoders(runs):
     return f"{sum(row['cases'] for row in rows):,} changed inputs of {len(rows)} kinds, 0 wrong"
 
 
+def kernels(runs):
+    rows = rows_of(runs, "kernels")
+    return f"{sum(row['machines'] for row in rows):,} machines recomputed in SQL, {sum(row['false'] for row in rows)} false"
+
+
 def allocation(runs):
     rows = rows_of(runs, "allocation")
     failed, refused = sum(row["failed"] for row in rows), sum(row["errors_53200"] for row in rows)
@@ -313,6 +327,7 @@ SUMMARY = [
     ("No memory for an allocation of 64 kB or more", "allocation", allocation),
     ("Fifty sessions beside changes", "users", users),
     ("Certificates of follow-ups are true whatever has changed", "refresh", refresh),
+    ("Certificates of kernel machines are those of what is stored", "kernels", kernels),
     ("Numbers at the edges", "checks", checks("numbers")),
     ("Mixed work for long leaves no trace", "soak", soak),
     ("Order of steps between reader and trainer", "checks", checks("cache", "roles")),

@@ -1,6 +1,8 @@
 //! Predictions of kernel machines: f(x) = sum_j a_j k(z_j, x) + b over landmarks z_j, for one row or for many, and for as many
 //! machines as share the landmarks.
 
+use std::ops::Range;
+
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room as _};
 use crate::kernel::Kernel;
@@ -65,13 +67,53 @@ impl Expansion {
         &self.factors[machine * landmarks..][..landmarks]
     }
 
-    /// Decisions of all machines for each row, row after row, in place of what `decisions` holds. No memory is asked for once
-    /// both have grown.
+    /// Decisions of all machines for each row, row after row, in place of what `decisions` holds: of kernel values in 64 bits. No
+    /// memory is asked for once both have grown.
     pub fn decide(
         &self,
         rows: &Rows,
         room: &mut Room,
         decisions: &mut Vec<f64>,
+    ) -> Result<(), OutOfMemory> {
+        let values = room.of_wide(ROWS.min(rows.len()) * self.part())?;
+        self.sum(rows, decisions, |first, some, out| {
+            let values = &mut values[..out.count * some.len()];
+            let (all, level) = (&self.landmarks, self.level);
+            all.wide_values_with(some.clone(), &self.kernel, level, (rows, first), values);
+            out.add(values, some, dot);
+        })
+    }
+
+    /// The same of kernel values in 32 bits: what a solver goes by on its way.
+    pub fn decide_narrowly(
+        &self,
+        rows: &Rows,
+        room: &mut Room,
+        decisions: &mut Vec<f64>,
+    ) -> Result<(), OutOfMemory> {
+        let values = room.of(ROWS.min(rows.len()) * self.part())?;
+        self.sum(rows, decisions, |first, some, out| {
+            let values = &mut values[..out.count * some.len()];
+            let (all, level) = (&self.landmarks, self.level);
+            all.kernel_values_with(some.clone(), &self.kernel, level, (rows, first), values);
+            out.add(values, some, dot);
+        })
+    }
+
+    /// Landmarks that are gone through at a time.
+    fn part(&self) -> usize {
+        match self.landmarks.can_be_parted() {
+            true => LANDMARKS.min(self.landmarks.len()),
+            false => self.landmarks.len(),
+        }
+    }
+
+    /// The intercepts, and what `add` adds for each block of rows and some landmarks.
+    fn sum(
+        &self,
+        rows: &Rows,
+        decisions: &mut Vec<f64>,
+        mut add: impl FnMut(usize, Range<usize>, &mut Sums<'_>),
     ) -> Result<(), OutOfMemory> {
         let (landmarks, machines) = (self.landmarks.len(), self.machines());
         decisions.clear();
@@ -79,51 +121,62 @@ impl Expansion {
         for _ in 0..rows.len() {
             decisions.extend_from_slice(&self.intercepts);
         }
-        let part = match self.landmarks.can_be_parted() {
-            true => LANDMARKS.min(landmarks),
-            false => landmarks,
-        };
-        let values = room.of(ROWS.min(rows.len()) * part)?;
+        let part = self.part();
         for first in (0..rows.len()).step_by(ROWS) {
             let count = ROWS.min(rows.len() - first);
             for from in (0..landmarks).step_by(part) {
+                let mut sums = Sums {
+                    factors: &self.factors,
+                    landmarks,
+                    machines,
+                    count,
+                    decisions: &mut decisions[first * machines..],
+                };
                 let some = from..(from + part).min(landmarks);
-                let values = &mut values[..count * some.len()];
-                self.landmarks.kernel_values_with(
-                    some.clone(),
-                    &self.kernel,
-                    self.level,
-                    (rows, first),
-                    values,
-                );
-                let rows = values.chunks_exact(some.len());
-                for (values, sums) in
-                    rows.zip(decisions[first * machines..].chunks_exact_mut(machines))
-                {
-                    let machines = self.factors.chunks_exact(landmarks);
-                    for (sum, factors) in sums.iter_mut().zip(machines) {
-                        *sum += dot(values, &factors[some.clone()]);
-                    }
-                }
-                interrupts::worked(count * machines * some.len() / 2);
+                let work = count * machines * some.len() / 2;
+                add(first, some, &mut sums);
+                interrupts::worked(work);
             }
         }
         Ok(())
     }
 }
 
+/// The decisions about a block of rows.
+struct Sums<'a> {
+    factors: &'a [f64],
+    landmarks: usize,
+    machines: usize,
+    /// Rows.
+    count: usize,
+    decisions: &'a mut [f64],
+}
+
+impl Sums<'_> {
+    /// Adds what some landmarks say by their kernel values.
+    fn add<T>(&mut self, values: &[T], some: Range<usize>, dot: impl Fn(&[T], &[f64]) -> f64) {
+        let rows = values.chunks_exact(some.len());
+        for (values, sums) in rows.zip(self.decisions.chunks_exact_mut(self.machines)) {
+            let machines = self.factors.chunks_exact(self.landmarks);
+            for (sum, factors) in sums.iter_mut().zip(machines) {
+                *sum += dot(values, &factors[some.clone()]);
+            }
+        }
+    }
+}
+
 /// In partial sums, which need not wait for each other.
-fn dot(values: &[f32], factors: &[f64]) -> f64 {
+fn dot<T: Copy + Into<f64>>(values: &[T], factors: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     let (values, last_values) = values.as_chunks::<LANES>();
     let (factors, last_factors) = factors.as_chunks::<LANES>();
     for (values, factors) in values.iter().zip(factors) {
         for lane in 0..LANES {
-            sums[lane] += f64::from(values[lane]) * factors[lane];
+            sums[lane] += values[lane].into() * factors[lane];
         }
     }
     let last = last_values.iter().zip(last_factors);
-    let last: f64 = last.map(|(value, factor)| f64::from(*value) * factor).sum();
+    let last: f64 = last.map(|(value, factor)| (*value).into() * factor).sum();
     sums.iter().sum::<f64>() + last
 }

@@ -3,7 +3,7 @@
 //! | kind | k(x, z) |
 //! |---|---|
 //! | linear | x'z |
-//! | rbf | exp(-gamma \|x - z\|²), with \|x - z\|² = \|x\|² + \|z\|² - 2 x'z |
+//! | rbf | exp(-gamma \|x - z\|²), with \|x - z\|² = \|x\|² + \|z\|² - 2 x'z in 32 bits, unless rows lie far from 0 |
 //! | polynomial | (gamma x'z + coef0)^degree |
 //! | sigmoid | tanh(gamma x'z + coef0), which is no inner product for most gamma and coef0 |
 //!
@@ -177,6 +177,31 @@ impl Kernel {
             own,
             squares,
         });
+    }
+
+    /// Values in place of squared distances.
+    pub(crate) fn values_of_distances(&self, level: Level, numbers: &mut [f32]) {
+        if let Self::Rbf { gamma } = *self {
+            let gamma = gamma as f32;
+            level.run(Distances { gamma, numbers });
+        }
+    }
+}
+
+/// Of distances: exp(-gamma d) in place of each d.
+struct Distances<'a> {
+    gamma: f32,
+    numbers: &'a mut [f32],
+}
+
+impl Work for Distances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        for number in self.numbers {
+            *number = exp(-self.gamma * number.max(0.0));
+        }
     }
 }
 

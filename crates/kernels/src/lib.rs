@@ -8,7 +8,8 @@
 //! |---|---|
 //! | [`kernel`] | what is asked ([`KernelSpec`]), checked, and the function that it becomes ([`Kernel`]) |
 //! | [`rows`] | rows one after the other, dense, sparse or both |
-//! | [`products`] | products of rows with landmarks: matrix products, and entry by entry what is sparse |
+//! | [`products`] | products of rows with landmarks: matrix products, and entry by entry what is sparse; kernel values in 32 bits |
+//! | [`wide`] | kernel values in 64 bits |
 //! | [`pivots`] | landmarks by an incomplete Cholesky factorization of a sample, and its factor |
 //! | [`centres`] | means of the sample as landmarks |
 //! | [`low_rank`] | the map, for blocks of rows, and weights folded for predictions |
@@ -36,6 +37,7 @@ pub mod low_rank;
 pub mod pivots;
 pub mod products;
 pub mod rows;
+pub mod wide;
 
 pub(crate) use pgsvm_base as base;
 pub(crate) use pgsvm_simd as simd;

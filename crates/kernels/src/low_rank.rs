@@ -7,15 +7,15 @@
 //! ```
 //!
 //! A block of rows is two matrix products: with the landmarks, and of the kernel values with L^-1, whose columns are taken a
-//! panel at a time, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits, values
-//! and products are 32.
+//! panel at a time, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits; values
+//! and products of rows are 32, or of a [wide](LowRank::wide) map 64.
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::pivots::{Factor, FactorView};
-use crate::products::{products_into, Landmarks, Room, View};
+use crate::products::{products_into, subtract_products, Landmarks, Room, View};
 use crate::rows::Rows;
 use crate::simd::Level;
 
@@ -33,20 +33,36 @@ pub struct LowRank {
     left_out: f64,
     /// L, row after row.
     lower: Vec<f64>,
-    /// L^-1 likewise, for rows.
-    inverse: Vec<f32>,
+    inverse: Inverse,
+}
+
+/// L^-1 likewise, for rows: in 32 bits, which make phi(x) off by as much more as its entries are larger than 1, or in 64.
+#[derive(Debug)]
+enum Inverse {
+    Narrow(Vec<f32>),
+    Wide(Vec<f64>),
 }
 
 impl LowRank {
     pub fn new(factor: Factor) -> Result<Self, KernelError> {
         let rank = factor.landmarks.len();
         let wide = inverse(&factor.lower, rank)?;
-        let mut inverse: Vec<f32> = Vec::new();
-        inverse.room(wide.len())?;
+        let mut narrow: Vec<f32> = Vec::new();
+        narrow.room(wide.len())?;
         for row in wide.chunks(rank.max(1)) {
-            inverse.extend(row.iter().map(|value| *value as f32));
+            narrow.extend(row.iter().map(|value| *value as f32));
             interrupts::worked(rank);
         }
+        Self::with(factor, Inverse::Narrow(narrow))
+    }
+
+    /// With phi(x) computed in 64 bits: right to the last of its 32, and as far from what is told of it as these say.
+    pub fn wide(factor: Factor) -> Result<Self, KernelError> {
+        let wide = inverse(&factor.lower, factor.landmarks.len())?;
+        Self::with(factor, Inverse::Wide(wide))
+    }
+
+    fn with(factor: Factor, inverse: Inverse) -> Result<Self, KernelError> {
         Ok(Self {
             kernel: factor.kernel,
             level: Level::best(),
@@ -128,6 +144,19 @@ impl LowRank {
         room: &mut Room,
         out: &mut [f32],
     ) -> Result<(), OutOfMemory> {
+        match &self.inverse {
+            Inverse::Narrow(inverse) => self.map_narrowly(inverse, (rows, first), room, out),
+            Inverse::Wide(inverse) => self.map_widely(inverse, (rows, first), room, out),
+        }
+    }
+
+    fn map_narrowly(
+        &self,
+        inverse: &[f32],
+        (rows, first): (&Rows, usize),
+        room: &mut Room,
+        out: &mut [f32],
+    ) -> Result<(), OutOfMemory> {
         let rank = self.rank();
         let values = room.of(ROWS * rank)?;
         for (part, out) in out.chunks_mut(ROWS * rank).enumerate() {
@@ -136,23 +165,39 @@ impl LowRank {
             self.landmarks
                 .kernel_values(&self.kernel, self.level, rows, first, values);
             for from in (0..rank).step_by(PANEL) {
-                let panel = PANEL.min(rank - from);
-                let columns = from + panel;
-                let known = View {
-                    numbers: values,
-                    stride: rank,
-                    rows: count,
-                    columns,
-                };
-                let inverse = View {
-                    numbers: &self.inverse[from * rank..],
-                    stride: rank,
-                    rows: panel,
-                    columns,
-                };
+                let (known, inverse) = panel((values, count), inverse, (from, rank));
+                let work = count * inverse.rows * inverse.columns;
                 products_into(known, inverse, &mut out[from..], rank);
                 // vectors take several at a time
-                interrupts::worked(count * panel * columns / 8);
+                interrupts::worked(work / 8);
+            }
+        }
+        Ok(())
+    }
+
+    fn map_widely(
+        &self,
+        inverse: &[f64],
+        (rows, first): (&Rows, usize),
+        room: &mut Room,
+        out: &mut [f32],
+    ) -> Result<(), OutOfMemory> {
+        let rank = self.rank();
+        let (values, less) = room.of_wide(2 * ROWS * rank)?.split_at_mut(ROWS * rank);
+        for (part, out) in out.chunks_mut(ROWS * rank).enumerate() {
+            let (first, count) = (first + part * ROWS, out.len() / rank);
+            let (values, less) = (&mut values[..out.len()], &mut less[..out.len()]);
+            self.landmarks
+                .wide_values(&self.kernel, self.level, (rows, first), values);
+            less.fill(0.0);
+            for from in (0..rank).step_by(PANEL) {
+                let (known, inverse) = panel((values, count), inverse, (from, rank));
+                let work = count * inverse.rows * inverse.columns;
+                subtract_products(known, inverse, &mut less[from..], rank);
+                interrupts::worked(work / 4);
+            }
+            for (out, less) in out.iter_mut().zip(less) {
+                *out = -*less as f32;
             }
         }
         Ok(())
@@ -173,6 +218,86 @@ impl LowRank {
             interrupts::worked(row);
         }
         Ok(folded)
+    }
+}
+
+impl LowRank {
+    /// L, row after row.
+    pub fn lower(&self) -> &[f64] {
+        &self.lower
+    }
+
+    /// L once more, of kernel values in 64 bits, where this one was made of others; None where they have none.
+    pub fn lower_anew(&self) -> Result<Option<Vec<f64>>, OutOfMemory> {
+        let rank = self.rank();
+        let mut lower = filled(0.0, rank * rank)?;
+        let rows = (self.landmarks.rows(), 0);
+        self.landmarks
+            .wide_values(&self.kernel, self.level, rows, &mut lower);
+        for row in 0..rank {
+            let (before, own) = lower.split_at_mut(row * rank);
+            let own = &mut own[..rank];
+            for (column, known) in before.chunks_exact(rank).enumerate() {
+                let sum: f64 = own[..column].iter().zip(known).map(|(a, b)| a * b).sum();
+                own[column] = (own[column] - sum) / known[column];
+                interrupts::worked(column);
+            }
+            let left = own[row] - own[..row].iter().map(|value| value * value).sum::<f64>();
+            if left.is_nan() || left <= 0.0 {
+                return Ok(None);
+            }
+            own[row] = left.sqrt();
+            own[row + 1..].fill(0.0);
+        }
+        Ok(Some(lower))
+    }
+}
+
+/// Kernel values of so many rows, and rows of L^-1 from one on, as they are multiplied.
+fn panel<'a, T>(
+    (values, rows): (&'a [T], usize),
+    inverse: &'a [T],
+    (from, rank): (usize, usize),
+) -> (View<'a, T>, View<'a, T>) {
+    let panel = PANEL.min(rank - from);
+    let columns = from + panel;
+    let known = View {
+        numbers: values,
+        stride: rank,
+        rows,
+        columns,
+    };
+    let inverse = View {
+        numbers: &inverse[from * rank..],
+        stride: rank,
+        rows: panel,
+        columns,
+    };
+    (known, inverse)
+}
+
+/// What factors of kernel values are as weights of phi(x): L' a.
+pub fn unfold(lower: &[f64], factors: &[f64]) -> Result<Vec<f64>, OutOfMemory> {
+    let rank = factors.len();
+    let mut weights = filled(0.0, rank)?;
+    for (row, factor) in factors.iter().enumerate() {
+        for (weight, lower) in weights.iter_mut().zip(&lower[row * rank..][..=row]) {
+            *weight += lower * factor;
+        }
+        interrupts::worked(row);
+    }
+    Ok(weights)
+}
+
+/// L^-1 v in place of v: what a sum of kernel values of rows is as a sum of their phi(x).
+pub fn forward(lower: &[f64], v: &mut [f64]) {
+    let rank = v.len();
+    for row in 0..rank {
+        let lower = &lower[row * rank..][..=row];
+        let (before, own) = v.split_at_mut(row);
+        let known: f64 = before.iter().zip(lower).map(|(v, lower)| v * lower).sum();
+        own[0] = (own[0] - known) / lower[row];
+        interrupts::worked(row);
     }
 }
 

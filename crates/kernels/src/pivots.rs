@@ -85,7 +85,6 @@ pub struct Pivots {
     random: Random,
     /// Residuals of the candidates when they were drawn.
     proposed: Vec<f64>,
-    values: Vec<f32>,
     block: Vec<f64>,
 }
 
@@ -187,13 +186,12 @@ impl Pivots {
                 Stream::Landmarks,
             ),
             proposed: Vec::new(),
-            values: filled(0.0, ROWS_AT_ONCE * BLOCK)?,
             block: filled(0.0, rows * BLOCK)?,
             sample,
         };
         this.pivots.room(rank)?;
-        for (row, square) in this.sample.squares().iter().enumerate() {
-            let value = kernel.own_value(f64::from(*square));
+        for row in 0..rows {
+            let value = kernel.own_value(this.sample.wide_square(row));
             if !(value as f32).is_finite() {
                 return Err(KernelError::NotFinite { row });
             }
@@ -322,12 +320,8 @@ impl Pivots {
         let own = Landmarks::new(own)?;
         for first in (0..rows).step_by(ROWS_AT_ONCE) {
             let count = ROWS_AT_ONCE.min(rows - first);
-            let values = &mut self.values[..count * width];
-            own.kernel_values(&self.kernel, self.level, &self.sample, first, values);
             let block = &mut self.block[first * width..(first + count) * width];
-            for (wide, value) in block.iter_mut().zip(values) {
-                *wide = f64::from(*value);
-            }
+            own.wide_values(&self.kernel, self.level, (&self.sample, first), block);
             if columns > 0 {
                 let before = View {
                     numbers: &self.factor[first * self.rank..],

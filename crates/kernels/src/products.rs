@@ -27,7 +27,14 @@ pub struct Landmarks {
     features: Vec<u32>,
     starts: Vec<usize>,
     holders: Vec<(u32, f32)>,
+    /// Squared norms of the sparse parts, where there are any.
+    sparse_squares: Vec<f64>,
+    /// Whether they lie so far from 0 that 32 bits have little of a distance that is made of products.
+    far: bool,
 }
+
+/// So many times farther from 0 than from their mean, squared, rows are far.
+const FAR: f64 = 8.0;
 
 impl Landmarks {
     pub fn new(rows: Rows) -> Result<Self, OutOfMemory> {
@@ -49,12 +56,18 @@ impl Landmarks {
         }
         starts.room(1)?.push(all.len());
         let holders = gathered(all.iter().map(|(_, row, value)| (*row, *value)))?;
+        let sparse_squares = match features.is_empty() {
+            true => Vec::new(),
+            false => gathered((0..rows.len()).map(|row| sparse_square(rows.sparse(row))))?,
+        };
         Ok(Self {
             packed: packed(&rows)?,
+            far: is_far(&rows)?,
             rows,
             features,
             starts,
             holders,
+            sparse_squares,
         })
     }
 
@@ -64,7 +77,8 @@ impl Landmarks {
 
     /// Bytes that they take.
     pub fn bytes(&self) -> usize {
-        self.rows.bytes() + 4 * self.packed.len() + 8 * self.holders.len()
+        let sparse = self.holders.len() + self.sparse_squares.len();
+        self.rows.bytes() + 4 * self.packed.len() + 8 * sparse
     }
 
     pub fn into_rows(self) -> Rows {
@@ -82,6 +96,16 @@ impl Landmarks {
     /// Whether kernel values with some of them can be asked for: features are all dense.
     pub(crate) fn can_be_parted(&self) -> bool {
         self.features.is_empty()
+    }
+
+    /// Their dense parts in panels.
+    pub(crate) fn packed(&self) -> &[f32] {
+        &self.packed
+    }
+
+    /// Squared norms of their sparse parts; none where none has any.
+    pub(crate) fn sparse_squares(&self) -> &[f64] {
+        &self.sparse_squares
     }
 
     /// k(x, z) of rows `first` and some more, as many as `out` holds, with each landmark z: row after row.
@@ -115,10 +139,14 @@ impl Landmarks {
         let at_once = (AT_ONCE / a_row).max(1);
         for (part, out) in out.chunks_mut(at_once * landmarks).enumerate() {
             let (from, count) = (first + part * at_once, out.len() / landmarks);
-            self.products(some.clone(), level, (rows, from), out);
-            let own = &rows.squares()[from..from + count];
-            let squares = &self.rows.squares()[some.clone()];
-            kernel.values(level, out, own, squares);
+            if self.far && kernel.is_of_distances() {
+                self.far_values(some.clone(), kernel, level, (rows, from), out);
+            } else {
+                self.products(some.clone(), level, (rows, from), out);
+                let own = &rows.squares()[from..from + count];
+                let squares = &self.rows.squares()[some.clone()];
+                kernel.values(level, out, own, squares);
+            }
             // vectors take several at a time
             interrupts::worked(count * a_row / 8);
         }
@@ -144,28 +172,54 @@ impl Landmarks {
                 out,
             }),
         }
-        if self.features.is_empty() {
-            return;
-        }
         for (row, out) in out.chunks_exact_mut(landmarks).enumerate() {
-            // entries ascend, and so do the features that are left
-            let mut from = 0;
-            for [feature, bits] in rows.sparse(first + row) {
-                let value = f32::from_bits(*bits);
-                from += self.features[from..].partition_point(|known| known < feature);
-                match self.features.get(from) {
-                    None => break,
-                    Some(known) if known != feature => continue,
-                    Some(_) => {}
-                }
-                let holders = &self.holders[self.starts[from]..self.starts[from + 1]];
-                for (landmark, other) in holders {
-                    out[*landmark as usize] += value * other;
-                }
-                interrupts::worked(holders.len());
+            let entries = rows.sparse(first + row);
+            self.each_meeting(entries, |landmark, value, other| {
+                out[landmark] += value * other;
+            });
+        }
+    }
+
+    /// Has each sparse entry of a row looked at with each landmark that has its feature, and that landmark's value.
+    #[inline(always)]
+    pub(crate) fn each_meeting(&self, entries: &[[u32; 2]], mut look: impl FnMut(usize, f32, f32)) {
+        // entries ascend, and so do the features that are left
+        let mut from = 0;
+        for [feature, bits] in entries {
+            let value = f32::from_bits(*bits);
+            from += self.features[from..].partition_point(|known| known < feature);
+            match self.features.get(from) {
+                None => break,
+                Some(known) if known != feature => continue,
+                Some(_) => {}
+            }
+            let holders = &self.holders[self.starts[from]..self.starts[from + 1]];
+            interrupts::worked(holders.len());
+            for (landmark, other) in holders {
+                look(*landmark as usize, value, *other);
             }
         }
     }
+}
+
+/// Whether the dense parts of rows are far from 0, beside how far they are from one another.
+fn is_far(rows: &Rows) -> Result<bool, OutOfMemory> {
+    let (width, count) = (rows.width(), rows.len() as f64);
+    let mut sums = filled(0.0f64, width)?;
+    let mut squares = 0.0;
+    for row in 0..rows.len() {
+        for (sum, x) in sums.iter_mut().zip(rows.dense(row)) {
+            *sum += f64::from(*x);
+            squares += f64::from(*x) * f64::from(*x);
+        }
+    }
+    let centre: f64 = sums.iter().map(|sum| sum * sum / count).sum();
+    Ok(rows.len() > 1 && squares > FAR * (squares - centre))
+}
+
+fn sparse_square(entries: &[[u32; 2]]) -> f64 {
+    let square = |[_, bits]: &[u32; 2]| f64::from(f32::from_bits(*bits)).powi(2);
+    entries.iter().map(square).sum()
 }
 
 /// The dense parts of rows in panels.
@@ -281,9 +335,9 @@ pub(crate) fn products_into(a: View<'_, f32>, b: View<'_, f32>, out: &mut [f32],
     }
 }
 
-/// Room for the kernel values of a block of rows, which is kept from block to block.
+/// Room for the kernel values of a block of rows, which is kept from block to block: in 32 bits and in 64.
 #[derive(Debug, Default)]
-pub struct Room(Vec<f32>);
+pub struct Room(Vec<f32>, Vec<f64>);
 
 impl Room {
     /// For so many values.
@@ -293,5 +347,14 @@ impl Room {
             self.0 = filled(0.0, values)?;
         }
         Ok(&mut self.0[..values])
+    }
+
+    /// The same in 64 bits.
+    pub(crate) fn of_wide(&mut self, values: usize) -> Result<&mut [f64], OutOfMemory> {
+        if self.1.len() < values {
+            self.1 = Vec::new();
+            self.1 = filled(0.0, values)?;
+        }
+        Ok(&mut self.1[..values])
     }
 }

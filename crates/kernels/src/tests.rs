@@ -2,7 +2,8 @@ use crate::base::random::{Random, Stream};
 use crate::centres::centres;
 use crate::kernel::{Kernel, KernelKind, KernelSpec};
 use crate::pivots::{Choice, Pivots};
-use crate::{Expansion, KernelError, LowRank, Room, Rows};
+use crate::simd::Level;
+use crate::{Expansion, KernelError, Landmarks, LowRank, Room, Rows};
 
 const KERNELS: [Kernel; 3] = [
     Kernel::Linear,
@@ -312,4 +313,93 @@ fn what_cannot_be_is_told() {
     nothing.push(&[0.0, 0.0], &[]).unwrap();
     let zero = Pivots::new(Kernel::Linear, nothing, Choice::Greatest, 1, 0.0).err();
     assert_eq!(zero, Some(KernelError::Zero));
+}
+
+/// Whole numbers around some day since 1970, and behind them a column that says little.
+fn days(count: usize, width: usize) -> Rows {
+    let mut random = Random::new(3, Stream::Trainer);
+    let mut days = Rows::new(width);
+    for _ in 0..count {
+        let row: Vec<f32> = (0..width)
+            .map(|_| 20_454.0 + random.below(600) as f32)
+            .collect();
+        days.push(&row, &[]).unwrap();
+    }
+    days
+}
+
+#[test]
+fn kernel_values_of_rows_far_from_0_are_right_in_32_bits_and_in_64() {
+    for gamma in [1e-6, 1e-4, 1.0] {
+        let kernel = Kernel::Rbf { gamma };
+        let (landmarks, others) = (days(45, 3), days(30, 3));
+        let all = Landmarks::new(landmarks).unwrap();
+        let mut narrow = vec![0.0f32; 45 * 30];
+        let mut wide = vec![0.0f64; 45 * 30];
+        let level = Level::best();
+        all.kernel_values(&kernel, level, &others, 0, &mut narrow);
+        all.wide_values(&kernel, level, (&others, 0), &mut wide);
+        for (at, (narrow, wide)) in narrow.iter().zip(&wide).enumerate() {
+            let (x, z) = (full(&others, at / 45, 3), full(all.rows(), at % 45, 3));
+            let right = exact(&kernel, &x, &z);
+            assert!((wide - right).abs() <= 1e-15, "{wide} {right}");
+            assert!(
+                (f64::from(*narrow) - right).abs() <= 2e-6,
+                "{narrow} {right}"
+            );
+        }
+    }
+}
+
+#[test]
+fn values_in_64_bits_are_those_of_the_definition() {
+    for kernel in KERNELS {
+        for width in [0, 3, 20] {
+            let (landmarks, others) = (rows(37, 20, width, 1), rows(9, 20, width, 2));
+            let all = Landmarks::new(landmarks).unwrap();
+            let mut found = vec![0.0; 37 * 9];
+            all.wide_values(&kernel, Level::best(), (&others, 0), &mut found);
+            for (at, found) in found.iter().enumerate() {
+                let (x, z) = (full(&others, at / 37, 20), full(all.rows(), at % 37, 20));
+                let right = exact(&kernel, &x, &z);
+                let most = 1e-14 * right.abs().max(1.0);
+                assert!((found - right).abs() <= most, "{kernel:?} {found} {right}");
+            }
+        }
+    }
+}
+
+#[test]
+fn days_since_1970_have_an_inner_product_for_every_gamma() {
+    for gamma in [1e-8, 1e-6, 1e-4, 1e-2, 1.0] {
+        let low = map(
+            Kernel::Rbf { gamma },
+            days(200, 2),
+            Choice::Greatest,
+            60,
+            0.0,
+        );
+        let (lower, rank) = (low.lower(), low.rank());
+        let anew = low.lower_anew().unwrap().unwrap();
+        for (at, (one, other)) in lower.iter().zip(&anew).enumerate() {
+            assert!(
+                (one - other).abs() <= 1e-9,
+                "{gamma} {at} of {rank}: {one} {other}"
+            );
+        }
+    }
+}
+
+#[test]
+fn entries_that_no_landmark_has_count_for_the_distance() {
+    let mut far = Rows::new(2);
+    far.push(&[0.0, 0.0], &[[7, 3.0f32.to_bits()]]).unwrap();
+    let all = Landmarks::new(rows(5, 2, 2, 1)).unwrap();
+    let kernel = Kernel::Rbf { gamma: 0.1 };
+    let (mut narrow, mut wide) = ([0.0f32; 5], [0.0f64; 5]);
+    all.kernel_values(&kernel, Level::best(), &far, 0, &mut narrow);
+    all.wide_values(&kernel, Level::best(), (&far, 0), &mut wide);
+    for (narrow, wide) in narrow.iter().zip(wide) {
+        assert!(wide < 0.41 && (f64::from(*narrow) - wide).abs() < 1e-6);
+    }
 }

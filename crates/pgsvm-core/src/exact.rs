@@ -8,7 +8,8 @@
 //!             every weight, as in linear machines here; LIBSVM leaves it out of the norm. p, d, high: task/loss.rs
 //! update      along two candidates at a time, the one with the largest projected gradient and the one with which D gains
 //!             most ([`pairs`]); then f of all candidates by the kernel rows of the two
-//! stop        a pass over all rows computes f with every support vector: P, D and the gap are those of the problem itself
+//! stop        a pass over all rows computes f with every support vector, in 64 bits: P, D and the gap are those of the problem
+//!             itself, of the rows and dual variables as they are stored
 //! ```
 //!
 //! The rounds, head by head:
@@ -17,8 +18,11 @@
 //!    ([`candidates`]). Where memory holds fewer, those with the smallest margins. All begin at 0.
 //! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
 //!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]).
-//! 3. All rows are gone over. Their gap ends the head, or rows that lose and were no candidates become candidates, while those
-//!    that say nothing are dropped where room is wanted.
+//! 3. All rows are gone over, by kernel values in 32 bits until those say that the gap is there. Then they are gone over in 64
+//!    bits, now and from now on: that gap ends the head. Else rows that lose and were no candidates become candidates, while those
+//!    that say nothing are dropped where room is wanted. Decisions of candidates are what the pass says, and kernel rows in 32 bits
+//!    only tell what steps add to them: so each round takes off most of what 32 bits lack (iterative refinement). Where three
+//!    passes come no nearer the head ends with the best of them.
 //!
 //! Pairs: Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6, 2005; blocks of kernel rows: Wen, Shi, Li, He,
 //! Chen, *ThunderSVM*, JMLR 19, 2018. Candidates from a machine of low rank, and passes that bring violators in: StreamSVM's dual
@@ -189,15 +193,18 @@ impl Deciding {
         taken.map_err(ExactError::Read)
     }
 
-    /// The same, and has them decided.
+    /// The same, and has them decided; `wide`: by kernel values in 64 bits.
     fn go_on<S: Source, P: Spool>(
         &mut self,
         source: &mut LowRankSource<S, P>,
         machine: Option<&Expansion>,
+        wide: bool,
     ) -> Result<bool, ExactError<S::Error, P::Error>> {
         let last = self.read(source)?;
+        let (rows, room, values) = (&self.rows, &mut self.room, &mut self.values);
         match machine {
-            Some(machine) => machine.decide(&self.rows, &mut self.room, &mut self.values)?,
+            Some(machine) if wide => machine.decide(rows, room, values)?,
+            Some(machine) => machine.decide_narrowly(rows, room, values)?,
             // without support vectors every decision is 0
             None => {
                 self.values.clear();
@@ -253,7 +260,7 @@ impl ExactSolver {
         source: &mut LowRankSource<S, P>,
     ) -> Result<Step, ExactError<S::Error, P::Error>> {
         if let Some(first) = &self.first {
-            let last = self.deciding.go_on(source, Some(first))?;
+            let last = self.deciding.go_on(source, Some(first), false)?;
             self.note()?;
             if last {
                 self.first = None;

@@ -234,7 +234,7 @@ impl<C: Crew> InteriorSolver<C> {
     }
 
     /// Works on, or waits for the machines, for some milliseconds. `Done` when all heads have ended. The source must have kept
-    /// its rows; they are given up when they have been dealt out.
+    /// its rows.
     pub fn step<S: Source, P: Spool>(
         &mut self,
         source: &mut LowRankSource<S, P>,
@@ -254,7 +254,6 @@ impl<C: Crew> InteriorSolver<C> {
                 self.check_room()?;
                 self.crew.expect_rows()?;
                 if last {
-                    source.give_up_rows()?;
                     self.crew.start()?;
                     self.stage = Stage::Running;
                     self.progress = InteriorProgress::factoring(self.rank);

@@ -114,26 +114,27 @@ impl Scaling {
         (raw - self.centre_of(feature)) * self.factor_of(feature)
     }
 
-    /// Dense values of a scaled row, in place of what `out` holds.
-    pub fn scale_dense(&self, raw: &[f64], out: &mut Vec<f32>) -> Result<(), OutOfMemory> {
+    /// Dense values of a row as training keeps it, in place of what `out` holds: less `provisional`, empty for 0, in 32 bits;
+    /// scaled, and in 32 bits once more.
+    pub fn scale_as_kept(
+        &self,
+        raw: &[f64],
+        provisional: &[f64],
+        out: &mut Vec<f32>,
+    ) -> Result<(), OutOfMemory> {
         out.clear();
-        let out = out.room(raw.len())?;
-        let (centre, factor) = (&self.centre[..], &self.factor[..]);
-        match (centre.len() == raw.len(), factor.len() == raw.len()) {
-            (true, true) => out.extend(
-                raw.iter()
-                    .zip(centre)
-                    .zip(factor)
-                    .map(|((x, centre), factor)| ((x - centre) * factor) as f32),
-            ),
-            _ if centre.is_empty() && factor.is_empty() => {
-                out.extend(raw.iter().map(|x| *x as f32));
+        let room = out.room(raw.len())?;
+        room.extend(raw.iter().enumerate().map(|(j, x)| {
+            let provisional = provisional.get(j).copied().unwrap_or(0.0);
+            let kept = (x - provisional) as f32;
+            match self.factor.get(j) {
+                Some(factor) => {
+                    let shift = self.centre_of(j) - provisional;
+                    ((f64::from(kept) - shift) * factor) as f32
+                }
+                None => kept,
             }
-            _ => {
-                let raw = raw.iter().enumerate();
-                out.extend(raw.map(|(feature, x)| self.scaled(feature, *x) as f32));
-            }
-        }
+        }));
         Ok(())
     }
 

@@ -263,3 +263,78 @@ fn little_memory_gives_the_same_objective_or_an_error_that_says_how_much_would_d
     }
     panic!("no memory was ever enough");
 }
+
+/// k(x, z) in 64 bits.
+fn value(kernel: &Kernel, x: &[f32], z: &[f32]) -> f64 {
+    let both = || x.iter().zip(z).map(|(x, z)| (f64::from(*x), f64::from(*z)));
+    match *kernel {
+        Kernel::Rbf { gamma } => {
+            (-gamma * both().map(|(x, z)| (x - z) * (x - z)).sum::<f64>()).exp()
+        }
+        ref other => other.value(both().map(|(x, z)| x * z).sum(), 0.0, 0.0),
+    }
+}
+
+/// P and D by hand, of rows that were not scaled.
+fn by_hand(found: &ExactOutcome, (loss, c): (Loss, f64), examples: &[OwnedExample]) -> (f64, f64) {
+    let (landmarks, factors, b) = (&found.landmarks, &found.factors[0], found.intercepts[0]);
+    let decision = |x: &[f32]| {
+        let sum = |(j, factor): (usize, &f64)| factor * value(&found.kernel, x, landmarks.dense(j));
+        factors.iter().enumerate().map(sum).sum::<f64>() + b
+    };
+    let own = factors.iter().enumerate();
+    let norm: f64 = own
+        .map(|(j, factor)| factor * decision(landmarks.dense(j)))
+        .sum();
+    let (mut losses, mut linear) = (0.0, 0.0);
+    for (row, dual) in examples.iter().zip(&found.duals[0]) {
+        let x: Vec<f32> = row.dense.iter().map(|x| *x as f32).collect();
+        let y = 2.0 * f64::from(row.group) - 1.0;
+        losses += c * loss.value(y * decision(&x));
+        let a = f64::from(*dual);
+        linear += match loss {
+            Loss::Hinge => a,
+            Loss::SquaredHinge => a - a * a / (4.0 * c),
+        };
+        assert!(loss == Loss::SquaredHinge || a <= c);
+    }
+    (0.5 * norm + losses, linear - 0.5 * norm)
+}
+
+#[test]
+fn certificates_are_those_of_what_is_left_behind_at_any_c() {
+    let mut numbers = common::Numbers::new(5);
+    let (mut near, mut days) = (Vec::new(), Vec::new());
+    for row in 0..160 {
+        let (x, z) = (numbers.normal(), numbers.normal());
+        let group = u32::from(x + z * z + 0.5 * numbers.normal() > 0.8);
+        let group = if row < 2 { row } else { group };
+        near.push(OwnedExample::dense(group, vec![x, z]));
+        let day = |x: f64| 20_454.0 + (300.0 * x).round();
+        days.push(OwnedExample::dense(group, vec![day(x), day(z)]));
+    }
+    for (examples, size) in [(&near, 1.0), (&days, 1e-5)] {
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for (gamma, c) in [(0.1, 0.01), (0.1, 100.0), (2.0, 1000.0)] {
+                let heads = vec![HeadSpec::binary(c)];
+                let spools = [MemorySpool::default(), MemorySpool::default()];
+                let settings = settings(LARGE, Scale::None, Threads::One);
+                let source = SliceSource::new(examples);
+                let asked = (asked(KernelKind::Rbf, gamma * size, 20), LARGE);
+                let problem = problem(loss, true).with_max_passes(60).unwrap();
+                let found = train_exactly(problem, heads, source, spools, settings, asked);
+                let found = found.unwrap();
+                let report = &found.reports[0];
+                let (primal, dual) = by_hand(&found, (loss, c), examples);
+                let certificate = report.certificate;
+                let told = format!("{loss:?} {gamma} {c}: {certificate:?} {primal} {dual}");
+                assert!(primal <= certificate.primal * (1.0 + 1e-9), "{told}");
+                assert!(
+                    dual >= certificate.dual - 1e-9 * certificate.primal,
+                    "{told}"
+                );
+                assert_eq!(report.stop, Some(StopReason::Tolerance), "{told}");
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@ use crate::training::by_scans::refusals::rank_beyond_sample;
 use crate::training::outcome::Machine;
 use crate::training::progress::Progress;
 use pgsvm_core::kernels::{KernelError, KernelKind, LowRank};
+use pgsvm_core::memory::copied;
 use pgsvm_core::{
     LandmarkChoice, LowRankJob, MapSearch, MapView, ReaderReport, RowForm, SampledMap, Surveyed,
 };
@@ -95,7 +96,8 @@ impl Mapping {
         };
         let told = (word_of(self.landmarks, &LANDMARKS), self.map.left_out());
         let rows = self.map.landmarks().rows();
-        Ok(KernelForm::of(self.map.kernel(), rows, told, scaling))
+        let form = KernelForm::of(self.map.kernel(), rows, told, scaling);
+        Ok(form.relative_to(copied(&report.provisional)?))
     }
 
     /// The machine itself.

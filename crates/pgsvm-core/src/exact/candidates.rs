@@ -26,7 +26,7 @@ pub(super) struct Candidates {
     /// By candidate: the row's ordinal, its side, weight, dual variable, and decision as far as it is known.
     pub(super) rows: Vec<u32>,
     pub(super) sides: Vec<f32>,
-    pub(super) weights: Vec<f32>,
+    pub(super) weights: Vec<f64>,
     pub(super) duals: Vec<f32>,
     pub(super) decisions: Vec<f64>,
     /// The largest dual variable, the dual's own curvature, and k(x, x) with it and the constant.
@@ -92,7 +92,7 @@ impl Candidates {
     /// Bytes that their rows take.
     pub(super) fn bytes(&self) -> usize {
         let segments = self.segments.iter().map(Landmarks::bytes);
-        self.coming.bytes() + segments.sum::<usize>() + 48 * self.rows.len()
+        self.coming.bytes() + segments.sum::<usize>() + 52 * self.rows.len()
     }
 
     /// Takes a row of others in, with its side, weight, dual variable and decision.
@@ -100,7 +100,7 @@ impl Candidates {
         &mut self,
         (rows, at): (&Rows, usize),
         ordinal: u32,
-        (side, weight): (f32, f32),
+        (side, weight): (f32, f64),
         dual: f32,
         decision: f64,
     ) -> Result<(), OutOfMemory> {
@@ -110,10 +110,10 @@ impl Candidates {
         self.weights.room(1)?.push(weight);
         self.duals.room(1)?.push(dual);
         self.decisions.room(1)?.push(decision);
-        let conjugate = by_loss!(self.loss, loss => loss.conjugate(f64::from(weight)));
+        let conjugate = by_loss!(self.loss, loss => loss.conjugate(weight));
         self.highs.room(1)?.push(conjugate.high);
         self.curvatures.room(1)?.push(conjugate.curvature as f32);
-        let own = self.kernel.own_value(f64::from(rows.squares()[at]));
+        let own = self.kernel.own_value(rows.wide_square(at));
         let diagonal = own + self.constant + conjugate.curvature;
         self.diagonals.room(1)?.push(diagonal as f32);
         Ok(())
@@ -176,7 +176,7 @@ impl Candidates {
     fn objectives_by<L: LossFunction>(&self, loss: L) -> Objectives {
         let mut sums = Objectives::default();
         for at in 0..self.len() {
-            let weight = f64::from(self.weights[at]);
+            let weight = self.weights[at];
             let margin = f64::from(self.sides[at]) * self.decisions[at];
             let a = f64::from(self.duals[at]);
             let conjugate = loss.conjugate(weight);
@@ -201,7 +201,7 @@ impl Candidates {
     /// The derivative of -D along a candidate.
     pub(super) fn gradient(&self, at: usize) -> f64 {
         let margin = f64::from(self.sides[at]) * self.decisions[at];
-        let weight = f64::from(self.weights[at]);
+        let weight = self.weights[at];
         by_loss!(self.loss, loss => {
             loss.gradient(margin, f64::from(self.duals[at]), &loss.conjugate(weight))
         })
@@ -265,8 +265,8 @@ impl Candidates {
 }
 
 /// The projected gradient of the negative dual along a row: 0 where its dual variable is best, or cannot go where it should.
-fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f32) -> f64 {
-    let conjugate = loss.conjugate(f64::from(weight));
+fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f64) -> f64 {
+    let conjugate = loss.conjugate(weight);
     let gradient = loss.gradient(margin, f64::from(dual), &conjugate);
     let held = (dual <= 0.0 && gradient > 0.0) || (dual >= conjugate.high && gradient < 0.0);
     match held {

@@ -1,6 +1,6 @@
 //! One head: choosing candidates, solving over them, going over all rows, and again.
 
-use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::{Deciding, ExactError, ExactJob};
@@ -21,6 +21,10 @@ const LAST_SHARE: f64 = 0.02;
 /// Working sets between two looks at the candidates' own gap, and most of them before all rows are gone over.
 const SETS_BETWEEN: usize = 8;
 const MOST_SETS: usize = 20_000;
+/// Passes in 64 bits, one after the other, that come no nearer: what is left then is rounding. Nearer is a gap of at most so many
+/// times the smallest before.
+const STANDING: u32 = 3;
+const NEARER: f64 = 0.9;
 /// Candidates may become so many times what they are at first.
 const GROWTH: f64 = 1.25;
 /// No candidate.
@@ -39,7 +43,19 @@ pub(super) struct Head {
     stage: Stage,
     passes: u32,
     sets: usize,
+    proved: Proved,
     pub(super) report: HeadReport,
+}
+
+/// What passes in 64 bits have said, once there are any: nothing else ends a head.
+#[derive(Default)]
+struct Proved {
+    begun: bool,
+    /// The best of them, with the dual variables of each row then.
+    best: Option<(HeadReport, Vec<f32>)>,
+    /// The smallest gap of all, and passes since that came no nearer.
+    least: Option<f64>,
+    standing: u32,
 }
 
 enum Stage {
@@ -93,6 +109,7 @@ impl Head {
             stage: Stage::Gathering(0),
             passes: 0,
             sets: 0,
+            proved: Proved::default(),
             report: HeadReport {
                 certificate: Certificate::of(f64::INFINITY, 0.0),
                 training_accuracy: 0.0,
@@ -119,14 +136,14 @@ impl Head {
     }
 
     /// The side of a row, and the weight of its loss.
-    fn of_row(&self, row: usize, cost: f32) -> (f32, f32) {
+    fn of_row(&self, row: usize, cost: f32) -> (f32, f64) {
         let side = self.sides[row];
         let positive = match side > 0 {
             true => f64::from(self.spec.positive_weight),
             false => 1.0,
         };
         let weight = self.spec.c * f64::from(cost) * positive;
-        (f32::from(side), weight as f32)
+        (f32::from(side), weight)
     }
 
     pub(super) fn step<S: Source, P: Spool>(
@@ -256,7 +273,7 @@ impl Head {
         decisions: &mut [f32],
         mut pass: Box<Pass>,
     ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
-        let last = deciding.go_on(source, pass.machine.as_ref())?;
+        let last = deciding.go_on(source, pass.machine.as_ref(), self.proved.begun)?;
         for at in 0..deciding.rows.len() {
             decisions[pass.row] = deciding.values[at] as f32;
             self.look(job, deciding, at, &mut pass)?;
@@ -294,7 +311,7 @@ impl Head {
             self.candidates.decisions[self.places[row] as usize] = decision;
             return Ok(());
         }
-        let loss = f64::from(weight) * job.loss.value(margin);
+        let loss = weight * job.loss.value(margin);
         if loss <= 0.0 {
             return Ok(());
         }
@@ -306,7 +323,7 @@ impl Head {
         &mut self,
         deciding: &Deciding,
         at: usize,
-        weighted: (f32, f32),
+        weighted: (f32, f64),
         loss: f64,
         pass: &mut Pass,
     ) -> Result<(), OutOfMemory> {
@@ -332,14 +349,19 @@ impl Head {
         decisions: &[f32],
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
-        let arrived = certificate.gap <= job.tolerance;
-        if arrived || self.passes >= job.max_passes {
-            self.report.stop = Some(match arrived {
-                true => StopReason::Tolerance,
-                false => StopReason::MaxPasses,
-            });
-            self.take_duals();
-            return Ok(HeadStep::Ended(certificate.gap));
+        let ends = certificate.gap <= job.tolerance || self.passes >= job.max_passes;
+        if ends && !self.proved.begun {
+            // so it is in 32 bits
+            self.proved.begun = true;
+            self.candidates.close()?;
+            self.stage = self.begin_pass(job)?;
+            return Ok(HeadStep::Passed(certificate.gap));
+        }
+        if self.proved.begun {
+            self.take_proved()?;
+            if ends || self.proved.standing >= STANDING {
+                return Ok(HeadStep::Ended(self.end_with_best(job)));
+            }
         }
         self.stage = match pass.left_out {
             0 => {
@@ -349,6 +371,39 @@ impl Head {
             _ => self.choose_anew(job, decisions)?,
         };
         Ok(HeadStep::Passed(certificate.gap))
+    }
+
+    /// Keeps what a pass in 64 bits has said, where that is the best.
+    fn take_proved(&mut self) -> Result<(), OutOfMemory> {
+        let gap = self.report.certificate.gap;
+        let before = self.proved.least.unwrap_or(f64::INFINITY);
+        self.proved.standing = match gap <= NEARER * before {
+            true => 0,
+            false => self.proved.standing + 1,
+        };
+        self.proved.least = Some(gap.min(before));
+        if gap < before || self.proved.best.is_none() {
+            self.take_duals();
+            self.proved.best = Some((self.report, copied(&self.duals)?));
+        }
+        Ok(())
+    }
+
+    /// Ends with the best dual variables that a pass in 64 bits has seen. Gives back their gap.
+    fn end_with_best(&mut self, job: &ExactJob) -> f64 {
+        if let Some((report, duals)) = self.proved.best.take() {
+            (self.report, self.duals) = (report, duals);
+            let candidates = &mut self.candidates;
+            for (row, dual) in candidates.rows.iter().zip(&mut candidates.duals) {
+                *dual = self.duals[*row as usize];
+            }
+        }
+        let gap = self.report.certificate.gap;
+        self.report.stop = Some(match gap <= job.tolerance {
+            true => StopReason::Tolerance,
+            false => StopReason::MaxPasses,
+        });
+        gap
     }
 
     /// What a pass says over all rows.
@@ -384,6 +439,8 @@ impl Head {
         decisions: &[f32],
     ) -> Result<Stage, ExactError<S, P>> {
         self.take_duals();
+        // rows may be dropped that it needs
+        self.proved.best = None;
         let width = self.candidates.width();
         self.near = self.nearest(job, decisions, width)?;
         self.candidates = Candidates::new(job.kernel, job.loss, job.intercept, width);
@@ -400,7 +457,7 @@ impl Head {
         width: usize,
     ) -> Result<f64, ExactError<S, P>> {
         // as they come, and in panels
-        let row_bytes = 8 * width + 80;
+        let row_bytes = 8 * width + 84;
         let most = job.memory_bytes / 2 / row_bytes;
         let mut counts = [0usize; NEAR.len()];
         for ((decision, side), dual) in decisions.iter().zip(&self.sides).zip(&self.duals) {

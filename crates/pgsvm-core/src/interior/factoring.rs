@@ -10,8 +10,8 @@
 //! stop     so many columns, or sum v <= tolerance sum k(x, x), or no v above rounding
 //! ```
 //!
-//! Two messages a column: value, place and rest of the trace to the master and back, then the pivot to all. H has 32 bits, what
-//! is summed 64.
+//! Two messages a column: value, place and rest of the trace to the master and back, then the pivot to all. H has 32 bits, kernel
+//! values and what is summed 64.
 
 use std::ops::Range;
 
@@ -169,7 +169,7 @@ struct Factoring<'a> {
     largest: f64,
     /// This machine's own rows that are pivots.
     taken: Vec<usize>,
-    values: Vec<f32>,
+    values: Vec<f64>,
     factored: Factored,
 }
 
@@ -182,8 +182,8 @@ impl<'a> Factoring<'a> {
     ) -> Result<Self, Halt> {
         let mut residuals = Vec::new();
         residuals.room(share.len())?;
-        for (row, square) in share.rows.squares().iter().enumerate() {
-            let value = aim.kernel.own_value(f64::from(*square));
+        for row in 0..share.len() {
+            let value = aim.kernel.own_value(share.rows.wide_square(row));
             if !(value as f32).is_finite() {
                 let row = row * exchange.machines() + exchange.own();
                 return Err(KernelError::NotFinite { row }.into());
@@ -308,7 +308,8 @@ impl<'a> Factoring<'a> {
         let stride = factored.stride();
         let make = |rows: Range<usize>, known: &mut [f32]| {
             let values = &mut values[..rows.len()];
-            landmark.kernel_values(&aim.kernel, *level, &share.rows, rows.start, values);
+            let from = (&share.rows, rows.start);
+            landmark.wide_values(&aim.kernel, *level, from, values);
             let least = level.run(Column {
                 values,
                 factors: &pivot.factors,
@@ -358,7 +359,7 @@ fn check<E: Exchange>(
 /// The next column of some rows, whose least residual it gives back.
 struct Column<'a> {
     /// k(x, z) of each with the pivot.
-    values: &'a [f32],
+    values: &'a [f64],
     factors: &'a [f64],
     known: &'a mut [f32],
     stride: usize,
@@ -377,7 +378,7 @@ impl Work for Column<'_> {
         let rows = self.known.chunks_exact_mut(self.stride);
         for ((row, value), residual) in rows.zip(self.values).zip(self.residuals) {
             let product = dot::<K>(&row[..column], before);
-            let factor = ((f64::from(*value) - product) * inverse) as f32;
+            let factor = ((*value - product) * inverse) as f32;
             row[column] = factor;
             *residual -= f64::from(factor) * f64::from(factor);
             least = least.min(*residual);

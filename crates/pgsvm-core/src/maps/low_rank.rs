@@ -39,6 +39,7 @@
 //! that is given takes more; of the map 12 bytes for each pair of landmarks stay), kernel values and phi of 256 rows.
 
 mod mapping;
+pub(crate) mod proof;
 mod sampling;
 pub(crate) mod scanned;
 pub(crate) mod search;
@@ -258,6 +259,11 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// The same, to be taken over when all rows have been delivered.
     pub fn take_map(&mut self) -> Option<LowRank> {
         self.map.take()
+    }
+
+    /// Gives back a map that was taken over.
+    pub fn put_map(&mut self, map: LowRank) {
+        self.map = Some(map);
     }
 
     /// The source whose rows are mapped; None after an error.

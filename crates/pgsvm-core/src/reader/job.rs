@@ -124,6 +124,9 @@ pub struct ReaderReport {
     pub features: u64,
     /// The scaling learned; empty while loading.
     pub scaling: Scaling,
+    /// What dense values are kept relative to in 32 bits before they are scaled; empty for 0.
+    #[serde(deserialize_with = "list")]
+    pub provisional: Vec<f64>,
     /// Rows of each group id.
     #[serde(deserialize_with = "list")]
     pub group_counts: Vec<u64>,
@@ -150,6 +153,7 @@ impl ReaderReport {
     pub fn copied(&self) -> Result<Self, OutOfMemory> {
         Ok(Self {
             scaling: self.scaling.copied()?,
+            provisional: copied(&self.provisional)?,
             group_counts: copied(&self.group_counts)?,
             means: copied(&self.means)?,
             spread: self.spread.copied()?,

@@ -338,6 +338,7 @@ impl Seen {
             dense_features: dense as u64,
             features: (dense + self.learner.sparse()) as u64,
             scaling: self.scaling.copied()?,
+            provisional: copied(self.learner.provisional())?,
             group_counts: copied(self.group_counts())?,
             means: copied(&self.means)?,
             spread: self.spread.copied()?,

@@ -60,6 +60,16 @@ impl Loss {
         }
     }
 
+    /// p, d and the largest dual variable of a row of this weight, in 64 bits.
+    pub(crate) fn dual_terms(self, weight: f64) -> (f64, f64, f64) {
+        let of_row = by_loss!(self, loss => loss.conjugate(weight));
+        let high = match self.unbounded() {
+            true => f64::INFINITY,
+            false => weight,
+        };
+        (of_row.linear, of_row.curvature, high)
+    }
+
     /// Whether a dual variable may grow without end.
     pub(crate) fn unbounded(self) -> bool {
         by_loss!(self, loss => unbounded(loss))

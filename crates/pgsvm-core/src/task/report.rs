@@ -88,6 +88,16 @@ pub struct HeadReport {
     pub updates: Option<u64>,
 }
 
+impl HeadReport {
+    /// Its certificate is this one, which is within the tolerance or not.
+    pub fn correct(&mut self, certificate: Certificate, tolerance: f64) {
+        self.certificate = certificate;
+        if self.stop == Some(StopReason::Tolerance) && certificate.gap > tolerance {
+            self.stop = Some(StopReason::MaxPasses);
+        }
+    }
+}
+
 /// How good one C is on the rows of one fold, by heads trained on the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Validation {

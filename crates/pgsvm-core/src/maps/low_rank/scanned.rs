@@ -58,7 +58,7 @@ impl ScannedRows {
         let mapped = match map {
             None => None,
             Some(ToldMap { factor, form }) => {
-                let map = LowRank::new(factor)?;
+                let map = LowRank::wide(factor)?;
                 Some(Box::new(Mapped {
                     mapping: Mapping::new(&map, &Facts::default())?,
                     maker: form.maker()?,

@@ -71,7 +71,7 @@ impl MapSearch {
 
     /// The map, and what rows it makes.
     pub fn finish(self) -> Result<SampledMap, KernelError> {
-        let mut map = LowRank::new(self.pivots.finish()?)?;
+        let mut map = LowRank::wide(self.pivots.finish()?)?;
         let mut raw = self.surveyed;
         let words = std::mem::take(&mut raw.sample);
         let rows = || Batch::new(&words, raw.facts.dense);

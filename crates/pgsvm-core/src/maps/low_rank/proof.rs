@@ -1,0 +1,306 @@
+//! Certificates of machines of low rank, in 64 bits, of what is stored of them: landmarks z, factors a and intercept b.
+//!
+//! ```text
+//! f(x) = sum of a_j k(z_j, x) + b          K of the landmarks = L L'
+//! P    = 1/2 |L'a|² (and 1/2 b² where b is in the norm) + sum of s_i L(y_i f(x_i))
+//! v    = sum of y_i u_i k(z, x_i)          of the dual variables u, within their bounds
+//! D    = sum of (p u_i - 1/2 d_i u_i²) - 1/2 |L^-1 v|² (and 1/2 (sum of y_i u_i)²)
+//! ```
+//!
+//! A training on phi(x) = L^-1 k(x) has phi in 32 bits, off by what L^-1 makes of the rounding of k: its own certificate is that
+//! of those numbers. Here all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
+//! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
+
+use pgsvm_kernels::low_rank::{forward, unfold};
+use pgsvm_kernels::{LowRank, Rows};
+
+use crate::base::interrupts;
+use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::maps::low_rank::{LowRankError, LowRankSource};
+use crate::rows::row::Row;
+use crate::rows::source::{Source, Spool};
+use crate::simd::Level;
+use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
+use crate::task::problem::Problem;
+use crate::task::report::{Certificate, HeadReport, Truncation};
+
+/// Rows that are gone over together, at most, and kernel values.
+const ROWS: usize = 256;
+const VALUES: usize = 1 << 16;
+
+/// Which part the intercept has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InterceptPart {
+    None,
+    /// It is in the norm, as any weight.
+    InNorm,
+    /// It is in no norm.
+    Free,
+}
+
+/// A head as it is stored.
+pub struct StoredHead<'a> {
+    pub spec: HeadSpec,
+    /// By landmark.
+    pub factors: Vec<f64>,
+    pub intercept: f64,
+    /// By row, in their order.
+    pub duals: Box<dyn Iterator<Item = f32> + 'a>,
+}
+
+/// What all rows say of some heads.
+pub struct LowRankProof<'a> {
+    loss: Loss,
+    intercept: InterceptPart,
+    /// The loss beyond which rows cost no more.
+    most_loss: Option<f64>,
+    heads: Vec<Head<'a>>,
+    rows: Rows,
+    groups: Vec<u32>,
+    costs: Vec<f32>,
+    values: Vec<f64>,
+}
+
+/// A head, and its sums so far.
+struct Head<'a> {
+    stored: StoredHead<'a>,
+    losses: f64,
+    /// Of the rows beyond the truncation.
+    outliers: u64,
+    beyond: f64,
+    /// Of the negative side and the positive one: sum of p u, of d u², of u, and of u k(x).
+    linear: [f64; 2],
+    curved: [f64; 2],
+    sums: [f64; 2],
+    v: [Vec<f64>; 2],
+}
+
+impl<'a> LowRankProof<'a> {
+    /// Of heads over the landmarks of this map.
+    pub fn new(
+        map: &LowRank,
+        problem: &Problem,
+        intercept: InterceptPart,
+        stored: Vec<StoredHead<'a>>,
+    ) -> Result<Self, OutOfMemory> {
+        let mut heads = Vec::new();
+        heads.room(stored.len())?;
+        for stored in stored {
+            let rank = map.rank();
+            heads.push(Head {
+                stored,
+                losses: 0.0,
+                outliers: 0,
+                beyond: 0.0,
+                linear: [0.0; 2],
+                curved: [0.0; 2],
+                sums: [0.0; 2],
+                v: [filled(0.0, rank)?, filled(0.0, rank)?],
+            });
+        }
+        Ok(Self {
+            loss: problem.loss(),
+            intercept,
+            most_loss: problem.truncation().map(|s| 1.0 + s),
+            heads,
+            rows: Rows::new(map.landmarks().rows().width()),
+            groups: Vec::new(),
+            costs: Vec::new(),
+            values: Vec::new(),
+        })
+    }
+
+    /// Goes over the next rows of a source that keeps them, which `map` was made for; true behind the last one.
+    pub fn step<S: Source, P: Spool>(
+        &mut self,
+        map: &LowRank,
+        source: &mut LowRankSource<S, P>,
+    ) -> Result<bool, LowRankError<S::Error, P::Error>> {
+        self.rows.clear();
+        self.groups.clear();
+        self.costs.clear();
+        let most = (VALUES / map.rank().max(1)).clamp(1, ROWS);
+        let last = source.go_over(most, |row| self.take(&row))?;
+        self.sum(map)?;
+        Ok(last)
+    }
+
+    fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
+        self.rows.push(row.dense(), row.sparse())?;
+        self.groups.room(1)?.push(row.group() as u32);
+        self.costs.room(1)?.push(row.cost());
+        Ok(())
+    }
+
+    /// Adds the rows at hand.
+    fn sum(&mut self, map: &LowRank) -> Result<(), OutOfMemory> {
+        let (count, rank) = (self.rows.len(), map.rank());
+        if self.values.len() < count * rank {
+            self.values = filled(0.0, count * rank)?;
+        }
+        let values = &mut self.values[..count * rank];
+        let (kernel, rows) = (map.kernel(), (&self.rows, 0));
+        map.landmarks()
+            .wide_values(kernel, Level::best(), rows, values);
+        let terms = (self.loss, self.most_loss);
+        for (at, values) in values.chunks_exact(rank.max(1)).enumerate() {
+            let (group, cost) = (self.groups[at] as usize, f64::from(self.costs[at]));
+            for head in &mut self.heads {
+                head.add(terms, (group, cost), values);
+            }
+            interrupts::worked(rank * self.heads.len());
+        }
+        Ok(())
+    }
+
+    /// The certificates, by head, once all rows have been gone over; `lower`: L. Where there is none nothing is proved.
+    pub fn finish(self, lower: Option<&[f64]>) -> Result<Vec<ProvedHead>, OutOfMemory> {
+        let Self {
+            heads, intercept, ..
+        } = self;
+        let mut all = Vec::new();
+        for head in &heads {
+            all.room(1)?.push(match lower {
+                Some(lower) => head.proved(lower, intercept)?,
+                None => ProvedHead {
+                    certificate: Certificate::of(f64::INFINITY, 0.0),
+                    outliers: head.outliers,
+                },
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// What is true of a stored head.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProvedHead {
+    pub certificate: Certificate,
+    /// Rows beyond the truncation.
+    pub outliers: u64,
+}
+
+/// What of a certificate over phi(x) in 32 bits, each right to the last of them, is certain of the machine itself, whose
+/// weights have this norm; `c`: the C of a row.
+///
+/// phi(x) is off by e |phi(x)| at most, e = 2^-24, and f(x) by e |phi(x)| |w|: that counts for rows that lose, whose C are no more
+/// than the sum of dual variables, about 2 P, and for those at their margin, about as many as landmarks. v is off by e |phi(x)|
+/// for each of that sum.
+pub fn widened(map: &LowRank, certificate: Certificate, norm: f64, c: f64) -> Certificate {
+    let rows = map.landmarks().rows();
+    let own = (0..rows.len()).map(|row| map.kernel().own_value(rows.wide_square(row)));
+    let off = 0.5 * f64::from(f32::EPSILON) * own.fold(0.0, f64::max).sqrt();
+    let Certificate { primal, dual, .. } = certificate;
+    let (length, sum) = (norm.sqrt(), 2.0 * primal);
+    let primal = primal + off * length * (sum + c * map.rank() as f64);
+    let dual = dual - off * sum * (length + 0.5 * off * sum);
+    Certificate::of(primal, dual.max(0.0))
+}
+
+impl ProvedHead {
+    /// Puts it in place of what a head was said to be, which ends within this tolerance or not.
+    pub fn correct(&self, report: &mut HeadReport, tolerance: f64) {
+        report.correct(self.certificate, tolerance);
+        if let Some(truncated) = &mut report.truncated {
+            *truncated = Truncation {
+                objective: self.certificate.primal,
+                outliers: self.outliers,
+            };
+        }
+    }
+}
+
+impl Head<'_> {
+    /// Adds a row of this group and cost.
+    fn add(
+        &mut self,
+        (loss, most_loss): (Loss, Option<f64>),
+        (group, cost): (usize, f64),
+        values: &[f64],
+    ) {
+        let dual = self.stored.duals.next().unwrap_or(0.0);
+        let spec = &self.stored.spec;
+        let side = f64::from(spec.signs.of(group));
+        let positive = match side > 0.0 {
+            true => f64::from(spec.positive_weight),
+            false => 1.0,
+        };
+        let weight = spec.c * cost * positive;
+        if side == 0.0 || weight <= 0.0 {
+            return;
+        }
+        let decision = dot(values, &self.stored.factors) + self.stored.intercept;
+        let own = loss.value(side * decision);
+        if let Some(most) = most_loss.filter(|most| own > *most) {
+            self.outliers += 1;
+            self.beyond += weight * most;
+            return;
+        }
+        self.losses += weight * own;
+        let (linear, curvature, high) = loss.dual_terms(weight);
+        let dual = f64::from(dual).clamp(0.0, high);
+        if dual > 0.0 {
+            let place = usize::from(side > 0.0);
+            self.linear[place] += linear * dual;
+            self.curved[place] += curvature * dual * dual;
+            self.sums[place] += dual;
+            for (v, value) in self.v[place].iter_mut().zip(values) {
+                *v += dual * value;
+            }
+        }
+    }
+
+    fn proved(&self, lower: &[f64], intercept: InterceptPart) -> Result<ProvedHead, OutOfMemory> {
+        let b = self.stored.intercept;
+        let own = match intercept {
+            InterceptPart::InNorm => b * b,
+            InterceptPart::None | InterceptPart::Free => 0.0,
+        };
+        let norm = square(&unfold(lower, &self.stored.factors)?) + own;
+        let primal = 0.5 * norm + self.losses + self.beyond;
+        let shares = match intercept {
+            InterceptPart::Free => {
+                let lighter = self.sums[0].min(self.sums[1]);
+                self.sums
+                    .map(|own| if own > 0.0 { lighter / own } else { 0.0 })
+            }
+            InterceptPart::None | InterceptPart::InNorm => [1.0; 2],
+        };
+        let [negative, positive] = &self.v;
+        let both = negative.iter().zip(positive);
+        let mut v = gathered(both.map(|(minus, plus)| shares[1] * plus - shares[0] * minus))?;
+        let tilt = match intercept {
+            InterceptPart::InNorm => self.sums[1] - self.sums[0],
+            InterceptPart::None | InterceptPart::Free => 0.0,
+        };
+        forward(lower, &mut v);
+        let norm = square(&v) + tilt * tilt;
+        let side = |at: usize| shares[at] * (self.linear[at] - 0.5 * shares[at] * self.curved[at]);
+        // dual variables of 0 are as feasible
+        let dual = (side(0) + side(1) - 0.5 * norm).max(0.0) + self.beyond;
+        Ok(ProvedHead {
+            certificate: Certificate::of(primal, dual),
+            outliers: self.outliers,
+        })
+    }
+}
+
+fn square(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
+/// In partial sums, which need not wait for each other.
+fn dot(values: &[f64], factors: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (values, last_values) = values.as_chunks::<LANES>();
+    let (factors, last_factors) = factors.as_chunks::<LANES>();
+    for (values, factors) in values.iter().zip(factors) {
+        for lane in 0..LANES {
+            sums[lane] += values[lane] * factors[lane];
+        }
+    }
+    let last = last_values.iter().zip(last_factors);
+    sums.iter().sum::<f64>() + last.map(|(value, factor)| value * factor).sum::<f64>()
+}

@@ -1,0 +1,196 @@
+"""What a kernel machine's certificate should say, recomputed from its stored rows: kernel values and their sums in SQL, in
+double precision.
+
+A row of the table becomes what training stores of it (`scaled`): dense values less the first row's, as real; less the rest of the
+centre, times the factor, as real once more. P is that of the stored factors. D is that of the stored dual variables, or, where
+there are none, of some that are found here.
+"""
+
+import numpy
+from scipy.optimize import minimize
+
+from harness.sessions import one
+
+KERNELS = {
+    "rbf": "exp(greatest(-700, -{gamma} * ({distance})))",
+    "polynomial": "power({gamma} * ({product}) + {coef0}, {degree})",
+    "sigmoid": "tanh({gamma} * ({product}) + {coef0})",
+}
+LOSSES = {"hinge": "greatest(0, 1 - m)", "squared_hinge": "greatest(0, 1 - m) ^ 2"}
+
+
+class Machine:
+    """A stored kernel machine of two classes over `columns` of a table (id, label, cost, columns...), label > 0 being the
+    positive class."""
+
+    def __init__(self, connection, name, table, columns, sparse=False, terms=()):
+        self.connection, self.name, self.table = connection, name, table
+        self.columns, self.sparse = columns, sparse
+        self.version = one(connection, "SELECT svm_version_id(%s)", [name])
+        self.about = connection.execute(
+            "SELECT features->'kernel', loss, c, solver, intercept_used, options, primal, dual, gap, stop_reason, intercept,"
+            " tolerance FROM svm_version WHERE id = %s",
+            [self.version],
+        ).fetchone()
+        self.kernel, self.loss, self.c, self.solver, self.regularized = self.about[:5]
+        self.primal, self.dual, self.gap, self.stop, self.intercept, self.tolerance = self.about[6:]
+        # of interior points in no norm
+        self.free = self.regularized and self.solver == "interior_point"
+        self.regularized &= not self.free
+        # what a row counts beside its own weight
+        weights = dict(terms).get("class_weight") or {}
+        self.cost = f"{'cost' if 'weight' in terms else '1'} * CASE WHEN label > 0 THEN {weights.get('1', 1)} ELSE {weights.get('-1', 1)} END"
+        self._lay_out()
+
+    def _lay_out(self):
+        connection, count = self.connection, len(self.columns)
+        connection.execute("DROP TABLE IF EXISTS pg_temp.xs, pg_temp.zs, pg_temp.ks")
+        values = ", ".join(f"({self._scaled(j, column)})::float8 AS v{j}" for j, column in enumerate(self.columns))
+        connection.execute(
+            f"CREATE TEMP TABLE xs AS SELECT row_number() OVER (ORDER BY id) - 1 AS row, id, sign(label) AS y, ({self.cost})::float8 AS cost, {values}"
+            f" FROM {self.table} AS t"
+        )
+        width = self.kernel["width"]
+        places = [
+            f"dense[{j + 1}]" if j < width else f"coalesce(sparse_value[array_position(sparse_index, {j}::bigint)], 0)"
+            for j in range(count)
+        ]
+        values = ", ".join(f"{place}::float8 AS v{j}" for j, place in enumerate(places))
+        connection.execute(
+            f"CREATE TEMP TABLE zs AS SELECT landmark, coalesce(factor, 0) AS factor, {values} FROM svm_landmark"
+            " LEFT JOIN (SELECT coalesce(first_feature + features[n], first_feature + n - 1) AS landmark, weights[n] AS factor"
+            "   FROM svm_weight, generate_series(1, cardinality(weights)) AS n WHERE version_id = %s AND head = 0) AS f"
+            " USING (landmark) WHERE version_id = %s",
+            [self.version, self.version],
+        )
+        connection.execute(
+            f"CREATE TEMP TABLE ks AS SELECT row, landmark, {self._value('x', 'z')} AS k FROM xs AS x CROSS JOIN zs AS z"
+        )
+
+    def _scaled(self, j, column):
+        """The j-th value of a row, as training stores it."""
+        scaling = self.kernel.get("scaling") or {}
+        if self.sparse:
+            value = f"coalesce(val[array_position(idx, {j})], 0)::real"
+            factors = scaling.get("sparse_factor") or []
+            return f"({value} * {factors[j]!r}::real)::real" if j < len(factors) else value
+        centre, factor = (scaling.get(name) or [] for name in ("centre", "factor"))
+        first = self.kernel.get("first") or []
+        if not factor:
+            return f"{column}::real"
+        away = first[j] if first else 0.0
+        left = (centre[j] if centre else 0.0) - away
+        return f"(((({column})::float8 - {away!r}::float8)::real::float8 - {left!r}::float8) * {factor[j]!r}::float8)::real"
+
+    def _value(self, x, z):
+        count = range(len(self.columns))
+        kernel = self.kernel
+        return KERNELS[kernel["function"]].format(
+            gamma=f"{kernel['gamma']!r}::float8",
+            coef0=f"{kernel.get('coef0') or 0!r}::float8",
+            degree=kernel.get("degree"),
+            distance=" + ".join(f"({x}.v{j} - {z}.v{j}) ^ 2" for j in count),
+            product=" + ".join(f"{x}.v{j} * {z}.v{j}" for j in count),
+        )
+
+    def norm(self):
+        """Of the stored factors, and of the intercept where it is in the norm."""
+        norm = one(
+            self.connection,
+            f"SELECT sum(one.factor * other.factor * {self._value('one', 'other')}) FROM zs AS one CROSS JOIN zs AS other",
+        )
+        return norm + (self.intercept**2 if self.regularized else 0)
+
+    def recomputed_primal(self):
+        losses = one(
+            self.connection,
+            f"""SELECT sum(cost * {LOSSES[self.loss]}) FROM (
+                SELECT cost, y * (sum(k * factor) + %s::float8) AS m FROM ks JOIN zs USING (landmark) JOIN xs USING (row)
+                GROUP BY row, cost, y) AS margins""",
+            [self.intercept],
+        )
+        return 0.5 * self.norm() + self.c * losses
+
+    def decision_error(self):
+        """The largest difference of a decision from what the stored rows say, as a part of 1 or of the decision."""
+        return one(
+            self.connection,
+            f"""SELECT max(abs(svm_decision(%s, t) - f) / greatest(1, abs(f))) FROM {self.table} AS t JOIN (
+                SELECT id, sum(k * factor) + %s::float8 AS f FROM ks JOIN zs USING (landmark) JOIN xs USING (row)
+                GROUP BY id) AS decided USING (id)""",
+            [self.name, self.intercept],
+        )
+
+    def _problem(self):
+        """Sides, weights and Q: of an exact machine the kernel's own matrix, else that of the landmarks' span."""
+        rows = self.connection.execute("SELECT y, cost FROM xs ORDER BY row").fetchall()
+        y, cost = numpy.array(rows, dtype=float).T
+        if self.kernel["chosen"] == "support_vectors":
+            values = self.connection.execute(
+                f"SELECT {self._value('a', 'b')} FROM xs AS a CROSS JOIN xs AS b ORDER BY a.row, b.row"
+            )
+            gram = numpy.array(values.fetchall(), dtype=float).reshape(len(y), len(y))
+        else:
+            values = self.connection.execute("SELECT k FROM ks ORDER BY row, landmark")
+            known = numpy.array(values.fetchall(), dtype=float).reshape(len(y), -1)
+            values = self.connection.execute(
+                f"SELECT {self._value('a', 'b')} FROM zs AS a CROSS JOIN zs AS b ORDER BY a.landmark, b.landmark"
+            )
+            own = numpy.array(values.fetchall(), dtype=float).reshape(known.shape[1], -1)
+            mapped = numpy.linalg.solve(numpy.linalg.cholesky(own), known.T)
+            gram = mapped.T @ mapped
+        if self.regularized:
+            gram = gram + 1
+        return y, self.c * cost, gram
+
+    def recomputed_dual(self):
+        """The dual of the stored dual variables; None where none are stored."""
+        chunks = self.connection.execute(
+            "SELECT first_row, rows, duals FROM svm_dual WHERE version_id = %s AND head = 0", [self.version]
+        ).fetchall()
+        if not chunks:
+            return None
+        y, weights, gram = self._problem()
+        a = numpy.zeros(len(y))
+        for first, rows, duals in chunks:
+            a[numpy.array(rows) + first] = duals
+        return self._dual_at(a, y, weights, gram)
+
+    def _dual_at(self, a, y, weights, gram):
+        curved = self.loss == "squared_hinge"
+        if not curved:
+            a = numpy.clip(a, 0, weights)
+        if self.free:
+            # y'a = 0, by which b is free
+            sums = a[y > 0].sum(), a[y < 0].sum()
+            least = min(sums)
+            a = numpy.where(y > 0, a * (least / sums[0] if sums[0] else 0), a * (least / sums[1] if sums[1] else 0))
+        beta = a * y
+        quadratic = beta @ gram @ beta + ((a * a / (2 * weights))[weights > 0].sum() if curved else 0)
+        return a[weights > 0].sum() - 0.5 * quadratic
+
+    def least_known_primal(self):
+        """The primal of a machine that is solved here for: no dual may be above it."""
+        y, weights, gram = self._problem()
+        used = weights > 0
+        y, weights, gram = y[used], weights[used], gram[used][:, used]
+        curved = self.loss == "squared_hinge"
+        q = gram * y[:, None] * y[None, :]
+        if curved:
+            q = q + numpy.diag(1 / (2 * weights))
+        scale = numpy.sqrt(numpy.maximum(numpy.diag(q), 1e-12))
+        q = q / scale[:, None] / scale[None, :]
+
+        def negative(b):
+            product = q @ b
+            return 0.5 * b @ product - (b / scale).sum(), product - 1 / scale
+
+        bounds = [(0, None if curved else weight * s) for weight, s in zip(weights, scale)]
+        found = minimize(
+            negative, numpy.zeros(len(y)), jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 2000}
+        )
+        a = found.x / scale
+        beta = a * y
+        margins = y * (gram @ beta)
+        lost = numpy.maximum(0, 1 - margins)
+        return 0.5 * beta @ gram @ beta + (weights * (lost**2 if curved else lost)).sum()
