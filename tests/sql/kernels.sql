@@ -224,3 +224,27 @@ DELETE FROM svm_model;
 SELECT count(*) FROM svm_landmark;
 REVOKE USAGE ON SCHEMA public FROM regress_svm_reader;
 DROP ROLE regress_svm_reader;
+
+-- Rows far from 0: days since 1970, as they are. What is told of a machine is recomputed of what is stored of it: P of the factors, D of the
+-- dual variables, decisions.
+CREATE TABLE days AS
+SELECT id, 20000 + id * 7919 % 900 AS day, 20300 + id * 104729 % 300 AS due, id * 7919 % 900 + id * 104729 % 300 > 600 + 50 * (id % 3) AS late
+FROM generate_series(1, 150) AS id;
+CREATE FUNCTION recomputed(name text) RETURNS TABLE (primal float8, dual float8, same_decisions boolean) LANGUAGE sql AS $$
+    WITH v AS (SELECT id, c, intercept, (features #>> '{kernel,gamma}')::float8 AS gamma FROM svm_version WHERE id = svm_version_id(name)),
+    z AS (SELECT landmark, dense[1]::float8 AS day, dense[2]::float8 AS due, weights[landmark + 1] AS factor
+          FROM v JOIN svm_landmark AS l ON l.version_id = v.id JOIN svm_weight AS w ON w.version_id = v.id),
+    x AS (SELECT d.id, day, due, CASE WHEN late THEN 1 ELSE -1 END AS y, coalesce(dual, 0) AS dual
+          FROM (SELECT *, row_number() OVER () - 1 AS row FROM days) AS d
+          LEFT JOIN (SELECT first_row + rows[n] AS row, duals[n]::float8 AS dual FROM v JOIN svm_dual AS s ON s.version_id = v.id, generate_series(1, cardinality(rows)) AS n) AS u USING (row)),
+    f AS (SELECT x.id, y, dual, sum(factor * exp(greatest(-700, -gamma * ((x.day - z.day) ^ 2 + (x.due - z.due) ^ 2)))) + intercept AS f
+          FROM v, x, z GROUP BY x.id, y, dual, intercept),
+    norm AS (SELECT sum(a.factor * b.factor * exp(greatest(-700, -gamma * ((a.day - b.day) ^ 2 + (a.due - b.due) ^ 2)))) + max(intercept) ^ 2 AS norm FROM v, z AS a, z AS b)
+    SELECT norm / 2 + (SELECT c * sum(greatest(0, 1 - y * f)) FROM v, f GROUP BY c), (SELECT sum(dual) FROM f) - norm / 2,
+           (SELECT bool_and(abs(f - svm_decision(name, d)) < 1e-6 * greatest(1, abs(f))) FROM f JOIN days AS d USING (id)) FROM norm
+$$;
+SELECT svm_train('days', 'late', '{day, due}', 'days_' || c, kernel => 'rbf', gamma => gamma, scale => 'none', loss => 'hinge', c => c,
+                 options => '{"method": "exact", "duals": true}')
+FROM unnest('{1e-6, 1e-5, 1e-4}'::float8[], '{10, 100, 1000}'::int[]) AS given (gamma, c);
+SELECT name, r.primal <= m.primal * (1 + 1e-9) AS primal, m.dual <= r.dual + 1e-9 * m.primal AS dual, m.gap <= 1e-3 AS certified, same_decisions
+FROM svm_models AS m, recomputed(name) AS r WHERE name LIKE 'days%' ORDER BY name;

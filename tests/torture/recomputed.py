@@ -12,11 +12,11 @@ from scipy.optimize import minimize
 from harness.sessions import one
 
 KERNELS = {
-    "rbf": "exp(greatest(-700, -{gamma} * ({distance})))",
+    "rbf": "exp(greatest(-300, -{gamma} * ({distance})))",
     "polynomial": "power({gamma} * ({product}) + {coef0}, {degree})",
     "sigmoid": "tanh({gamma} * ({product}) + {coef0})",
 }
-LOSSES = {"hinge": "greatest(0, 1 - m)", "squared_hinge": "greatest(0, 1 - m) ^ 2"}
+LOSSES = {"hinge": "greatest(0, 1 - m)", "squared_hinge": "greatest(0, 1 - m) * greatest(0, 1 - m)"}
 
 
 class Machine:
