@@ -632,3 +632,63 @@ def test_a_function_that_holds_the_model_is_on_the_nodes(connection):
     connection.execute("SELECT svm_create_function('held', immutable => true)")
     right = "SELECT count(*) FROM {} WHERE predict_held(a, b) = y"
     assert one(connection, right.format("spread")) == one(connection, right.format("here")) > 0.8 * ROWS
+
+
+# on rows of 300 numbers, so that sums are no small allocations
+KINDS = {
+    "squared_hinge": "solver => 'scan'",
+    "hinge": "solver => 'scan', loss => 'hinge'",
+    "average": "solver => 'scan', options => '{\"machines\": \"average\"}'",
+}
+
+
+@pytest.fixture(scope="module")
+def wide(cluster):
+    """A table of rows with 300 numbers."""
+    with cluster.coordinator.connect() as connection:
+        connection.execute("""
+            CREATE TABLE wide (id int, x real[], y int);
+            SELECT create_distributed_table('wide', 'id');
+            INSERT INTO wide SELECT i, ARRAY(SELECT hashint4(i * 2000 + j) / 2e9 FROM generate_series(1, 300) AS j), i % 2
+            FROM generate_series(1, 1000) AS i""")
+
+
+def crashes(cluster):
+    """What the logs of the nodes say of processes that died."""
+    logs = [(node.folder / "log").read_text(errors="replace") for node in cluster.nodes]
+    return sum(log.count("was terminated by signal") + log.count("PANIC") for log in logs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_allocation_that_fails_on_a_node_is_an_ordinary_error_here(cluster, wide, kind):
+    trained = f"SELECT svm_train('wide', 'y', '{{x}}', 'short_{kind}', tolerance => 0.1, {KINDS[kind]})"
+    with cluster.workers[1].connect() as there:
+        there.execute("LOAD 'pgsvm'")
+        if not one(there, "SELECT count(*) FROM pg_settings WHERE name = 'pgsvm.fail_allocation'"):
+            pytest.skip("the library was built without in-backend tests")
+    before, errors, went_well = crashes(cluster), 0, 0
+    try:
+        # each process on the node counts by itself
+        for number in range(1, 30):
+            with cluster.workers[1].connect() as there:
+                there.execute("SET citus.enable_ddl_propagation = off")
+                there.execute(f"ALTER DATABASE postgres SET pgsvm.fail_allocation = {number}")
+            # a session of its own has connections of its own to the node
+            with cluster.coordinator.connect() as connection:
+                try:
+                    connection.execute(trained)
+                    went_well += 1
+                except psycopg.errors.OutOfMemory as error:
+                    assert "out of memory" in str(error)
+                    assert model(connection, f"short_{kind}") is None or went_well
+                    errors += 1
+                assert one(connection, "SELECT 1") == 1
+            assert crashes(cluster) == before, number
+            if went_well > 2:
+                break
+    finally:
+        with cluster.workers[1].connect() as there:
+            there.execute("SET citus.enable_ddl_propagation = off; ALTER DATABASE postgres RESET pgsvm.fail_allocation")
+    assert errors > 0 and cluster.nothing_is_left()
+    with cluster.coordinator.connect() as connection:
+        connection.execute(trained)
