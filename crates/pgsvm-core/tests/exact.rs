@@ -156,13 +156,18 @@ fn norm(found: &ExactOutcome, kernel: Kernel) -> f64 {
 /// The rows moved to mean 0 and scaled to deviation 1.
 fn standardized(examples: &[OwnedExample]) -> Rows {
     let columns = examples[0].dense.len();
-    let count = examples.len() as f64;
+    // a row of weight 3 is three rows
+    let count: f64 = examples.iter().map(|row| f64::from(row.cost)).sum();
     let mut rows = Rows::new(columns);
     let scales: Vec<(f64, f64)> = (0..columns)
         .map(|j| {
-            let values = || examples.iter().map(|row| row.dense[j]);
-            let mean = values().sum::<f64>() / count;
-            let squares: f64 = values().map(|x| (x - mean).powi(2)).sum();
+            let values = || {
+                examples
+                    .iter()
+                    .map(|row| (f64::from(row.cost), row.dense[j]))
+            };
+            let mean = values().map(|(rows, x)| rows * x).sum::<f64>() / count;
+            let squares: f64 = values().map(|(rows, x)| rows * (x - mean).powi(2)).sum();
             (mean, (squares / count).sqrt())
         })
         .collect();

@@ -77,11 +77,17 @@ fn by_machines(problem: Problem, examples: &[OwnedExample], rank: usize) -> f64 
 
 /// Rows as they are scaled.
 fn scaled(examples: &[OwnedExample]) -> Vec<Vec<f64>> {
-    let n = examples.len() as f64;
+    // a row of weight 3 is three rows
+    let n: f64 = examples.iter().map(|it| f64::from(it.cost)).sum();
     let features = examples[0].dense.len();
-    let of = |feature: usize| examples.iter().map(move |it| it.dense[feature]);
-    let means: Vec<f64> = (0..features).map(|it| of(it).sum::<f64>() / n).collect();
-    let deviation = |it: usize| (of(it).map(|x| (x - means[it]).powi(2)).sum::<f64>() / n).sqrt();
+    let mean_of = |value: &dyn Fn(&OwnedExample) -> f64| {
+        let weighed = examples.iter().map(|it| f64::from(it.cost) * value(it));
+        weighed.sum::<f64>() / n
+    };
+    let means: Vec<f64> = (0..features)
+        .map(|at| mean_of(&|it| it.dense[at]))
+        .collect();
+    let deviation = |at: usize| mean_of(&|it| (it.dense[at] - means[at]).powi(2)).sqrt();
     let deviations: Vec<f64> = (0..features).map(deviation).collect();
     let row = |it: &OwnedExample| {
         let values = it.dense.iter().enumerate();
