@@ -174,7 +174,7 @@ READS = {
     "svm_row_decision": ["SELECT svm_row_decision('m', p) FROM points AS p"],
     "svm_row_libsvm": ["SELECT svm_row_libsvm('m', p, true) FROM points AS p"],
     "svm_row_margin": ["SELECT svm_row_margin('m', p, label::text) FROM points AS p"],
-    "svm_row_words": ["SELECT svm_row_words('texts', p) FROM points AS p"],
+    "svm_row_unseen": ["SELECT svm_row_unseen('texts', p) FROM points AS p"],
     "svm_select_features": [
         "SELECT (s).* FROM svm_select_features('points', 'label', '{x, y, noise}', folds => 3) AS s"
     ],

@@ -90,10 +90,6 @@ DECODERS = {
         "SELECT columns::text::bytea FROM svm_index",
         f"{TEXT} UPDATE svm_index SET columns = changed::text[]; {BY_INDEX}",
     ),
-    "stored kinds of an index": (
-        "SELECT lists::text::bytea FROM svm_index",
-        f"{TEXT} UPDATE svm_index SET lists = changed::jsonb; {BY_INDEX.replace('features', 'text(t)')}",
-    ),
     "stored tables of an index": (
         "SELECT tables FROM svm_index",
         f"UPDATE svm_index SET tables = bytes; {BY_INDEX}",

@@ -107,7 +107,7 @@ WAYS = {
     "choosing c": "c => NULL",
     "probabilities": "probability => true",
     "low rank": "kernel => 'rbf', rank => 40",
-    "low rank, gammas": "kernel => 'rbf', rank => 40, gamma => 'auto', c => NULL",
+    "low rank, gammas": """kernel => 'rbf', rank => 40, c => NULL, options => '{"choose": ["c", "gamma"]}'""",
     "interior point": "kernel => 'rbf', solver => 'interior_point', rank => 100",
     "scan": "solver => 'scan'",
     "ocas": "solver => 'ocas', loss => 'hinge'",
@@ -207,7 +207,7 @@ LARGE = {
         {"53400"},
     ),
     "labels": (
-        "SELECT svm_train_query('SELECT repeat(good::text, 2000000) AS l, id FROM few', 'l', model => 'm')",
+        "SELECT svm_train_query('SELECT repeat(good::text, 2000000) AS l, id FROM few', 'l', '{id}', model => 'm')",
         {"22001"},
     ),
     "classes": ("SELECT svm_metrics(repeat(good::text, 2000000) || id, 'x') FROM few", {"22001"}),
@@ -228,7 +228,7 @@ def test_what_is_large_or_claims_to_be_ends_in_an_error_under_a_limit(server, co
         "DROP TABLE IF EXISTS few; CREATE TABLE few AS SELECT id, id % 2 = 0 AS good FROM generate_series(1, 60) AS id"
     )
     connection.execute("SELECT svm_drop(name) FROM svm_models WHERE name = 'small'")
-    connection.execute("SELECT svm_train('few', 'good', model => 'small')")
+    connection.execute("SELECT svm_train('few', 'good', '{id}', model => 'small')")
     connection.execute(CLAIMS)
     pid = connection.info.backend_pid
     set_data_limit(pid, data_bytes(pid) + 500 * MB)
