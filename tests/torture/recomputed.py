@@ -111,6 +111,15 @@ class Machine:
         )
         return 0.5 * self.norm() + self.c * losses
 
+    def rounding(self):
+        """What the sums of a primal, of tens of thousands of terms one after the other, lose in double precision."""
+        largest = one(
+            self.connection,
+            "SELECT max(s) FROM (SELECT sum(abs(k * factor)) AS s FROM ks JOIN zs USING (landmark) GROUP BY row) AS sums",
+        )
+        total = one(self.connection, "SELECT sum(abs(factor)) FROM zs")
+        return 2e-14 * largest * total
+
     def decision_error(self):
         """The largest difference of a decision from what the stored rows say, as a part of 1 or of the decision."""
         return one(
@@ -153,7 +162,8 @@ class Machine:
         y, weights, gram = self._problem()
         a = numpy.zeros(len(y))
         for first, rows, duals in chunks:
-            a[numpy.array(rows) + first] = duals
+            # as they are, not as the fewest digits say them
+            a[numpy.array(rows) + first] = numpy.array(duals, dtype=numpy.float32)
         return self._dual_at(a, y, weights, gram)
 
     def _dual_at(self, a, y, weights, gram):

@@ -16,8 +16,6 @@ from torture.recomputed import Machine
 
 # rounding of the sums themselves, relative to what is summed up
 ROUNDING = 1e-9
-# dual variables are stored in 32 bits
-DUALS_ROUNDING = 1e-6
 MACHINES, QUICK_MACHINES = 5_000, 16
 
 # what a column is made of: x is about normal, i the row's number
@@ -130,14 +128,15 @@ class Tried:
         machine = Machine(self.connection, "m", "drawn", self.columns, self.sparse, terms)
         found = []
         primal = machine.recomputed_primal()
-        if primal > machine.primal * (1 + ROUNDING):
+        rounding = ROUNDING * primal + machine.rounding()
+        if primal > machine.primal + rounding:
             found.append(f"primal {machine.primal!r}, recomputed {primal!r}")
         dual = machine.recomputed_dual()
         if dual is None:
             least = machine.least_known_primal()
-            if machine.dual > min(least, primal) * (1 + ROUNDING):
+            if machine.dual > min(least, primal) + rounding:
                 found.append(f"dual {machine.dual!r}, above a primal of {min(least, primal)!r}")
-        elif machine.dual > max(dual, 0) + DUALS_ROUNDING * abs(dual):
+        elif machine.dual > max(dual, 0) + rounding:
             found.append(f"dual {machine.dual!r}, recomputed {dual!r}")
         if machine.primal > 0 and machine.gap < (machine.primal - machine.dual) / machine.primal - 1e-12:
             found.append(f"gap {machine.gap!r} of {machine.primal!r} and {machine.dual!r}")
