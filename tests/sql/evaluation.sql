@@ -269,4 +269,4 @@ SELECT svm_train('known', 'y', ARRAY['part'], 'unseen_numbers', kernel => 'rbf')
 SELECT unseen_categories, unseen_labels FROM svm_evaluate('unseen_numbers', 'later');
 SELECT unseen_categories, unseen_labels FROM svm_evaluate('unseen_hashed', 'later');
 DROP TABLE known, later, later_documents;
-SELECT svm_drop(name) FROM svm_models WHERE name LIKE 'unseen%';
+SELECT svm_drop(name) FROM (SELECT name FROM svm_models WHERE name LIKE 'unseen%' ORDER BY name) AS named;

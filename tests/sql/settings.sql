@@ -11,12 +11,17 @@ SET pgsvm.cache_size = '15kB';
 \echo :LAST_ERROR_SQLSTATE
 SET pgsvm.cache_size = '33GB';
 \echo :LAST_ERROR_SQLSTATE
+-- from 18 on the range has its unit
+\set VERBOSITY sqlstate
 SET pgsvm.cache_size = -2;
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 SET pgsvm.cache_size = '16kB';
 SET pgsvm.cache_size = '32GB';
 SET pgsvm.cache_size = -1;
+\set VERBOSITY sqlstate
 SET pgsvm.min_parallel_size = -2;
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 SET pgsvm.workers = 3;
 \echo :LAST_ERROR_SQLSTATE
@@ -28,9 +33,13 @@ SET pgsvm.trainers = 65;
 \echo :LAST_ERROR_SQLSTATE
 SET pgsvm.machines = 65;
 \echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY sqlstate
 SET pgsvm.retry_seconds = -1;
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY sqlstate
 SET pgsvm.spool_rate = -1;
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 SET pgsvm.keep_versions = -1;
 \echo :LAST_ERROR_SQLSTATE
