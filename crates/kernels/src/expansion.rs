@@ -165,8 +165,8 @@ impl Sums<'_> {
     }
 }
 
-/// In partial sums, which need not wait for each other.
-fn dot<T: Copy + Into<f64>>(values: &[T], factors: &[f64]) -> f64 {
+/// The product of values and factors, as long as each other, in partial sums, which need not wait for each other.
+pub fn dot<T: Copy + Into<f64>>(values: &[T], factors: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     let (values, last_values) = values.as_chunks::<LANES>();

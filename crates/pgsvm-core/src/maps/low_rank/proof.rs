@@ -11,6 +11,7 @@
 //! of those numbers. Here all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
 
+use pgsvm_kernels::expansion::dot;
 use pgsvm_kernels::low_rank::{forward, unfold};
 use pgsvm_kernels::{LowRank, Rows};
 
@@ -288,19 +289,4 @@ impl Head<'_> {
 
 fn square(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
-}
-
-/// In partial sums, which need not wait for each other.
-fn dot(values: &[f64], factors: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (values, last_values) = values.as_chunks::<LANES>();
-    let (factors, last_factors) = factors.as_chunks::<LANES>();
-    for (values, factors) in values.iter().zip(factors) {
-        for lane in 0..LANES {
-            sums[lane] += values[lane] * factors[lane];
-        }
-    }
-    let last = last_values.iter().zip(last_factors);
-    sums.iter().sum::<f64>() + last.map(|(value, factor)| value * factor).sum::<f64>()
 }
