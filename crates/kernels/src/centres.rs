@@ -12,8 +12,9 @@
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory};
 use crate::error::KernelError;
-use crate::products::multiply;
 use crate::rows::Rows;
+use crate::simd::panels::{pack, packed_len, Lines, Multiply};
+use crate::simd::Level;
 
 /// Rounds at most; later ones hardly move the means.
 const ROUNDS: usize = 10;
@@ -35,8 +36,11 @@ pub fn centres(sample: &Rows, count: usize) -> Result<Rows, KernelError> {
     let mut sums = filled(0.0f64, count * width)?;
     let mut members = filled(0u64, count)?;
     let mut products = filled(0.0f32, AT_ONCE * count)?;
+    let mut packed = filled(0.0f32, packed_len(count, width))?;
     for _ in 0..ROUNDS {
-        if !assign(sample, &means, &mut products, &mut nearest)? {
+        let all = Lines::close(&means[..], width, count);
+        pack(all, width, &mut packed, |number| number);
+        if !assign(sample, (&means, &packed), &mut products, &mut nearest)? {
             break;
         }
         sums.fill(0.0);
@@ -66,10 +70,10 @@ pub fn centres(sample: &Rows, count: usize) -> Result<Rows, KernelError> {
     Ok(found)
 }
 
-/// Finds the nearest mean of each row; says whether any has changed.
+/// Finds the nearest mean of each row, of the means as they are and packed; says whether any has changed.
 fn assign(
     sample: &Rows,
-    means: &[f32],
+    (means, packed): (&[f32], &[f32]),
     products: &mut [f32],
     nearest: &mut [u32],
 ) -> Result<bool, OutOfMemory> {
@@ -81,7 +85,14 @@ fn assign(
     let dense = sample.all_dense().chunks(AT_ONCE * width);
     for (rows, nearest) in dense.zip(nearest.chunks_mut(AT_ONCE)) {
         let products = &mut products[..nearest.len() * count];
-        multiply(rows, means, width, products);
+        Level::best().run(Multiply {
+            rows: Lines::close(rows, width, nearest.len()),
+            width,
+            packed,
+            others: count,
+            out: Lines::close(&mut *products, count, nearest.len()),
+            subtract: false,
+        });
         for (products, nearest) in products.chunks_exact(count).zip(nearest) {
             let (mut best, mut least) = (0, f32::INFINITY);
             for (number, (product, square)) in products.iter().zip(&squares).enumerate() {

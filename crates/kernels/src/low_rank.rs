@@ -6,21 +6,22 @@
 //! w'phi(x) = (L^-T w)' k(x) = sum_j a_j k(z_j, x)     a = L^-T w: a prediction needs no L
 //! ```
 //!
-//! A block of rows is two matrix products: with the landmarks, and of the kernel values with L^-1, whose columns are taken a
-//! panel at a time, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits; values
+//! A block of rows is two matrix products: with the landmarks, and of the kernel values with L^-1, whose rows are packed in
+//! panels, each as wide as its last row is, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits; values
 //! and products of rows are 32, or of a [wide](LowRank::wide) map 64.
+
+use std::ops::Range;
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::pivots::{Factor, FactorView};
-use crate::products::{products_into, subtract_products, Landmarks, Room, View};
+use crate::products::{Landmarks, Room};
 use crate::rows::Rows;
+use crate::simd::panels::{pack, packed_len, Lines, Multiply, Number, COLUMNS};
 use crate::simd::Level;
 
-/// Entries of phi that are computed together.
-const PANEL: usize = 128;
 /// Rows that are mapped together, so that their kernel values stay in the second cache.
 const ROWS: usize = 256;
 
@@ -36,29 +37,24 @@ pub struct LowRank {
     inverse: Inverse,
 }
 
-/// L^-1 likewise, for rows: in 32 bits, which make phi(x) off by as much more as its entries are larger than 1, or in 64.
+/// L^-1, for rows: in 32 bits, which make phi(x) off by as much more as its entries are larger than 1, or in 64.
 #[derive(Debug)]
 enum Inverse {
-    Narrow(Vec<f32>),
-    Wide(Vec<f64>),
+    Narrow(Triangle<f32>),
+    Wide(Triangle<f64>),
 }
 
 impl LowRank {
     pub fn new(factor: Factor) -> Result<Self, KernelError> {
-        let rank = factor.landmarks.len();
-        let wide = inverse(&factor.lower, rank)?;
-        let mut narrow: Vec<f32> = Vec::new();
-        narrow.room(wide.len())?;
-        for row in wide.chunks(rank.max(1)) {
-            narrow.extend(row.iter().map(|value| *value as f32));
-            interrupts::worked(rank);
-        }
+        let wide = inverse(&factor.lower, factor.landmarks.len())?;
+        let narrow = Triangle::of(&wide, factor.landmarks.len(), |value| value as f32)?;
         Self::with(factor, Inverse::Narrow(narrow))
     }
 
     /// With phi(x) computed in 64 bits: right to the last of its 32, and as far from what is told of it as these say.
     pub fn wide(factor: Factor) -> Result<Self, KernelError> {
         let wide = inverse(&factor.lower, factor.landmarks.len())?;
+        let wide = Triangle::of(&wide, factor.landmarks.len(), |value| value)?;
         Self::with(factor, Inverse::Wide(wide))
     }
 
@@ -152,7 +148,7 @@ impl LowRank {
 
     fn map_narrowly(
         &self,
-        inverse: &[f32],
+        inverse: &Triangle<f32>,
         (rows, first): (&Rows, usize),
         room: &mut Room,
         out: &mut [f32],
@@ -160,44 +156,36 @@ impl LowRank {
         let rank = self.rank();
         let values = room.of(ROWS * rank)?;
         for (part, out) in out.chunks_mut(ROWS * rank).enumerate() {
-            let (first, count) = (first + part * ROWS, out.len() / rank);
-            let values = &mut values[..count * rank];
-            self.landmarks
-                .kernel_values(&self.kernel, self.level, rows, first, values);
-            for from in (0..rank).step_by(PANEL) {
-                let (known, inverse) = panel((values, count), inverse, (from, rank));
-                let work = count * inverse.rows * inverse.columns;
-                products_into(known, inverse, &mut out[from..], rank);
-                // vectors take several at a time
-                interrupts::worked(work / 8);
-            }
+            let values = &mut values[..out.len()];
+            self.landmarks.kernel_values(
+                &self.kernel,
+                self.level,
+                rows,
+                first + part * ROWS,
+                values,
+            );
+            inverse.times(self.level, values, out);
         }
         Ok(())
     }
 
     fn map_widely(
         &self,
-        inverse: &[f64],
+        inverse: &Triangle<f64>,
         (rows, first): (&Rows, usize),
         room: &mut Room,
         out: &mut [f32],
     ) -> Result<(), OutOfMemory> {
         let rank = self.rank();
-        let (values, less) = room.of_wide(2 * ROWS * rank)?.split_at_mut(ROWS * rank);
+        let (values, wide) = room.of_wide(2 * ROWS * rank)?.split_at_mut(ROWS * rank);
         for (part, out) in out.chunks_mut(ROWS * rank).enumerate() {
-            let (first, count) = (first + part * ROWS, out.len() / rank);
-            let (values, less) = (&mut values[..out.len()], &mut less[..out.len()]);
+            let (values, wide) = (&mut values[..out.len()], &mut wide[..out.len()]);
+            let rows = (rows, first + part * ROWS);
             self.landmarks
-                .wide_values(&self.kernel, self.level, (rows, first), values);
-            less.fill(0.0);
-            for from in (0..rank).step_by(PANEL) {
-                let (known, inverse) = panel((values, count), inverse, (from, rank));
-                let work = count * inverse.rows * inverse.columns;
-                subtract_products(known, inverse, &mut less[from..], rank);
-                interrupts::worked(work / 4);
-            }
-            for (out, less) in out.iter_mut().zip(less) {
-                *out = -*less as f32;
+                .wide_values(&self.kernel, self.level, rows, values);
+            inverse.times(self.level, values, wide);
+            for (out, wide) in out.iter_mut().zip(wide) {
+                *out = *wide as f32;
             }
         }
         Ok(())
@@ -253,27 +241,55 @@ impl LowRank {
     }
 }
 
-/// Kernel values of so many rows, and rows of L^-1 from one on, as they are multiplied.
-fn panel<'a, T>(
-    (values, rows): (&'a [T], usize),
-    inverse: &'a [T],
-    (from, rank): (usize, usize),
-) -> (View<'a, T>, View<'a, T>) {
-    let panel = PANEL.min(rank - from);
-    let columns = from + panel;
-    let known = View {
-        numbers: values,
-        stride: rank,
-        rows,
-        columns,
-    };
-    let inverse = View {
-        numbers: &inverse[from * rank..],
-        stride: rank,
-        rows: panel,
-        columns,
-    };
-    (known, inverse)
+/// A lower triangular matrix whose rows are multiplied with others, in panels.
+#[derive(Debug)]
+struct Triangle<T> {
+    size: usize,
+    packed: Vec<T>,
+}
+
+impl<T: Number> Triangle<T> {
+    /// Of a matrix of this size, row after row, each number as `number` has it.
+    fn of(lower: &[f64], size: usize, number: impl Fn(f64) -> T) -> Result<Self, OutOfMemory> {
+        let len = Self::panels(size).map(|(rows, width)| packed_len(rows.len(), width));
+        let mut packed = filled(T::default(), len.sum())?;
+        let mut left = &mut packed[..];
+        for (rows, width) in Self::panels(size) {
+            let own = left.split_off_mut(..packed_len(rows.len(), width));
+            let lines = Lines::close(&lower[rows.start * size..], size, rows.len());
+            pack(lines, width, own.unwrap_or_default(), &number);
+            interrupts::worked(rows.len() * width);
+        }
+        Ok(Self { size, packed })
+    }
+
+    /// Rows of each panel, and how many numbers of them may be other than 0.
+    fn panels(size: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
+        let until = move |from: usize| (from + COLUMNS).min(size);
+        (0..size)
+            .step_by(COLUMNS)
+            .map(move |from| (from..until(from), until(from)))
+    }
+
+    /// Its products with vectors, which lie one behind the other, likewise in `out`.
+    fn times(&self, level: Level, vectors: &[T], out: &mut [T]) {
+        let count = vectors.len() / self.size.max(1);
+        let mut from = 0;
+        for (rows, width) in Self::panels(self.size) {
+            let until = from + packed_len(rows.len(), width);
+            level.run(Multiply {
+                rows: Lines::close(vectors, self.size, count),
+                width,
+                packed: &self.packed[from..until],
+                others: rows.len(),
+                out: Lines::close(&mut out[rows.start..], self.size, count),
+                subtract: false,
+            });
+            from = until;
+            // vectors take several at a time
+            interrupts::worked(count * rows.len() * width / 8);
+        }
+    }
 }
 
 /// What factors of kernel values are as weights of phi(x): L' a.

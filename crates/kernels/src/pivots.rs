@@ -36,8 +36,9 @@ use crate::base::memory::{filled, gathered, list, OutOfMemory, Room as _};
 use crate::base::random::{Random, Stream};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
-use crate::products::{subtract_products, Landmarks, View};
+use crate::products::Landmarks;
 use crate::rows::Rows;
+use crate::simd::panels::{pack, packed_len, Lines, Multiply};
 use crate::simd::Level;
 
 /// Rows that are taken together.
@@ -318,24 +319,24 @@ impl Pivots {
             factors.extend_from_slice(&self.factor[row * self.rank..][..columns]);
         }
         let own = Landmarks::new(own)?;
+        let mut packed = filled(0.0, packed_len(width, columns))?;
+        if columns > 0 {
+            let theirs = Lines::close(&factors[..], columns, width);
+            pack(theirs, columns, &mut packed, |number| number);
+        }
         for first in (0..rows).step_by(ROWS_AT_ONCE) {
             let count = ROWS_AT_ONCE.min(rows - first);
             let block = &mut self.block[first * width..(first + count) * width];
             own.wide_values(&self.kernel, self.level, (&self.sample, first), block);
             if columns > 0 {
-                let before = View {
-                    numbers: &self.factor[first * self.rank..],
-                    stride: self.rank,
-                    rows: count,
-                    columns,
-                };
-                let theirs = View {
-                    numbers: &factors,
-                    stride: columns,
-                    rows: width,
-                    columns,
-                };
-                subtract_products(before, theirs, block, width);
+                self.level.run(Multiply {
+                    rows: Lines::close(&self.factor[first * self.rank..], self.rank, count),
+                    width: columns,
+                    packed: &packed,
+                    others: width,
+                    out: Lines::close(block, width, count),
+                    subtract: true,
+                });
                 interrupts::worked(count * width * columns / 4);
             }
         }

@@ -1,8 +1,7 @@
 //! Products and kernel values of blocks of rows with landmarks.
 //!
-//! Dense parts of landmarks are packed once, and multiplied with rows a panel at a time; products of which neither side stays are
-//! those of `matrixmultiply`. A row's sparse entries each go through the landmarks that have that
-//! feature, so a million features cost no more than the entries that meet.
+//! Dense parts of landmarks are packed once, and multiplied with rows a panel at a time. A row's sparse entries each go
+//! through the landmarks that have that feature, so a million features cost no more than the entries that meet.
 
 use std::ops::Range;
 
@@ -10,7 +9,8 @@ use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::rows::Rows;
-use crate::simd::{panels, Level};
+use crate::simd::panels::{self, Lines};
+use crate::simd::Level;
 
 /// Multiplications of vectors that are taken at a time, between two looks for interrupts: a millisecond or two.
 const AT_ONCE: usize = 1 << 26;
@@ -165,11 +165,12 @@ impl Landmarks {
         match width {
             0 => out.fill(0.0),
             _ => level.run(panels::Multiply {
-                rows: &rows.all_dense()[first * width..(first + count) * width],
+                rows: Lines::close(&rows.all_dense()[first * width..], width, count),
                 width,
                 packed: &self.packed[some.start * width..][..panels::packed_len(landmarks, width)],
                 others: landmarks,
-                out,
+                out: Lines::close(&mut *out, landmarks, count),
+                subtract: false,
             }),
         }
         for (row, out) in out.chunks_exact_mut(landmarks).enumerate() {
@@ -227,112 +228,10 @@ fn packed(rows: &Rows) -> Result<Vec<f32>, OutOfMemory> {
     let width = rows.width();
     let mut packed = filled(0.0, panels::packed_len(rows.len(), width))?;
     if width > 0 {
-        panels::pack(rows.all_dense(), width, &mut packed);
+        let all = Lines::close(rows.all_dense(), width, rows.len());
+        panels::pack(all, width, &mut packed, |number| number);
     }
     Ok(packed)
-}
-
-/// Products of all rows of `a` with all rows of `b`, both of this width.
-///
-/// Panics where the slices are not of such sizes.
-pub fn multiply(a: &[f32], b: &[f32], width: usize, out: &mut [f32]) {
-    let (rows, columns) = (a.len() / width, b.len() / width);
-    assert!(rows * width == a.len() && columns * width == b.len() && rows * columns == out.len());
-    let (width_step, columns_step) = (width as isize, columns as isize);
-    // SAFETY: a is rows x width, row after row, b columns x width, taken for its transpose, and out rows x columns, as
-    // has been checked; strides stay within them, and out is borrowed alone.
-    unsafe {
-        matrixmultiply::sgemm(
-            rows,
-            width,
-            columns,
-            1.0,
-            a.as_ptr(),
-            width_step,
-            1,
-            b.as_ptr(),
-            1,
-            width_step,
-            0.0,
-            out.as_mut_ptr(),
-            columns_step,
-            1,
-        );
-    }
-}
-
-/// A matrix as it lies in a slice: rows of so many numbers, of which the first few count.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a, T> {
-    pub(crate) numbers: &'a [T],
-    pub(crate) stride: usize,
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-}
-
-impl<T> View<'_, T> {
-    fn fits(numbers: usize, stride: usize, rows: usize, columns: usize) -> bool {
-        columns <= stride && (rows == 0 || (rows - 1) * stride + columns <= numbers)
-    }
-
-    fn is_sound(&self) -> bool {
-        Self::fits(self.numbers.len(), self.stride, self.rows, self.columns)
-    }
-}
-
-/// `out -= a b'`, with rows of `out` of this stride.
-pub(crate) fn subtract_products(
-    a: View<'_, f64>,
-    b: View<'_, f64>,
-    out: &mut [f64],
-    stride: usize,
-) {
-    let fits = View::<f64>::fits(out.len(), stride, a.rows, b.rows);
-    assert!(a.is_sound() && b.is_sound() && fits && a.columns == b.columns);
-    // SAFETY: each matrix lies within its slice, as has been checked, and out is borrowed alone.
-    unsafe {
-        matrixmultiply::dgemm(
-            a.rows,
-            a.columns,
-            b.rows,
-            -1.0,
-            a.numbers.as_ptr(),
-            a.stride as isize,
-            1,
-            b.numbers.as_ptr(),
-            1,
-            b.stride as isize,
-            1.0,
-            out.as_mut_ptr(),
-            stride as isize,
-            1,
-        );
-    }
-}
-
-/// `out = a b'`, with rows of `out` of this stride.
-pub(crate) fn products_into(a: View<'_, f32>, b: View<'_, f32>, out: &mut [f32], stride: usize) {
-    let fits = View::<f32>::fits(out.len(), stride, a.rows, b.rows);
-    assert!(a.is_sound() && b.is_sound() && fits && a.columns == b.columns);
-    // SAFETY: as above.
-    unsafe {
-        matrixmultiply::sgemm(
-            a.rows,
-            a.columns,
-            b.rows,
-            1.0,
-            a.numbers.as_ptr(),
-            a.stride as isize,
-            1,
-            b.numbers.as_ptr(),
-            1,
-            b.stride as isize,
-            0.0,
-            out.as_mut_ptr(),
-            stride as isize,
-            1,
-        );
-    }
 }
 
 /// Room for the kernel values of a block of rows, which is kept from block to block: in 32 bits and in 64.
