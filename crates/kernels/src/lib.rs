@@ -37,6 +37,7 @@ pub mod low_rank;
 pub mod pivots;
 pub mod products;
 pub mod rows;
+pub mod triangle;
 pub mod wide;
 
 pub(crate) use pgsvm_base as base;

@@ -10,8 +10,6 @@
 //! panels, each as wide as its last row is, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits; values
 //! and products of rows are 32, or of a [wide](LowRank::wide) map 64.
 
-use std::ops::Range;
-
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
@@ -19,8 +17,8 @@ use crate::kernel::Kernel;
 use crate::pivots::{Factor, FactorView};
 use crate::products::{Landmarks, Room};
 use crate::rows::Rows;
-use crate::simd::panels::{pack, packed_len, Lines, Multiply, Number, COLUMNS};
 use crate::simd::Level;
+use crate::triangle::{self, Triangle};
 
 /// Rows that are mapped together, so that their kernel values stay in the second cache.
 const ROWS: usize = 256;
@@ -46,15 +44,14 @@ enum Inverse {
 
 impl LowRank {
     pub fn new(factor: Factor) -> Result<Self, KernelError> {
-        let wide = inverse(&factor.lower, factor.landmarks.len())?;
-        let narrow = Triangle::of(&wide, factor.landmarks.len(), |value| value as f32)?;
+        let narrow =
+            Triangle::inverse(&factor.lower, factor.landmarks.len(), |value| value as f32)?;
         Self::with(factor, Inverse::Narrow(narrow))
     }
 
     /// With phi(x) computed in 64 bits: right to the last of its 32, and as far from what is told of it as these say.
     pub fn wide(factor: Factor) -> Result<Self, KernelError> {
-        let wide = inverse(&factor.lower, factor.landmarks.len())?;
-        let wide = Triangle::of(&wide, factor.landmarks.len(), |value| value)?;
+        let wide = Triangle::inverse(&factor.lower, factor.landmarks.len(), |value| value)?;
         Self::with(factor, Inverse::Wide(wide))
     }
 
@@ -217,122 +214,10 @@ impl LowRank {
 
     /// L once more, of kernel values in 64 bits, where this one was made of others; None where they have none.
     pub fn lower_anew(&self) -> Result<Option<Vec<f64>>, OutOfMemory> {
-        let rank = self.rank();
-        let mut lower = filled(0.0, rank * rank)?;
+        let mut lower = filled(0.0, self.rank() * self.rank())?;
         let rows = (self.landmarks.rows(), 0);
         self.landmarks
             .wide_values(&self.kernel, self.level, rows, &mut lower);
-        for row in 0..rank {
-            let (before, own) = lower.split_at_mut(row * rank);
-            let own = &mut own[..rank];
-            for (column, known) in before.chunks_exact(rank).enumerate() {
-                let sum: f64 = own[..column].iter().zip(known).map(|(a, b)| a * b).sum();
-                own[column] = (own[column] - sum) / known[column];
-                interrupts::worked(column);
-            }
-            let left = own[row] - own[..row].iter().map(|value| value * value).sum::<f64>();
-            if left.is_nan() || left <= 0.0 {
-                return Ok(None);
-            }
-            own[row] = left.sqrt();
-            own[row + 1..].fill(0.0);
-        }
-        Ok(Some(lower))
+        Ok(triangle::factor(&mut lower, self.rank())?.then_some(lower))
     }
-}
-
-/// A lower triangular matrix whose rows are multiplied with others, in panels.
-#[derive(Debug)]
-struct Triangle<T> {
-    size: usize,
-    packed: Vec<T>,
-}
-
-impl<T: Number> Triangle<T> {
-    /// Of a matrix of this size, row after row, each number as `number` has it.
-    fn of(lower: &[f64], size: usize, number: impl Fn(f64) -> T) -> Result<Self, OutOfMemory> {
-        let len = Self::panels(size).map(|(rows, width)| packed_len(rows.len(), width));
-        let mut packed = filled(T::default(), len.sum())?;
-        let mut left = &mut packed[..];
-        for (rows, width) in Self::panels(size) {
-            let own = left.split_off_mut(..packed_len(rows.len(), width));
-            let lines = Lines::close(&lower[rows.start * size..], size, rows.len());
-            pack(lines, width, own.unwrap_or_default(), &number);
-            interrupts::worked(rows.len() * width);
-        }
-        Ok(Self { size, packed })
-    }
-
-    /// Rows of each panel, and how many numbers of them may be other than 0.
-    fn panels(size: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
-        let until = move |from: usize| (from + COLUMNS).min(size);
-        (0..size)
-            .step_by(COLUMNS)
-            .map(move |from| (from..until(from), until(from)))
-    }
-
-    /// Its products with vectors, which lie one behind the other, likewise in `out`.
-    fn times(&self, level: Level, vectors: &[T], out: &mut [T]) {
-        let count = vectors.len() / self.size.max(1);
-        let mut from = 0;
-        for (rows, width) in Self::panels(self.size) {
-            let until = from + packed_len(rows.len(), width);
-            level.run(Multiply {
-                rows: Lines::close(vectors, self.size, count),
-                width,
-                packed: &self.packed[from..until],
-                others: rows.len(),
-                out: Lines::close(&mut out[rows.start..], self.size, count),
-                subtract: false,
-            });
-            from = until;
-            // vectors take several at a time
-            interrupts::worked(count * rows.len() * width / 8);
-        }
-    }
-}
-
-/// What factors of kernel values are as weights of phi(x): L' a.
-pub fn unfold(lower: &[f64], factors: &[f64]) -> Result<Vec<f64>, OutOfMemory> {
-    let rank = factors.len();
-    let mut weights = filled(0.0, rank)?;
-    for (row, factor) in factors.iter().enumerate() {
-        for (weight, lower) in weights.iter_mut().zip(&lower[row * rank..][..=row]) {
-            *weight += lower * factor;
-        }
-        interrupts::worked(row);
-    }
-    Ok(weights)
-}
-
-/// L^-1 v in place of v: what a sum of kernel values of rows is as a sum of their phi(x).
-pub fn forward(lower: &[f64], v: &mut [f64]) {
-    let rank = v.len();
-    for row in 0..rank {
-        let lower = &lower[row * rank..][..=row];
-        let (before, own) = v.split_at_mut(row);
-        let known: f64 = before.iter().zip(lower).map(|(v, lower)| v * lower).sum();
-        own[0] = (own[0] - known) / lower[row];
-        interrupts::worked(row);
-    }
-}
-
-/// The inverse of a lower triangular matrix.
-fn inverse(lower: &[f64], rank: usize) -> Result<Vec<f64>, OutOfMemory> {
-    let mut inverse = filled(0.0f64, lower.len())?;
-    for row in 0..rank {
-        let (before, own) = inverse.split_at_mut(row * rank);
-        let own = &mut own[..rank];
-        let factors = &lower[row * rank..(row + 1) * rank];
-        own[row] = 1.0;
-        for (known, factor) in before.chunks_exact(rank).zip(factors) {
-            for (own, known) in own.iter_mut().zip(&known[..row]) {
-                *own -= factor * known;
-            }
-            interrupts::worked(row);
-        }
-        let scale = 1.0 / factors[row];
-        own.iter_mut().for_each(|value| *value *= scale);
-    }
-    Ok(inverse)
 }

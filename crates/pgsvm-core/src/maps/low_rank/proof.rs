@@ -12,7 +12,7 @@
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
 
 use pgsvm_kernels::expansion::dot;
-use pgsvm_kernels::low_rank::{forward, unfold};
+use pgsvm_kernels::triangle::{forward, unfold};
 use pgsvm_kernels::{LowRank, Rows};
 
 use crate::base::interrupts;
