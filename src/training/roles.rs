@@ -338,10 +338,13 @@ impl ReaderRole {
             .trainer
             .exactly(mapped.map()?, &problem, job.exact_bytes());
         let mut solver = solver.or_raise()?;
+        let began = std::time::Instant::now();
+        let work = solver.work();
         loop {
             match solver.step(mapped) {
                 Ok(Step::Done) => {
                     let found = solver.finish().or_raise();
+                    pgrx::warning!("WORK {work:e} seconds {:.3} ns {:.4} passes {}", began.elapsed().as_secs_f64(), began.elapsed().as_secs_f64() / work * 1e9, found.passes);
                     check_landmarks(found.landmarks.len()).or_raise();
                     return Some(found);
                 }

@@ -98,7 +98,7 @@ KERNELS = {
     "low rank": (
         'rank => 2000, options => \'{"method": "low_rank"}\'',
         "1GB",
-        ["sampling", "choosing landmarks", "mapping", "training"],
+        ["choosing landmarks", "mapping", "training"],
     ),
     "exact": ('rank => 300, options => \'{"method": "exact"}\'', "1GB", ["solving exactly"]),
     "interior point": (
@@ -215,11 +215,13 @@ def row(latencies):
 def test_a_cancel_is_answered(server, connect, run, what):
     chance = random.Random(what)
     deadline = time.monotonic() + seconds(quick=0, share=1 / len(MEASURED))
-    latencies = []
+    latencies, ended = [], 0
     while not latencies or time.monotonic() < deadline:
         took = latency_ms(server, connect, run, chance, what)
         if took is not None:
             latencies.append(took)
+        ended += took is None
+        assert latencies or ended < 3, "it has always ended before"
     record("cancel", what=what, **row(latencies))
     if "to compare" not in what:
         ALL["latencies"] += latencies

@@ -54,6 +54,8 @@ pub use outcome::ExactOutcome;
 
 /// Rows of a pass that are decided together.
 const BLOCK: usize = 240;
+/// What a kernel value takes beside its product, in multiplications.
+const BESIDE: usize = 32;
 
 /// A head, and what the machine of low rank says of its rows.
 pub struct ExactStart {
@@ -237,6 +239,15 @@ impl ExactSolver {
             passes: 0,
             gap: f64::NAN,
         })
+    }
+
+    /// Multiplications that it will take, about: each row is compared with every support vector, which are about as many as
+    /// those of the machine of low rank, in some passes, and while candidates are found among themselves.
+    pub fn work(&self) -> f64 {
+        let of_a_value = (self.deciding.rows.width() + BESIDE) as f64;
+        let support = |start: &ExactStart| start.duals.iter().filter(|dual| **dual > 0.0).count();
+        let compared = |start| support(start) as f64 * start.duals.len() as f64;
+        of_a_value * self.starts.iter().map(compared).sum::<f64>()
     }
 
     pub fn progress(&self) -> ExactProgress {
