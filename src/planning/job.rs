@@ -153,6 +153,11 @@ pub struct TrainerOutcome {
     pub metrics: Option<Vec<Metric>>,
 }
 
+/// Multiplications of mapping that landmarks may take where rows are held out, for each gamma: a tenth of a second. And how many
+/// they are at most, as every fold, class and C trains on rows of so many numbers.
+const CHOOSING_WORK: f64 = 2e9;
+const MOST_CHOOSING: usize = 600;
+
 impl Job {
     /// Of the cache what the trainer's rows may take. Of a kernel machine those are the rows that its map makes; the rest is
     /// for what they are made of.
@@ -194,9 +199,20 @@ impl Job {
 
     /// A map of a kernel machine, with the memory that it may take.
     pub fn asked(&self, map: &LowRankJob) -> LowRankJob {
+        let holds_out =
+            self.plan.holds_out() || self.kernel.as_ref().is_some_and(KernelTerms::is_grid);
+        let map = match holds_out {
+            // what is chosen is chosen by machines that can follow the kernel
+            true => LowRankJob {
+                work: CHOOSING_WORK,
+                most: MOST_CHOOSING,
+                ..*map
+            },
+            false => *map,
+        };
         let asked = LowRankJob {
             memory_bytes: self.source_cache_bytes(),
-            ..*map
+            ..map
         };
         match self.only_begins() {
             // one landmark does

@@ -17,7 +17,7 @@ const USUAL_DEGREE: i32 = 3;
 /// How a kernel machine is solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
-    /// Exactly, up to so many rows as [`MOST_EXACT_ROWS`] says and where memory allows; else by low rank.
+    /// Exactly where that takes about [`MOST_SECONDS`] and memory allows; else by low rank.
     Auto,
     LowRank,
     Exact,
@@ -34,8 +34,8 @@ pub struct InteriorAsked {
     pub trace_tolerance: f64,
 }
 
-/// Rows up to which machines are exact where nobody says how they are to be solved.
-pub const MOST_EXACT_ROWS: u64 = 10_000;
+/// Seconds that an exact machine may take where nobody says how it is to be solved; that one of low rank may likewise.
+pub const MOST_SECONDS: f64 = 60.0;
 
 /// The words for the option `method`.
 pub(super) const METHODS: [(&str, Method); 3] = [

@@ -12,7 +12,7 @@ use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
-use crate::training::outcome::{Away, Trained};
+use crate::training::outcome::{Approximate, Away, Trained};
 use crate::training::validation;
 use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
@@ -212,6 +212,7 @@ impl Announcement<'_> {
         sentences.extend(self.by_a_sample());
         sentences.extend(self.truncated());
         sentences.extend(self.kernel());
+        sentences.extend(self.exact_instead());
         sentences.extend(self.factored());
         sentences.extend(self.taken_over.map(TakenOver::sentence));
         sentences.extend(self.at_the_edge());
@@ -292,6 +293,20 @@ impl Announcement<'_> {
             kernel.chosen,
             kernel.left_out
         ))
+    }
+
+    /// Of a kernel machine that nobody wants approximate what an exact one would take.
+    fn exact_instead(&self) -> Option<String> {
+        Some(match self.trained.approximate? {
+            Approximate::Seconds(seconds) => format!(
+                "An exact machine would take about {}: options => '{{\"method\": \"exact\"}}'.",
+                duration(seconds)
+            ),
+            Approximate::CacheBytes(bytes) => format!(
+                "An exact machine needs a larger cache: SET pgsvm.cache_size = '{}MB'.",
+                bytes.div_ceil(1 << 20)
+            ),
+        })
     }
 
     /// Of interior points the factor that they were solved on, and who did.
@@ -726,4 +741,14 @@ fn readable_bytes(bytes: u64) -> String {
     .unwrap_or((1.0, "B"));
     let number = format!("{:.1}", bytes / unit);
     format!("{} {name}", number.trim_end_matches(".0"))
+}
+
+/// So many seconds in the unit that a person would say, to one digit or two.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} seconds"),
+        ..5400.0 => format!("{:.0} minutes", seconds / 60.0),
+        ..129_600.0 => format!("{:.0} hours", seconds / 3600.0),
+        _ => format!("{:.0} days", seconds / 86_400.0),
+    }
 }

@@ -50,7 +50,7 @@ impl AnyReader {
         Ok(Self::Mapped(Box::new(reader), landmarks))
     }
 
-    /// Reads the rows that were kept once more, as the map at this place makes them, into a cache that `fresh` gives when nobody
+    /// Reads the rows that were kept once more, as this map makes them, into a cache that `fresh` gives when nobody
     /// uses the one before.
     pub fn mapped_anew(
         self,

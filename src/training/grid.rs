@@ -2,13 +2,21 @@
 //! rows that the table gave once; what is remembered of each is how good it is on rows that were held out. Pure.
 
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_core::{Scoring, TrainerReport, Validation};
+use pgsvm_core::{LowRankJob, Scoring, TrainerReport, Validation};
+
+/// Gammas beyond the usual ones that may be tried, each so many times the one before or a part of it.
+const MOST_BEYOND: u32 = 3;
+const STEP_BEYOND: f64 = 4.0;
 
 /// What has been found so far.
 pub struct Grid {
     scoring: Scoring,
     validation: Vec<Validation>,
+    /// The best score of each gamma taken.
+    scores: Vec<(f64, Option<f64>)>,
     best: Option<Best>,
+    /// Gammas beyond that may be tried still.
+    left: u32,
     /// Of all gammas together.
     passes: u32,
     visits: u64,
@@ -30,7 +38,9 @@ impl Grid {
         Self {
             scoring,
             validation: Vec::new(),
+            scores: Vec::new(),
             best: None,
+            left: MOST_BEYOND,
             passes: 0,
             visits: 0,
             updates: 0,
@@ -57,11 +67,13 @@ impl Grid {
             return Ok(());
         };
         let of_c = report.validation.iter().find(|it| it.c == c);
+        let score = of_c.and_then(|it| it.overall);
+        self.scores.room(1)?.push((gamma, score));
         let found = Best {
             map,
             gamma,
             c,
-            score: of_c.and_then(|it| it.overall),
+            score,
         };
         if self.best.is_none_or(|best| self.is_better(&found, &best)) {
             self.best = Some(found);
@@ -77,6 +89,33 @@ impl Grid {
                     || (found.c, found.gamma) < (best.c, best.gamma)
             }
         }
+    }
+
+    /// The map beyond those taken where the best gamma is the smallest or the largest of the usual ones and better than the
+    /// one beside it; None where there are others to choose from than the usual ones.
+    pub fn beyond(&mut self, maps: &[LowRankJob]) -> Option<LowRankJob> {
+        let best = self.best.filter(|_| self.left > 0)?;
+        let map = *maps.get(best.map)?;
+        let is_usual = maps.len() > 1 && map.kernel.gamma().is_none();
+        let others = self.scores.iter().filter(|(gamma, _)| *gamma != best.gamma);
+        let above = others.clone().find(|(gamma, _)| *gamma > best.gamma);
+        let below = others.clone().find(|(gamma, _)| *gamma < best.gamma);
+        let nearest = others.min_by(|a, b| {
+            let away = |gamma: f64| (gamma / best.gamma).ln().abs();
+            away(a.0).total_cmp(&away(b.0))
+        })?;
+        let times = match (above, below) {
+            (None, Some(_)) => STEP_BEYOND,
+            (Some(_), None) => 1.0 / STEP_BEYOND,
+            _ => return None,
+        };
+        let rises = self.scoring.is_better(best.score, nearest.1);
+        if !is_usual || !rises || self.scoring.is_perfect(best.score) {
+            return None;
+        }
+        self.left -= 1;
+        let scale_times = times * map.scale_times;
+        Some(LowRankJob { scale_times, ..map })
     }
 
     pub fn best(&self) -> Option<Best> {

@@ -40,8 +40,12 @@ use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, Phase, Step, Weights};
+use pgsvm_core::{
+    Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, LowRankJob, Phase, Step, Weights,
+};
 
+/// An objective that twice as many landmarks make no smaller than so many times that of before.
+const SETTLED: f64 = 0.98;
 /// A millisecond of folding.
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 
@@ -157,19 +161,39 @@ impl<'a> Turns<'a> {
         let cache = (self.fresh)();
         let mut progress = Progress::start("leader", job.terms.tolerance);
         let reader = ReaderRole::start(cache.clone(), job, self.planned, following, helpers);
-        let maps = job.kernel.as_ref().map_or(0, |it| it.maps.len());
+        let maps = job.kernel.as_ref().map_or(&[][..], |it| &it.maps);
         let Ended {
             mut reader,
             trainer,
             grid,
-        } = match maps > 1 {
+        } = match maps.len() > 1 {
             true => self.compare(maps, cache, reader, &mut progress),
             false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
-        let solved = reader.solve_further(job, &trainer, &mut progress);
+        let mut solved = reader.solve_further(job, &trainer, &mut progress);
+        let (mut trainer, mut last) = (trainer, f64::INFINITY);
+        while solved.is_none() && !job.plan.holds_out() && maps.len() == 1 {
+            let report = trainer.report();
+            let primal = report.summary().primal;
+            let settled = primal > SETTLED * last;
+            let more = reader.with_more_landmarks(job, report.heads.len());
+            let Some(map) = more.filter(|_| !settled) else {
+                break;
+            };
+            last = primal;
+            drop(trainer);
+            let (mapped, cache) = reader.mapped_anew(self.fresh, job, &map);
+            Ended {
+                reader,
+                trainer,
+                ..
+            } = self.run(cache, mapped, job.plan.clone(), false, &mut progress);
+            solved = None;
+        }
         let proved = reader.prove(job, &trainer, solved.as_ref());
         let gamma = reader.gamma();
         let compared = reader.compare(job, trainer.report().c);
+        let approximate = reader.approximate();
         let mut read = reader.leave(solved);
         let doubts = trainer.doubts();
         let tested = job
@@ -206,6 +230,7 @@ impl<'a> Turns<'a> {
         };
         Trained {
             compared,
+            approximate,
             doubts,
             tested,
             ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
@@ -216,17 +241,19 @@ impl<'a> Turns<'a> {
     /// wanted, with the best C and gamma. The rows are read once, and mapped for each of them.
     fn compare(
         &self,
-        maps: usize,
+        maps: &[LowRankJob],
         cache: Cache,
         reader: ReaderRole,
         progress: &mut Progress,
     ) -> Ended {
         let job = self.job;
+        let mut maps = copied(maps).or_raise();
         let mut grid = Grid::new(job.plan.scoring);
         let (mut cache, mut reader) = (cache, reader);
         let mut refused = Vec::new();
-        for at in 0..maps {
-            progress.begin_gamma(at + 1, maps);
+        let mut at = 0;
+        loop {
+            progress.begin_gamma(at + 1, maps.len());
             let mut ended = self.run(cache, reader, job.comparing(), false, progress);
             let gamma = ended.reader.gamma();
             let error = ended.reader.refused();
@@ -237,18 +264,26 @@ impl<'a> Turns<'a> {
                 }
                 Some(error) => {
                     refused.room(1).or_raise().push(gamma);
-                    if refused.len() == maps {
+                    if refused.len() == maps.len() {
                         no_gamma(&refused, error).raise();
                     }
                     warn_of_gamma(gamma, error);
                 }
             }
-            let Some(next) = self.next_map(at, maps, &grid, error.is_some()) else {
+            at += 1;
+            if at == maps.len() {
+                let beyond = grid.beyond(&maps);
+                maps.room(1).or_raise().extend(beyond);
+            }
+            let Some(next) = self.next_map(at, &maps, &grid, error.is_some()) else {
                 ended.grid = Some(grid);
                 return ended;
             };
             drop(ended.trainer);
-            (reader, cache) = ended.reader.mapped_anew(self.fresh, job, next);
+            (reader, cache) = ended.reader.mapped_anew(self.fresh, job, &next);
+            if at == maps.len() {
+                break;
+            }
         }
         let c = grid.best().map_or(job.cost(), |best| best.c);
         progress.begin_gamma(0, 0);
@@ -259,12 +294,20 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// The map behind this one: the next of those compared, and then the best for the final machine, where there is to be one. Where
-    /// the last one could not be had, what is told of the rows comes from the best one too.
-    fn next_map(&self, at: usize, maps: usize, grid: &Grid, refused: bool) -> Option<usize> {
+    /// The map to come where so many have been compared: the next one, and then the best for the final machine, where there is to
+    /// be one. Where the last one could not be had, what is told of the rows comes from the best one too.
+    fn next_map(
+        &self,
+        compared: usize,
+        maps: &[LowRankJob],
+        grid: &Grid,
+        refused: bool,
+    ) -> Option<LowRankJob> {
         match grid.best() {
-            _ if at + 1 < maps => Some(at + 1),
-            Some(best) if refused || self.job.plan.purpose == Purpose::Train => Some(best.map),
+            _ if compared < maps.len() => Some(maps[compared]),
+            Some(best) if refused || self.job.plan.purpose == Purpose::Train => {
+                Some(maps[best.map])
+            }
             _ => None,
         }
     }

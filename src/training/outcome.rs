@@ -43,9 +43,20 @@ pub struct Trained {
     pub covers: Covers,
     /// How a kernel machine does on a sample of the rows, where that was looked at.
     pub compared: Option<Compared>,
+    /// Of a kernel machine that might have been exact.
+    pub approximate: Option<Approximate>,
     pub processes: Processes,
     /// Scans after which it went over to rows that stream, where it began by scans.
     pub gave_way: Option<u32>,
+}
+
+/// Why a kernel machine that nobody wants approximate is of low rank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Approximate {
+    /// An exact one would take so many seconds, about.
+    Seconds(f64),
+    /// An exact one would need a cache of so many bytes.
+    CacheBytes(usize),
 }
 
 /// What a head has learned.
@@ -188,6 +199,7 @@ impl Trained {
             tested: Vec::new(),
             doubts: Vec::new(),
             compared: None,
+            approximate: None,
             processes,
             gave_way: None,
         }

@@ -13,14 +13,14 @@ use crate::pg::signals;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
-use crate::request::kernel::{KernelTerms, Method, MOST_EXACT_ROWS};
+use crate::request::kernel::{KernelTerms, Method, MOST_SECONDS};
 use crate::training::any_reader::{outcome, AnyReader, MappedRows};
 use crate::training::failures::{
     cache_failure, check_landmarks, exact_failure, interior_failure, mapped_failure,
     other_role_failed, problem_failure, train_failure,
 };
 use crate::training::machines::Processes;
-use crate::training::outcome::{Collected, Machine};
+use crate::training::outcome::{Approximate, Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
 use crate::warm_start::standing::Standing;
@@ -31,9 +31,9 @@ use pgsvm_core::memory::{copied, gathered};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
     Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, HeadReport, HeadSpec, InterceptPart,
-    InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LowRankProgress,
-    LowRankProof, MachineThreads, Problem, ProvedHead, ReadError, Scaling, Snapshot, Start, Step,
-    StoredHead, TrainError, Trainer, TrainerReport, Weights,
+    InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LowRankJob,
+    LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead, ReadError, Scaling,
+    Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -41,6 +41,13 @@ use std::rc::Rc;
 /// Classes up to which a kernel machine is compared with the linear one, and the gap of both.
 const MOST_COMPARED_CLASSES: usize = 10;
 const COMPARING_TOLERANCE: f64 = 1e-2;
+/// The part of a kernel's trace that landmarks may leave out without a difference, and so many times as many landmarks that another
+/// map is worth it.
+const ENOUGH: f64 = 1e-4;
+const WORTH_A_MAP: f64 = 1.3;
+/// Of mapping, for each row and pair of landmarks, and of training, for each head, row and landmark: about.
+const SECONDS_TO_MAP: f64 = 1e-10;
+const SECONDS_TO_TRAIN: f64 = 2e-8;
 /// Rows the reader handles in a step.
 const READER_STEP_ROWS: usize = 1000;
 /// Stored values the trainer visits in a step: about a millisecond.
@@ -55,6 +62,8 @@ pub struct ReaderRole {
     /// Where gammas are compared, why these rows cannot have the one under way.
     refused: Option<KernelError>,
     is_grid: bool,
+    /// Why the machine of low rank was not solved exactly, once that was to be.
+    approximate: Option<Approximate>,
 }
 
 /// The trainer role.
@@ -90,23 +99,47 @@ impl ReaderRole {
             cache_bytes: job.cache_bytes,
             refused: None,
             is_grid: job.kernel.as_ref().is_some_and(KernelTerms::is_grid),
+            approximate: None,
         }
     }
 
-    /// Has the rows of a kernel machine come once more, as the map at this place makes them; the cache that they come into
-    /// comes from `fresh`. All must have come before.
-    pub fn mapped_anew(self, fresh: &dyn Fn() -> Cache, job: &Job, at: usize) -> (Self, Cache) {
-        let maps = job.kernel.as_ref().map_or(&[][..], |it| &it.maps);
-        let (reader, cache) = match maps.get(at) {
-            Some(map) => self.reader.mapped_anew(fresh, job, map).or_raise(),
-            None => unreachable!("a gamma of those asked for"),
-        };
+    /// Has the rows of a kernel machine come once more, as this map makes them; the cache that they come into comes from `fresh`.
+    /// All must have come before.
+    pub fn mapped_anew(
+        self,
+        fresh: &dyn Fn() -> Cache,
+        job: &Job,
+        map: &LowRankJob,
+    ) -> (Self, Cache) {
+        let (reader, cache) = self.reader.mapped_anew(fresh, job, map).or_raise();
         let anew = Self {
             reader,
             refused: None,
             ..self
         };
         (anew, cache)
+    }
+
+    /// Why the machine of low rank was not solved exactly, where that was to be.
+    pub fn approximate(&self) -> Option<Approximate> {
+        self.approximate
+    }
+
+    /// The same map with about twice as many landmarks, where the machine of low rank stays one though nobody asked for it, and
+    /// where twice as many are worth it and can be had.
+    pub fn with_more_landmarks(&mut self, job: &Job, heads: usize) -> Option<LowRankJob> {
+        self.approximate?;
+        let map = *job.kernel.as_ref()?.maps.first()?;
+        let rows = self.reader.report().or_raise().rows as f64;
+        let (mapped, _) = self.reader.mapped()?;
+        let (rank, left_out) = mapped.map().map(|it| (it.rank() as f64, it.left_out()))?;
+        let work = 2.0 * rows * rank * rank;
+        let more = LowRankJob { work, ..map };
+        let wanted = mapped.rank_of(&job.asked(&more))? as f64;
+        let seconds = SECONDS_TO_MAP * rows * wanted * wanted
+            + SECONDS_TO_TRAIN * heads as f64 * rows * wanted;
+        let worth = left_out > ENOUGH && wanted > WORTH_A_MAP * rank;
+        (worth && seconds < MOST_SECONDS).then_some(more)
     }
 
     /// How a kernel machine compares with the linear one that was trained with this C, where that was wanted; once every row was
@@ -329,8 +362,7 @@ impl ReaderRole {
         let rows = self.reader.report().or_raise().rows;
         let wanted = match terms.method {
             Method::LowRank | Method::InteriorPoint(_) => false,
-            Method::Auto => rows <= MOST_EXACT_ROWS,
-            Method::Exact => true,
+            Method::Auto | Method::Exact => true,
         };
         let (mapped, _) = self.reader.mapped().filter(|_| wanted)?;
         let problem = job.problem().map_err(problem_failure).or_raise();
@@ -338,13 +370,16 @@ impl ReaderRole {
             .trainer
             .exactly(mapped.map()?, &problem, job.exact_bytes());
         let mut solver = solver.or_raise()?;
-        let began = std::time::Instant::now();
-        let work = solver.work();
+        let is_auto = terms.method == Method::Auto;
+        let seconds = solver.seconds();
+        if is_auto && seconds > MOST_SECONDS {
+            self.approximate = Some(Approximate::Seconds(seconds));
+            return None;
+        }
         loop {
             match solver.step(mapped) {
                 Ok(Step::Done) => {
                     let found = solver.finish().or_raise();
-                    pgrx::warning!("WORK {work:e} seconds {:.3} ns {:.4} passes {}", began.elapsed().as_secs_f64(), began.elapsed().as_secs_f64() / work * 1e9, found.passes);
                     check_landmarks(found.landmarks.len()).or_raise();
                     return Some(found);
                 }
@@ -352,7 +387,11 @@ impl ReaderRole {
                     check_for_interrupts();
                     progress.show_exact(&solver.progress(), rows);
                 }
-                Err(ExactError::Room { .. }) if terms.method == Method::Auto => return None,
+                Err(ExactError::Room { bytes }) if is_auto => {
+                    // as the error says where it is asked for
+                    self.approximate = Some(Approximate::CacheBytes(3 * bytes));
+                    return None;
+                }
                 Err(error) => exact_failure(error, self.cache_bytes).raise(),
             }
         }

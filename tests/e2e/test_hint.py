@@ -1,5 +1,7 @@
 """A training that chooses C of a linear model says so where a kernel machine is clearly better on a sample of the rows, and only there."""
 
+import re
+
 import pytest
 
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure
@@ -90,3 +92,31 @@ def test_the_model_is_the_same_with_and_without(connect, hints):
     hints(f"'rows', 'ring', '{{x, y}}', c => {chosen[0]}")
     assert connection.execute("SELECT c, primal, dual FROM svm_models WHERE name = 'm'").fetchone() == chosen
     assert connection.execute(weights).fetchone() == found
+
+
+NOISE = "CREATE TABLE noise AS SELECT sin(i * i) AS x, cos(3 * i * i) AS y, hashint4(i) % 2 = 0 AS label FROM generate_series(1, 3000) AS i"
+TOO_DEAR = {
+    "seconds": ("c => 1e7", "64MB", "An exact machine would take about .*: options => '{\"method\": \"exact\"}'."),
+    "memory": ("c => 1", "1MB", "An exact machine needs a larger cache: SET pgsvm.cache_size = '[0-9]+MB'."),
+}
+
+
+@pytest.mark.parametrize("why", TOO_DEAR)
+def test_a_machine_of_low_rank_that_nobody_asked_for_says_why(connect, why):
+    c, cache, expected = TOO_DEAR[why]
+    connection = connect()
+    connection.execute(NOISE)
+    configure(connection, NO_WORKER | {"pgsvm.cache_size": cache})
+    said = []
+    connection.add_notice_handler(lambda it: said.append(it.message_detail or ""))
+    train = f"SELECT svm_train('noise', 'label', '{{x, y}}', 'noisy', kernel => 'rbf', {c})"
+    connection.execute(train)
+    assert re.search(expected, said[0]), said[0]
+    if why == "memory":
+        # what it says to type does
+        enough = re.search("pgsvm.cache_size = '([0-9]+MB)'", said[0])[1]
+        configure(connection, {"pgsvm.cache_size": enough})
+        said.clear()
+        connection.execute(train)
+        assert "exact, " in said[0]
+    connection.execute("DROP TABLE noise; SELECT svm_drop('noisy')")

@@ -81,8 +81,12 @@ pub struct LowRankJob {
     /// Where the kernel has no gamma of its own: so many times gamma 'scale'.
     pub scale_times: f64,
     pub landmarks: LandmarkChoice,
-    /// None: the square root of the number of rows, or less where memory allows no more.
+    /// None: the square root of the number of rows, or as many more as `work` allows, or less where memory allows no more.
     pub rank: Option<usize>,
+    /// Multiplications of mapping that landmarks beyond the square root may take, where `rank` does not say how many there are.
+    pub work: f64,
+    /// How many there are at most by what `work` says.
+    pub most: usize,
     /// The part of the trace below which no more landmarks are taken.
     pub tolerance: f64,
     /// Of the sample.
@@ -110,6 +114,8 @@ impl LowRankJob {
             scale_times: 1.0,
             landmarks: LandmarkChoice::Pivots,
             rank: None,
+            work: 0.0,
+            most: usize::MAX,
             tolerance: Self::DEFAULT_TOLERANCE,
             seed: 0,
             sample_times: Self::SAMPLE_TIMES,
@@ -349,6 +355,14 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         };
         self.job = asked;
         Ok(())
+    }
+
+    /// How many landmarks such a map would have at most; None where rows are not kept.
+    pub fn rank_of(&self, asked: &LowRankJob) -> Option<usize> {
+        match &self.stage {
+            Stage::Kept(stored) => Sampling::new(asked, &stored.facts).ok().map(|it| it.rank()),
+            _ => None,
+        }
     }
 
     /// Gives up the raw rows that are kept.

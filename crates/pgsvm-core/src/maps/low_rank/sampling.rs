@@ -57,7 +57,9 @@ impl Sampling {
             Some(rank) if rank > rows => return Err(KernelError::Rank { rank, rows }),
             Some(rank) => rank,
             None => {
-                let mut rank = ((facts.rows as f64).sqrt().ceil() as usize).clamp(1, rows);
+                let all = facts.rows as f64;
+                let worth = (2.0 * job.work / all.max(1.0)).sqrt().min(job.most as f64);
+                let mut rank = (all.sqrt().ceil().max(worth) as usize).clamp(1, rows);
                 while rank > 1 && takes(rows.min(LEAST_TIMES * rank), rank) > job.memory_bytes {
                     rank -= rank.div_ceil(16);
                 }
@@ -78,6 +80,11 @@ impl Sampling {
             sum: 0.0,
             squares: 0.0,
         })
+    }
+
+    /// Landmarks at most.
+    pub(super) fn rank(&self) -> usize {
+        self.rank
     }
 
     /// Takes a row with the chance that makes all samples of this size as likely (Knuth, TAOCP 2, 3.4.2, algorithm S).
