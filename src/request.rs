@@ -187,7 +187,11 @@ impl Arguments {
         let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
         let class_weight = class_weight(self.class_weight.as_deref())?;
         let is_grid = kernel.as_ref().is_some_and(KernelTerms::is_grid);
-        let c = match choices.chooses_c {
+        let truncations = choices.truncations(&terms);
+        // whoever says by what is chosen, and no C and nothing else to choose, has C chosen
+        let chooses_others = is_grid || !truncations.is_empty() || purpose == Purpose::Validate;
+        let by_metric = self.metric.is_some() && !self.c_given && !chooses_others;
+        let c = match choices.chooses_c || by_metric {
             true => {
                 let named = self.c_given || purpose == Purpose::Validate;
                 check_chosen(self.c.as_deref().filter(|_| named))?;
@@ -197,7 +201,6 @@ impl Arguments {
         };
         // beyond the usual C there may be better ones; whoever names some wants these
         let usual = c.is_none() && choices.costs.is_none();
-        let truncations = choices.truncations(&terms);
         let (costs, given) = costs(c, choices.costs)?;
         let mut plan = Plan {
             costs,

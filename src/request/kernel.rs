@@ -83,9 +83,18 @@ impl KernelTerms {
     }
 }
 
+/// The name of a kernel by which it is known here, where it has others elsewhere.
+fn usual_name(name: &str) -> &str {
+    match name {
+        "poly" => "polynomial",
+        "gaussian" | "radial" => "rbf",
+        name => name,
+    }
+}
+
 /// The kernel machine that is asked for; None for a linear one.
 pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<KernelTerms>, Failure> {
-    let kind = chosen("kernel", given.kernel.as_deref(), &KERNELS)?;
+    let kind = chosen("kernel", given.kernel.as_deref().map(usual_name), &KERNELS)?;
     // values first: what is wrong with them is so with every kernel
     let degree = i64::from(given.degree.unwrap_or(USUAL_DEGREE));
     let coef0 = given.coef0.unwrap_or(0.0);

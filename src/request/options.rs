@@ -4,6 +4,7 @@
 //! it is read. What it means together with others is said where it is used (`solver.rs`, `holding_out.rs`).
 
 use crate::base::errors::{shortened, shown, Failure};
+use crate::base::near;
 use crate::base::text::written;
 use crate::features::{CategoryLimits, LANDMARKS};
 use crate::pg::json::JsonText;
@@ -487,7 +488,12 @@ fn unknown(name: &str) -> Failure {
         };
         names += &format!("\"{}\"", entry.name);
     }
-    invalid(format!("unknown option \"{}\"", shortened(name))).hint(format!("options know {names}"))
+    let near = near::names(name, OPTIONS.iter().map(|entry| entry.name));
+    let unknown = invalid(format!("unknown option \"{}\"", shortened(name)));
+    unknown.hint(match near.first() {
+        Some(near) => format!("Perhaps \"{near}\" is meant."),
+        None => format!("options know {names}"),
+    })
 }
 
 impl Member<'_> {

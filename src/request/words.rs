@@ -1,6 +1,7 @@
 //! Words, numbers and lists as arguments and options give them, and the errors where they do not. Pure.
 
 use crate::base::errors::{shortened, shown, Code, Failure};
+use crate::base::near;
 use pgsvm_core::memory::all_of;
 use pgsvm_core::Order;
 use std::ops::RangeInclusive;
@@ -31,8 +32,13 @@ pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result
         .map(|(_, choice)| *choice)
         .ok_or_else(|| {
             let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
-            invalid(format!("unknown {argument} '{}'", shortened(given)))
-                .hint(format!("{argument} => {}", names.join(" or ")))
+            let all = format!("{argument} => {}", names.join(" or "));
+            let near = near::names(given, known.iter().map(|(name, _)| *name));
+            let unknown = invalid(format!("unknown {argument} '{}'", shortened(given)));
+            unknown.hint(match near.first() {
+                Some(near) => format!("Perhaps '{near}' is meant. {all}"),
+                None => all,
+            })
         })
 }
 

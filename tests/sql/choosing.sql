@@ -81,9 +81,20 @@ SELECT c, round(avg(overall)::numeric, 3) AS overall, bool_and(best) AS best FRO
 SELECT DISTINCT c FROM svm_cross_validate('small', 'state', ARRAY[1, 10], scale => 'none', metric => 'log_loss') ORDER BY c;
 \set VERBOSITY default
 
+-- A metric without a C chooses C by it; the names that kernels have elsewhere are known.
+SET client_min_messages = error;
+SELECT svm_train('patients', 'state', '{x, y}', 'by_metric', metric => 'auc');
+SELECT svm_train('patients', 'state', '{x, y}', 'by_null', metric => 'auc', c => NULL);
+SELECT svm_train('patients', 'state', '{x, y}', 'gaussian', kernel => 'gaussian');
+SELECT svm_train('patients', 'state', '{x, y}', 'poly', kernel => 'poly');
+SELECT (SELECT c FROM svm_models WHERE name = 'by_metric') = (SELECT c FROM svm_models WHERE name = 'by_null') AS chosen,
+       (SELECT array_agg(kernel ORDER BY name) FROM svm_models WHERE name IN ('gaussian', 'poly')) AS kernels;
+SET client_min_messages = warning;
 -- Bad input
 SELECT svm_train('patients', 'state', '{x, y}', c => NULL, metric => 'precision');
 \echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('patients', 'state', '{x, y}', metric => 'acuracy');
+SELECT svm_train('patients', 'state', '{x, y}', options => '{"metod": "exact"}');
 SELECT svm_train('patients', 'state', '{x, y}', c => 1, metric => 'f1');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_cross_validate('patients', 'state', fold_order => 'week');

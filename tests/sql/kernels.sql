@@ -149,7 +149,8 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'line', options => '{"warm_start":
 
 -- Errors.
 \set VERBOSITY default
-SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'gauss');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'gaus');
+SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'polinomial');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', gamma => 0);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', gamma => 'NaN');
