@@ -18,6 +18,8 @@ use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
 
+/// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
+const NOTHING: f64 = 1e-7;
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
 
@@ -297,7 +299,9 @@ impl Announcement<'_> {
 
     /// Of a kernel machine that nobody wants approximate what an exact one would take.
     fn exact_instead(&self) -> Option<String> {
-        Some(match self.trained.approximate? {
+        let kernel = self.trained.reader.features.kernel.as_ref()?;
+        let approximate = self.trained.approximate;
+        Some(match approximate.filter(|_| kernel.left_out > NOTHING)? {
             Approximate::Seconds(seconds) => format!(
                 "An exact machine would take about {}: options => '{{\"method\": \"exact\"}}'.",
                 duration(seconds)
