@@ -49,9 +49,10 @@ def test_what_the_tour_tells_is_what_happens(server, demo, capsys):
         assert len(screen.claims) == len(re.findall(r"^\d\. ", printed, re.MULTILINE)) + 2
         assert [line for line in printed.splitlines() if len(line) > screen.COLUMNS] == []
         # what a section tells of, asked once more
-        first = connection.execute("SELECT solver, workers FROM svm_versions WHERE name = 'streamed' AND version = 1")
-        assert first.fetchone() == ("stream", 2)
-        assert one(connection, "SELECT count(*) FROM svm_versions WHERE name = 'streamed'") == 2
+        streamed = connection.execute("SELECT solver, workers FROM svm_models WHERE name = 'streamed'")
+        assert streamed.fetchone() == ("stream", 2)
+        assert one(connection, "SELECT version FROM svm_models WHERE name = 'followed'") == 2
+        assert int(re.search(r"(\d+) passed\s+over", printed)[1]) > ROWS / 2
         assert re.search(r"^ +reader \| training .*\n( .*\n)*? *trainer \| training ", printed, re.MULTILINE)
         assert "solver stream" in printed and "through a 8 MB cache, 2 workers" in printed.replace("\n    ", " ")
         line, rbf = (
