@@ -25,7 +25,7 @@ deb: ## Debian packages of the committed tree in target/deb; CHECK=check tries t
 pgxn: ## the committed tree as a zip for the PostgreSQL Extension Network, in target/
 	scripts/pgxn
 
-demo: ## the tour: install what is missing, start a private server, train and predict on real data
+demo: ## the tour: install what is missing, start a private server, train and predict; KEEP=1 leaves the server running
 	scripts/demo
 
 test: ## every test, on PostgreSQL 15 to 18; PG=15 (16, 17, 18) for one
