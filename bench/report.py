@@ -129,43 +129,49 @@ class Picture:
 
 
 class Bars:
-    """Seconds by system as horizontal bars, each with its number, for a light page and a dark one."""
+    """Seconds by system as horizontal bars, each with its number, for a light page and a dark one. Each group has a title and
+    a scale of its own."""
 
     THEMES = {"light": {"ink": "#1f2328", "peer": "#afb8c1"}, "dark": {"ink": "#e6edf3", "peer": "#57606a"}}
 
-    def __init__(self, name, title, seconds_by_system):
+    def __init__(self, name, title, groups):
         self._name = name
         # the one that results.md shows
         self.name = f"{name}_light"
-        self._title, self._bars = title, sorted(seconds_by_system.items(), key=lambda bar: bar[1], reverse=True)
+        self._title = title
+        self._groups = {
+            group: sorted(bars.items(), key=lambda bar: bar[1], reverse=True) for group, bars in groups.items()
+        }
 
     def save(self, folder):
+        counts = [len(bars) for bars in self._groups.values()]
+        height = 0.42 * sum(counts) + 0.5 * len(counts) + 0.5
         for theme, colours in self.THEMES.items():
-            figure, axis = plt.subplots(figsize=(7.6, 0.42 * len(self._bars) + 0.7))
-            names, values = zip(*self._bars)
-            shades = [COLOURS["pgsvm"] if name == "pgsvm" else colours["peer"] for name in names]
-            axis.barh(names, values, color=shades, height=0.7)
-            axis.set_xlim(0, max(values) * 1.15)
-            axis.set_facecolor("none")
-            for place, value in enumerate(values):
-                axis.text(
-                    value + max(values) * 0.01,
-                    place,
-                    f"{_short(value)} s",
-                    va="center",
-                    fontsize=10,
-                    color=colours["ink"],
-                )
+            figure, axes = plt.subplots(len(counts), figsize=(7.6, height), height_ratios=counts, squeeze=False)
+            for axis, (group, bars) in zip(axes.ravel(), self._groups.items()):
+                self._draw(axis, group, bars, colours)
             figure.suptitle(self._title, x=0.02, ha="left", fontsize=11, color=colours["ink"])
-            axis.tick_params(axis="y", colors=colours["ink"], length=0, labelsize=10)
-            axis.xaxis.set_visible(False)
-            for side in axis.spines.values():
-                side.set_visible(False)
             figure.tight_layout()
             figure.savefig(folder / f"{self._name}_{theme}.svg", metadata={"Date": None}, transparent=True)
             page = "#ffffff" if theme == "light" else "#0d1117"
             figure.savefig(TARGET / f"{self._name}_{theme}.png", dpi=110, facecolor=page)
             plt.close(figure)
+
+    def _draw(self, axis, group, bars, colours):
+        names, values = zip(*bars)
+        longest = max(values)
+        shades = [COLOURS["pgsvm"] if name == "pgsvm" else colours["peer"] for name in names]
+        axis.barh(names, values, color=shades, height=0.7)
+        axis.set_title(group, loc="left", fontsize=10, color=colours["ink"])
+        axis.set_xlim(0, longest * 1.15)
+        axis.set_facecolor("none")
+        for place, value in enumerate(values):
+            end = value + longest * 0.01
+            axis.text(end, place, f"{_short(value)} s", va="center", fontsize=10, color=colours["ink"])
+        axis.tick_params(axis="y", colors=colours["ink"], length=0, labelsize=10)
+        axis.xaxis.set_visible(False)
+        for side in axis.spines.values():
+            side.set_visible(False)
 
 
 def _tick(axis):

@@ -1,5 +1,5 @@
 """scikit-learn by its usual route: `scikit.py STARTED ESTIMATOR TOLERANCE C FILE MODEL` reads a text of numbers, label
-first, fits and writes the weights and the intercept; prints what starting took and the seconds of reading."""
+first, fits (`LinearSVC()`: with its defaults) and writes the weights and the intercept; prints what starting took and the seconds of reading."""
 
 import json
 import sys
@@ -15,7 +15,9 @@ started = time.perf_counter()
 rows = np.loadtxt(source, dtype=np.float32)
 y, x = rows[:, 0], rows[:, 1:]
 parse = time.perf_counter() - started
-if estimator == "LinearSVC":
+if estimator == "LinearSVC()":
+    fitted = LinearSVC().fit(x, y)
+elif estimator == "LinearSVC":
     fitted = LinearSVC(C=float(c), loss="hinge", tol=float(tolerance), max_iter=1000).fit(x, y)
 else:
     fitted = SGDClassifier(loss="hinge", alpha=1 / (float(c) * len(y)), tol=float(tolerance), max_iter=1000).fit(x, y)
