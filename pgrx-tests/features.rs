@@ -134,21 +134,23 @@ fn first_error(entries: Option<&[&str]>, select: &str) -> FeatureError {
 fn every_usable_column_but_the_label_is_a_feature() {
     let select =
         "SELECT 1::int2 a, 2 b, 3::int8 c, 1::float4 d, 1::float8 e, 1::numeric(4,2) f, true g,
-        '{1}'::int[] h, '{1}'::numeric[] i, 1 AS y, now() j, '{}'::jsonb k, '{a}'::text[] l, 'a' m, '1 day'::interval n";
+        '{1}'::int[] h, '{1}'::numeric[] i, 1 AS y, now() j, '{}'::jsonb k, '{a}'::text[] l, 'a' m, '(1,2)'::point n";
     let (features, skipped) = resolve(None, &columns(select), "y").expect("resolves");
     assert_eq!(names(&features).join(""), "abcdefghijlm");
     let skipped: Vec<_> = skipped
         .iter()
         .map(|column| format!("{} {}", column.name, column.type_name))
         .collect();
-    assert_eq!(skipped, ["k jsonb", "n interval"]);
+    assert_eq!(skipped, ["k jsonb", "n point"]);
     let FeaturePart::Column { type_name, .. } = &features.parts[5] else {
         panic!("a number is a column part");
     };
     assert_eq!(type_name, "numeric(4,2)");
     assert_eq!(
         resolved(None, "SELECT 1 AS y, '{}'::json AS t"),
-        Err(FeatureError::Nothing)
+        Err(FeatureError::Nothing {
+            columns: vec!["t (json)".to_owned()]
+        })
     );
 }
 
@@ -261,7 +263,12 @@ fn entries_that_cannot_be_features_are_refused() {
             "{wrong}"
         );
     }
-    assert_eq!(resolved(Some(&[]), select), Err(FeatureError::Nothing));
+    assert_eq!(
+        resolved(Some(&[]), select),
+        Err(FeatureError::Nothing {
+            columns: Vec::new()
+        })
+    );
 }
 
 fn a_feature_set_reads_back_from_its_stored_form() {

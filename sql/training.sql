@@ -25,7 +25,8 @@ CREATE OR REPLACE FUNCTION svm_train(
     gamma float8 DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
-    rank int DEFAULT NULL
+    rank int DEFAULT NULL,
+    bad_rows text DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -56,7 +57,8 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     gamma float8 DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
-    rank int DEFAULT NULL
+    rank int DEFAULT NULL,
+    bad_rows text DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -89,7 +91,8 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     gamma float8[] DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
-    rank int DEFAULT NULL
+    rank int DEFAULT NULL,
+    bad_rows text DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
                  score float8, overall float8, best boolean, gamma float8, truncation float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
@@ -118,7 +121,8 @@ CREATE OR REPLACE FUNCTION svm_select_features(
     weight text DEFAULT NULL,
     options jsonb DEFAULT NULL,
     exclude text[] DEFAULT NULL,
-    metric text DEFAULT NULL
+    metric text DEFAULT NULL,
+    bad_rows text DEFAULT NULL
 ) RETURNS TABLE (step int, removed text[], features_left text[], score float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_select_features_wrapper';
 COMMENT ON FUNCTION svm_select_features IS

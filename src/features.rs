@@ -37,6 +37,8 @@ mod sparse;
 mod stored;
 mod text;
 mod text_form;
+mod text_guess;
+mod usual_lengths;
 mod vocabularies;
 
 pub use buffer::{FeatureBuffer, Nulls};
@@ -54,4 +56,6 @@ pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
 pub use text_form::{ReadAs, Unit};
-pub use vocabularies::{Finished, LengthGuess, TextGuess, VocabularyLearner, LOOKED_AT};
+pub use text_guess::{TextGuess, LOOKED_AT};
+pub use usual_lengths::UsualLengths;
+pub use vocabularies::{Finished, LengthGuess, VocabularyLearner};

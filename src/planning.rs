@@ -1,6 +1,7 @@
 //! A request and its source become a job, which leader and workers share, and the plan of its SELECT. Runs nothing, and does not
 //! know who will.
 
+pub mod bad_rows;
 pub mod columns;
 pub mod job;
 mod parts;

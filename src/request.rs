@@ -31,7 +31,7 @@ use crate::request::class_weight::class_weight;
 use crate::request::deploy::Deploy;
 use crate::request::holding_out::{costs, folds, scoring, MOST_BEYOND};
 use crate::request::kernel::KernelTerms;
-use crate::request::options::Choices;
+use crate::request::options::{Choices, BAD_ROWS};
 use crate::request::solver::terms;
 use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
@@ -58,6 +58,7 @@ pub struct Arguments {
     pub intercept: Option<bool>,
     pub scale: Option<String>,
     pub nulls: Option<String>,
+    pub bad_rows: Option<String>,
     pub tolerance: Option<f64>,
     pub max_passes: Option<i32>,
     pub solver: Option<String>,
@@ -93,6 +94,10 @@ pub struct Request {
     /// Whether scaled rows are divided by their length.
     pub unit_rows: bool,
     pub nulls: Nulls,
+    /// Whether the rows say what that is, as nobody did: means where there are NULLs, and an error where there are none.
+    pub nulls_by_rows: bool,
+    /// Whether rows that something is wrong with are left out.
+    pub skips_bad_rows: bool,
     pub categories: CategoryLimits,
     pub texts: TextTerms,
     pub terms: Terms,
@@ -174,7 +179,21 @@ impl Arguments {
         self.check_for(Purpose::Validate)
     }
 
-    fn check_for(self, purpose: Purpose) -> Result<Request, Failure> {
+    /// Puts `bad_rows`, which is kept as an option, among the options.
+    pub fn settle_options(&mut self) -> Result<(), Failure> {
+        let Some(word) = self.bad_rows.take() else {
+            return Ok(());
+        };
+        let mut options = read_options(self.options.as_ref())?;
+        if let Some(options) = options.as_object_mut() {
+            options.insert(BAD_ROWS.to_owned(), word.into());
+        }
+        self.options = Some(JsonText::of(&options)?);
+        Ok(())
+    }
+
+    fn check_for(mut self, purpose: Purpose) -> Result<Request, Failure> {
+        self.settle_options()?;
         let settings = given::record(&self)?;
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
@@ -185,6 +204,7 @@ impl Arguments {
         let label = required(self.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
         let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
+        let (nulls, nulls_by_rows) = (nulls.unwrap_or(Nulls::Mean), nulls.is_none());
         let class_weight = class_weight(self.class_weight.as_deref())?;
         let is_grid = kernel.as_ref().is_some_and(KernelTerms::is_grid);
         let truncations = choices.truncations(&terms);
@@ -252,6 +272,8 @@ impl Arguments {
             scale,
             unit_rows: choices.unit_rows,
             nulls,
+            nulls_by_rows,
+            skips_bad_rows: choices.skips_bad_rows,
             categories: choices.categories,
             texts: choices.texts,
             terms,
@@ -365,9 +387,10 @@ const SCALES: [(&str, ScaleWord); 5] = [
     ("maxabs", ScaleWord::Fixed(Scale::MaxAbs)),
     ("minmax", ScaleWord::Fixed(Scale::MinMax)),
 ];
-const NULLS: [(&str, Nulls); 4] = [
-    ("error", Nulls::Error),
-    ("skip", Nulls::Skip),
-    ("zero", Nulls::Zero),
-    ("mean", Nulls::Mean),
+const NULLS: [(&str, Option<Nulls>); 5] = [
+    ("auto", None),
+    ("error", Some(Nulls::Error)),
+    ("skip", Some(Nulls::Skip)),
+    ("zero", Some(Nulls::Zero)),
+    ("mean", Some(Nulls::Mean)),
 ];

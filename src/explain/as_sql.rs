@@ -99,9 +99,20 @@ fn operands(parts: &[FeaturePart]) -> impl Iterator<Item = Operand<'_>> {
                     name,
                     type_name,
                     time,
+                    ..
                 } => {
                     let column = match time {
                         true => seconds(&identifier(name), type_name),
+                        false if type_name == "money" => {
+                            format!("CAST({} AS numeric)", identifier(name))
+                        }
+                        false
+                            if ["time", "interval"]
+                                .iter()
+                                .any(|it| type_name.starts_with(it)) =>
+                        {
+                            format!("EXTRACT(EPOCH FROM {})", identifier(name))
+                        }
                         false => identifier(name),
                     };
                     let is_truth = !time && type_name == "boolean";
@@ -196,6 +207,9 @@ fn categories(
 fn check_terms(model: &Model) -> Result<(), Failure> {
     let refused = |part: &&FeaturePart| match part {
         FeaturePart::Sparse { .. }
+        | FeaturePart::Column {
+            reading: Some(_), ..
+        }
         | FeaturePart::Libsvm { .. }
         | FeaturePart::Text { .. }
         | FeaturePart::Products { .. }
@@ -229,6 +243,9 @@ fn not_written(model: &Model, part: &FeaturePart) -> Failure {
             "What is made of several values is not written."
         }
         Some(_) => "Its categories are hashed, and SQL has no common hash function.",
+        None if part.is_dense() => {
+            "SQL has no short form for a text that is read as a number or a time."
+        }
         None if part.vocabulary().is_some() => "SQL has no short form for the words of a text.",
         None => "SQL has no short form for sparse features.",
     };

@@ -17,9 +17,8 @@ use std::rc::Rc;
 
 /// Longest value that a dictionary keeps.
 pub const LONGEST_VALUE_BYTES: usize = 1000;
-/// Bytes that the dictionaries of all columns may take. On their way into the tables there are several
-/// copies of them for a moment, which together must stay within what a training promises.
-const KEPT_BYTES: usize = 8 << 20;
+/// Bytes that the dictionaries of all columns may take, as much as the words of texts.
+const KEPT_BYTES: usize = 64 << 20;
 /// Bytes that a value takes in a dictionary beside its text, about.
 const VALUE_BYTES: usize = 96;
 /// A column with no more distinct values than this never looks like a key.
@@ -41,7 +40,7 @@ pub struct CategoryLimits {
 impl Default for CategoryLimits {
     fn default() -> Self {
         Self {
-            most: 1000,
+            most: Self::MOST,
             hash_bits: 18,
             hash_keys: false,
             named: true,
@@ -50,7 +49,7 @@ impl Default for CategoryLimits {
 }
 
 impl CategoryLimits {
-    pub const MOST: u32 = 50_000;
+    pub const MOST: u32 = 1 << 20;
     pub const MOST_HASH_BITS: u32 = 24;
 
     /// Whether a value that looks like a UUID is no category.

@@ -9,7 +9,7 @@
 use super::buffer::{FeatureBuffer, Nulls};
 use super::category::CategoryLimits;
 use super::dense::columns;
-use super::error::FeatureError;
+use super::error::{utf8, FeatureError};
 use super::kept::{KeptPairs, KeptRow};
 use super::made::{make, MadeReader};
 use super::one_hot::OneHot;
@@ -19,7 +19,7 @@ use super::resolve::ByName;
 use super::row::{Decoded, Null, RowValues};
 use super::set::{FeaturePart, FeatureSet};
 use super::sparse::SparseScratch;
-use super::text::TextReader;
+use super::text::{unpadded, TextReader};
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::prefetch;
 use crate::pg::query::Column;
@@ -47,6 +47,10 @@ pub struct Decoder {
     made: Vec<MadeReader>,
     /// Most values of a row.
     most: usize,
+    /// Whether rows teach what is learned of them.
+    learns: bool,
+    /// Whether texts are read as numbers, which may count as NULL.
+    parses: bool,
 }
 
 impl Decoder {
@@ -79,6 +83,7 @@ impl Decoder {
                 parts.push(part);
             }
         }
+        let parses = parts.iter().any(|part| matches!(part, Part::Parsed { .. }));
         Ok(Self {
             sparse: SparseScratch::new(features.sparse_parts()),
             one_hot: OneHot::new(features.parts.len())?,
@@ -89,6 +94,8 @@ impl Decoder {
             width: columns.len(),
             nulls,
             most: usize::MAX,
+            learns: true,
+            parses,
         })
     }
 
@@ -101,6 +108,9 @@ impl Decoder {
         limits: CategoryLimits,
     ) -> Result<Self, FeatureError> {
         let mut decoder = Self::new(features, columns, nulls)?;
+        for part in &mut decoder.features.parts {
+            part.begin_reading();
+        }
         let end = decoder.sparse.codes();
         decoder.one_hot.learn(features, limits, end);
         decoder.sparse.learn(features)?;
@@ -188,6 +198,29 @@ impl Decoder {
         self.one_hot.check_keys(&self.features)
     }
 
+    /// Has `decode` decode a row of which nothing is learned: it may be one that is left out.
+    pub fn without_learning(
+        &mut self,
+        decode: impl FnOnce(&mut Self) -> Result<(), FeatureError>,
+    ) -> Result<(), FeatureError> {
+        if !self.one_hot.is_learning() {
+            return Ok(());
+        }
+        self.learns = false;
+        let decoded = decode(self);
+        self.learns = true;
+        self.one_hot.row_teaches(true);
+        decoded
+    }
+
+    /// The first dense feature of a row, and its value, that is so large that what lies between two of them does not fit 32 bits.
+    pub fn out_of_range(&self, row: &FeatureBuffer) -> Option<(u64, f64)> {
+        const MOST: f64 = f32::MAX as f64 / 2.0;
+        let mut values = (0..).zip(&row.dense);
+        let found = values.find(|(_, x)| x.abs() > MOST)?;
+        Some((found.0, *found.1))
+    }
+
     /// Decodes one row into `out`, whose former content is lost. NULLs are noted in
     /// `out.null_parts`; what follows from them is the caller's to decide.
     ///
@@ -252,6 +285,9 @@ impl Decoder {
                         number += 1;
                         continue;
                     }
+                    (Part::Parsed { at, padded }, _) => {
+                        self.parsed(number, &row, (at, padded), out)?
+                    }
                     (Part::Made(reader), _) => self.make(number, &row, reader, out)?,
                     (Part::Array { at, kind }, _) => self.array(number, &row, at, kind, out)?,
                     (Part::Vector { at, half }, _) => self.vector(number, &row, at, half, out)?,
@@ -301,9 +337,11 @@ impl Decoder {
         if let Some(precision) = &mut self.sparse.precision {
             precision.begin_row();
         }
-        if self.nulls == Nulls::Skip {
+        if !self.learns {
+            self.one_hot.row_teaches(false);
+        } else if self.nulls == Nulls::Skip {
             // a row that will be left out leaves no categories behind
-            let left_out = row.nulls[..self.width].contains(&true);
+            let left_out = self.parses || row.nulls[..self.width].contains(&true);
             self.one_hot.row_teaches(!left_out || !self.lacks(row));
         }
     }
@@ -359,6 +397,10 @@ impl Decoder {
                 | Part::Sparsevec { at }
                 | Part::Category { at, .. }
                 | Part::Text { at, .. } => *at..*at + 1,
+                Part::Parsed { at, padded } => {
+                    number += 1;
+                    return row.nulls[*at] || !self.says_something(first, row.values[*at], *padded);
+                }
                 Part::Crossed { first, second } => {
                     number += 1;
                     return row.nulls[first.0] || row.nulls[second.0];
@@ -384,6 +426,21 @@ impl Decoder {
         })
     }
 
+    /// Whether a text in part `number` is a number or a time.
+    fn says_something(&self, number: usize, datum: pg_sys::Datum, padded: bool) -> bool {
+        let FeaturePart::Column {
+            reading: Some(reading),
+            ..
+        } = &self.features.parts[number]
+        else {
+            return true;
+        };
+        // SAFETY: a text that is not NULL, of the row at hand.
+        let text = unsafe { Varlena::open(datum) };
+        let text = core::str::from_utf8(unpadded(text.payload(), padded));
+        text.is_ok_and(|text| reading.by.read(text).is_some())
+    }
+
     /// Whether all values of part `number` so far were such that training leaves the column out.
     pub fn is_left_out(&self, number: usize) -> bool {
         self.one_hot
@@ -401,6 +458,42 @@ impl Decoder {
                 false => self.features.means.get(*at).copied().unwrap_or(0.0),
             };
         }
+    }
+
+    /// The text in column `at` as number `number`; one that says nothing counts as NULL.
+    ///
+    /// # Safety
+    /// As for `decode`; the column is text, of `char(n)` where `padded`.
+    unsafe fn parsed(
+        &mut self,
+        number: usize,
+        row: &RowValues<'_>,
+        (at, padded): (usize, bool),
+        out: &mut FeatureBuffer,
+    ) -> Decoded {
+        let FeaturePart::Column {
+            name,
+            reading: Some(reading),
+            ..
+        } = &mut self.features.parts[number]
+        else {
+            unreachable!("the parts of a decoder stand in the order of its features");
+        };
+        let mut value = None;
+        if !row.nulls[at] {
+            // SAFETY: as the caller promises; the value stays in place until it has been read.
+            let text = unsafe { Varlena::open(row.values[at]) };
+            let text = utf8(name, unpadded(text.payload(), padded))?;
+            value = reading.by.read(text);
+            if value.is_none() && self.one_hot.teaches() {
+                reading.note(text)?;
+            }
+        }
+        if value.is_none() {
+            out.missing.room(1)?.push(out.dense.len());
+        }
+        out.dense.room(1)?.push(value.unwrap_or(0.0));
+        Ok(value.is_none().then_some(Null))
     }
 
     /// # Safety

@@ -45,6 +45,7 @@ pub(super) unsafe fn columns(
             NumberKind::Numeric => append(values, dense, |v| number(v, NumberKind::Numeric)),
             NumberKind::Date => append(values, dense, |v| number(v, NumberKind::Date)),
             NumberKind::Timestamp => append(values, dense, |v| number(v, NumberKind::Timestamp)),
+            other => append(values, dense, |v| number(v, other)),
         }
     }
     Ok(())
@@ -107,5 +108,27 @@ unsafe fn number(datum: pg_sys::Datum, kind: NumberKind) -> f64 {
             i64::MIN => f64::NEG_INFINITY,
             microseconds => microseconds as f64 / 1e6 + SECONDS_TO_2000,
         },
+        NumberKind::Money(digits) => word as i64 as f64 / 10f64.powi(i32::from(digits)),
+        // SAFETY: as the caller promises, by reference.
+        NumberKind::Interval => seconds(unsafe { &*datum.cast_mut_ptr::<pg_sys::Interval>() }),
+        NumberKind::Clock => word as i64 as f64 / 1e6,
+        NumberKind::ZonedClock => {
+            // SAFETY: as above.
+            let clock = unsafe { &*datum.cast_mut_ptr::<pg_sys::TimeTzADT>() };
+            clock.time as f64 / 1e6 + f64::from(clock.zone)
+        }
     }
+}
+
+/// The seconds of an interval as EXTRACT(EPOCH FROM …) has them: a year has 365.25 days, a month 30.
+fn seconds(interval: &pg_sys::Interval) -> f64 {
+    match (interval.time, interval.day, interval.month) {
+        // infinite ones, from PostgreSQL 17 on
+        (i64::MAX, i32::MAX, i32::MAX) => return f64::INFINITY,
+        (i64::MIN, i32::MIN, i32::MIN) => return f64::NEG_INFINITY,
+        _ => {}
+    }
+    let (years, months) = (interval.month / 12, interval.month % 12);
+    let days = f64::from(years) * 365.25 + f64::from(months) * 30.0 + f64::from(interval.day);
+    days * SECONDS_PER_DAY + interval.time as f64 / 1e6
 }

@@ -8,6 +8,11 @@ pub enum EntryForm {
     Sparse(String, String),
     Libsvm(String),
     Category(String),
+    /// A text that is a number or a time.
+    Read {
+        name: String,
+        time: bool,
+    },
     /// What stands between its parentheses.
     Text(Vec<String>),
     Made(How, Vec<String>),
@@ -59,6 +64,10 @@ pub fn parse_form(entry: &str) -> EntryForm {
         ("spline", [_, _]) => EntryForm::Made(How::Spline, names),
         ("parts", [_]) => EntryForm::Made(How::Parts, names),
         ("cross", [_, _, ..]) => EntryForm::Made(How::Product, names),
+        ("number" | "time", [name]) => EntryForm::Read {
+            name: name.clone(),
+            time: word == "time",
+        },
         ("category", [name]) => EntryForm::Category(name.clone()),
         _ => EntryForm::Unknown,
     }

@@ -66,8 +66,8 @@ pub enum FeatureError {
         type_name: String,
         expected: &'static str,
     },
-    /// `features` is NULL and no column can be used, or it is an empty array.
-    Nothing,
+    /// `features` is NULL and no column can be used, or it is an empty array; the columns that are of other types.
+    Nothing { columns: Vec<String> },
     /// All columns that could be features are left out, each for the reason that stands behind it.
     AllLeftOut { columns: Vec<String> },
     /// An array of another length than the first one.
@@ -156,7 +156,7 @@ impl FeatureError {
             | Self::Characters { .. }
             | Self::Letter { .. }
             | Self::Label { .. }
-            | Self::Nothing
+            | Self::Nothing { .. }
             | Self::AllLeftOut { .. }
             | Self::Keys { .. }
             | Self::Numbers { .. }

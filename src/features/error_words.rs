@@ -32,7 +32,7 @@ impl FeatureError {
             | Self::Duplicate { .. }
             | Self::TooMany { .. }
             | Self::Label { .. }
-            | Self::Nothing
+            | Self::Nothing { .. }
             | Self::AllLeftOut { .. } => self.about_list(),
             Self::Keys { .. }
             | Self::Numbers { .. }
@@ -227,7 +227,7 @@ impl FeatureError {
     fn detail_of_columns(&self) -> Option<String> {
         Some(match self {
             Self::Entry { .. } => {
-                "A feature is the name of a column, category(column), text(column), \
+                "A feature is the name of a column, category(column), number(column), time(column), text(column), \
                  text(column, configuration, words), ngrams(column, 1, 3), spectrum(column, 5), \
                  weighted_degree(column, 8), log(column), polynomial(column, 2), bucket(column, 10), \
                  spline(column, 5), parts(time_column), cross(column, column), \
@@ -271,9 +271,15 @@ impl FeatureError {
                 i32::MAX
             ),
             Self::Type { expected, .. } => format!("It must be {expected}."),
-            Self::Nothing => "No column but the label is a number, a date, a boolean, text, an \
-                              enum, a tsvector or an array of numbers or texts."
-                .to_owned(),
+            Self::Nothing { columns } => {
+                let others = match columns.is_empty() {
+                    true => String::new(),
+                    false => format!(" Others: {}.", listed(columns)),
+                };
+                format!(
+                    "No column but the label is a number, a date, a boolean, text, an enum, a tsvector or an array of numbers or texts.{others}"
+                )
+            }
             Self::AllLeftOut { columns } => format!("Left out: {}.", listed(columns)),
             Self::Numbers { column, others } => numbers_but_for(column, others),
             _ => return None,
@@ -305,12 +311,7 @@ impl FeatureError {
                 let all: Vec<_> = all.iter().filter_map(Self::hint).collect();
                 (!all.is_empty()).then(|| all.join(" "))
             }
-            Self::InRow { error, .. } => match **error {
-                Self::NotFinite { .. } => Some(
-                    "Leave such rows out with svm_train_query('SELECT … WHERE …', …).".to_owned(),
-                ),
-                _ => error.hint(),
-            },
+            Self::InRow { error, .. } => error.hint(),
             _ => self
                 .hint_on_columns()
                 .or_else(|| self.plain_hint().map(str::to_owned)),
@@ -324,11 +325,11 @@ impl FeatureError {
                 "Give the columns different names: SELECT … AS {}.",
                 quote(format!("{column}_2"))
             ),
-            Self::Numbers { column, others } => format!(
-                "Make it a number: svm_train_query($$SELECT …, {}::float8 AS {} FROM …$$, …).",
-                as_number(column, others),
-                quote(column)
-            ),
+            Self::Numbers { column, .. } => {
+                let number = array_element(&format!("number({})", quote(column)));
+                let exclude = sql_text(&format!("{{{}}}", array_element(column)));
+                format!("Read it as a number by {number} in features, or leave it out: exclude => {exclude}.")
+            }
             Self::Index { part, .. } if part.starts_with("weighted_degree") => {
                 "Take shorter runs, or shorter strings: each run has a number of its own at each place."
                     .to_owned()
@@ -441,22 +442,6 @@ fn array_element(name: &str) -> String {
     match !name.is_empty() && name != "null" && name.chars().all(plain) {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
-    }
-}
-
-/// SQL that makes NULL of a text column's values that are no numbers.
-fn as_number(column: &str, others: &[String]) -> String {
-    let trimmed = format!("trim({})", quote(column));
-    match others {
-        [] => trimmed,
-        [other] => format!("nullif({trimmed}, {})", sql_text(other.trim())),
-        others => {
-            let all: Vec<_> = others.iter().map(|other| sql_text(other.trim())).collect();
-            format!(
-                "CASE WHEN {trimmed} NOT IN ({}) THEN {trimmed} END",
-                all.join(", ")
-            )
-        }
     }
 }
 

@@ -76,6 +76,11 @@ impl OneHot {
         self.learning.is_some()
     }
 
+    /// Whether something is learned of the row at hand.
+    pub fn teaches(&self) -> bool {
+        self.learning.as_ref().is_some_and(|it| it.row_teaches)
+    }
+
     /// Whether new values of the next row get codes.
     pub fn row_teaches(&mut self, teaches: bool) {
         if let Some(learning) = self.learning.as_mut() {
@@ -253,7 +258,8 @@ impl OneHot {
             return Ok(None);
         }
         let (name, dictionary) = category_part(part);
-        match self.learning.as_mut() {
+        let learning = self.learning.as_mut();
+        match learning.filter(|learning| learning.row_teaches) {
             Some(learning) => own(dictionary)?
                 .learn_null(&mut learning.codes)
                 .map(Some)

@@ -24,6 +24,11 @@ pub(super) enum Part {
         count: usize,
         kind: NumberKind,
     },
+    /// A text that is a number or a time, of `char(n)` or not.
+    Parsed {
+        at: usize,
+        padded: bool,
+    },
     Array {
         at: usize,
         kind: NumberKind,
@@ -109,7 +114,12 @@ impl Part {
             Ok((columns.place(name)?, columns.find(name)?))
         };
         match part {
-            FeaturePart::Column { name, time, .. } => Self::number(at(name)?, *time),
+            FeaturePart::Column {
+                name,
+                time,
+                reading,
+                ..
+            } => Self::number(at(name)?, *time, reading.is_some()),
             FeaturePart::Category {
                 name,
                 crossed,
@@ -173,7 +183,17 @@ impl Part {
         }
     }
 
-    fn number((at, column): (usize, &Column), time: bool) -> Result<Self, FeatureError> {
+    /// `texts`: whether texts are read as such.
+    fn number(
+        (at, column): (usize, &Column),
+        time: bool,
+        texts: bool,
+    ) -> Result<Self, FeatureError> {
+        let words = words_kind(column.type_oid).filter(|_| texts);
+        if let Some(kind @ (WordsKind::Text | WordsKind::Padded)) = words {
+            let padded = kind == WordsKind::Padded;
+            return Ok(Self::Parsed { at, padded });
+        }
         match type_kind(column.type_oid) {
             TypeKind::Number(kind) if kind.is_time() == time => {
                 Ok(Self::Columns { at, count: 1, kind })

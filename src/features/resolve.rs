@@ -9,7 +9,7 @@ use super::part::{
     array_kind, check_category, check_text, check_words, find_configuration, index_kind,
     made_input, number_kind,
 };
-use super::set::{FeaturePart, FeatureSet, SkippedColumn, MOST_PARTS};
+use super::set::{FeaturePart, FeatureSet, ReadText, SkippedColumn, MOST_PARTS};
 use super::text_form::{TextForm, Unit, MOST_CHARACTERS};
 use crate::base::near;
 use crate::pg::query::Column;
@@ -20,7 +20,7 @@ use crate::pg::vector::VectorKind;
 use core::mem::{discriminant, Discriminant};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::numbers::{count, How, MOST_DEGREE, MOST_KNOTS};
-use pgsvm_expand::{Degree, MOST_RUN};
+use pgsvm_expand::{Degree, Reading, MOST_RUN};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -43,7 +43,9 @@ pub fn resolve(
         None => all_parts(&columns, label)?,
     };
     match parts.is_empty() {
-        true => Err(FeatureError::Nothing),
+        true => Err(FeatureError::Nothing {
+            columns: skipped.iter().map(ToString::to_string).collect(),
+        }),
         false => {
             let features = FeatureSet {
                 parts,
@@ -148,6 +150,7 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
             EntryForm::Sparse(index, value) => return sparse_part(&index, &value, columns),
             EntryForm::Libsvm(name) => return libsvm_part(&name, columns),
             EntryForm::Category(name) => return category_part(&name, columns),
+            EntryForm::Read { name, time } => return read_part(&name, time, columns),
             EntryForm::Text(arguments) => return text_part(entry, &arguments, columns),
             EntryForm::Characters(unit, arguments) => {
                 return characters_part(entry, unit, &arguments, columns)
@@ -194,6 +197,7 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
             name,
             type_name,
             time: kind.is_time(),
+            reading: None,
         }),
         TypeKind::Vector(VectorKind::Sparsevec) => Some(FeaturePart::Sparsevec { name, type_name }),
         TypeKind::Array(_) | TypeKind::Vector(_) => Some(FeaturePart::Array {
@@ -217,6 +221,29 @@ fn column_part(column: &Column) -> Option<FeaturePart> {
             vocabulary: Rc::default(),
         }),
     }
+}
+
+/// A text as a number or a time; of a column that is one, the column.
+fn read_part(name: &str, time: bool, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {
+    let column = columns.find(name)?;
+    if let Some(part @ FeaturePart::Column { time: is_time, .. }) = column_part(column) {
+        if is_time == time {
+            return Ok(part);
+        }
+    }
+    check_words(column, true)?;
+    Ok(FeaturePart::Column {
+        name: column.name.clone(),
+        type_name: type_of(column),
+        time,
+        reading: Some(ReadText {
+            open: true,
+            ..ReadText::new(match time {
+                true => Reading::Ymd,
+                false => Reading::Number,
+            })
+        }),
+    })
 }
 
 fn category_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {

@@ -7,11 +7,13 @@ use super::quoted::quoted;
 use super::stored;
 use super::text_form::{TextForm, Unit};
 use crate::base::text::listed;
-use pgsvm_core::memory::{copied, gathered, list, received, OutOfMemory};
+use pgrx::spi::{quote_identifier, quote_literal};
+use pgsvm_core::memory::{copied, gathered, list, received, OutOfMemory, Room};
 use pgsvm_core::{Scaling, Spread};
-use pgsvm_expand::Vocabulary;
+use pgsvm_expand::{Reading, Vocabulary};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::fmt;
 use std::rc::Rc;
 
 /// Most parts of a feature set: more than a table has columns, and few enough to go through them for each name.
@@ -36,6 +38,9 @@ pub enum FeaturePart {
         /// A date or timestamp, as seconds since 1970-01-01 00:00 UTC.
         #[serde(default, skip_serializing_if = "core::ops::Not::not")]
         time: bool,
+        /// Where the column is text, how that is read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reading: Option<ReadText>,
     },
     /// An array of numbers: as many dense features as it is long, which the first row tells.
     Array {
@@ -113,6 +118,63 @@ pub enum FeaturePart {
     },
 }
 
+/// How a text is a number or a time, and the texts that were none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReadText {
+    pub by: Reading,
+    /// Whether that is still for the values to say.
+    #[serde(skip)]
+    pub open: bool,
+    /// How many rows had a text that says nothing, which counts as NULL.
+    #[serde(default)]
+    pub unread: u64,
+    /// Some of these texts, or how they begin.
+    #[serde(default, deserialize_with = "received")]
+    pub such: Vec<String>,
+}
+
+impl ReadText {
+    /// Texts that are kept, and how much of each.
+    const MOST_KEPT: usize = 5;
+    const LONGEST_KEPT: usize = 20;
+
+    /// Before a row was read.
+    pub fn new(by: Reading) -> Self {
+        Self {
+            by,
+            open: false,
+            unread: 0,
+            such: Vec::new(),
+        }
+    }
+
+    /// Notes a text that says nothing.
+    pub fn note(&mut self, text: &str) -> Result<(), OutOfMemory> {
+        self.unread = self.unread.saturating_add(1);
+        if self.such.len() < Self::MOST_KEPT {
+            let text: String = text.chars().take(Self::LONGEST_KEPT).collect();
+            self.keep(text)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, text: String) -> Result<(), OutOfMemory> {
+        if self.such.len() < Self::MOST_KEPT && !self.such.contains(&text) {
+            self.such.room(1)?.push(text);
+        }
+        Ok(())
+    }
+
+    /// Joins what was noted of other rows.
+    pub fn join(&mut self, more: &Self) -> Result<(), OutOfMemory> {
+        self.unread = self.unread.saturating_add(more.unread);
+        for text in &more.such {
+            self.keep(text.clone())?;
+        }
+        Ok(())
+    }
+}
+
 /// Everything a model reads, in order.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
@@ -165,6 +227,20 @@ pub struct SkippedColumn {
     pub type_name: String,
 }
 
+impl fmt::Display for SkippedColumn {
+    /// With its type, and the cast by which it is a category where there is one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, type_name } = self;
+        write!(f, "{name} ({type_name}")?;
+        let bare = type_name.split('(').next().unwrap_or_default();
+        let bare = bare.trim_matches('"');
+        if let "bit" | "bit varying" | "inet" | "cidr" | "macaddr" | "macaddr8" = bare {
+            write!(f, "; {}::text is a category", quote_identifier(name))?;
+        }
+        write!(f, ")")
+    }
+}
+
 impl FeaturePart {
     /// Whether its features have dense ids.
     pub fn is_dense(&self) -> bool {
@@ -185,6 +261,15 @@ impl FeaturePart {
                 hash_bits,
                 ..
             } => format!("hash({}, {hash_bits})", made.name(&quoted(name))),
+            Self::Column {
+                name,
+                reading: Some(_),
+                time,
+                ..
+            } => match time {
+                true => format!("time({})", quoted(name)),
+                false => format!("number({})", quoted(name)),
+            },
             Self::Column { name, .. } | Self::Array { name, .. } | Self::Sparsevec { name, .. } => {
                 name.clone()
             }
@@ -271,9 +356,58 @@ impl FeaturePart {
             Self::Products {
                 made, collisions, ..
             } => (*made, *collisions) = (made.unlearned(), None),
+            Self::Column {
+                reading: Some(reading),
+                time,
+                ..
+            } => {
+                *reading = ReadText::new(match time {
+                    true => Reading::Ymd,
+                    false => Reading::Number,
+                });
+            }
             Self::Column { .. } | Self::Sparsevec { .. } | Self::Libsvm { .. } => {}
         }
         part
+    }
+
+    /// Which texts are none that should be numbers or times, where there are such.
+    pub fn unread_sentence(&self) -> Option<String> {
+        match self {
+            Self::Column {
+                reading: Some(reading),
+                ..
+            } if reading.unread > 0 => {
+                let such: Vec<_> = reading.such.iter().map(|it| quote_literal(it)).collect();
+                let such = listed(&such);
+                Some(format!("In {} {such} counts as NULL.", self.name()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Forgets which texts were none, before rows are read anew.
+    pub fn begin_reading(&mut self) {
+        if let Self::Column {
+            reading: Some(reading),
+            ..
+        } = self
+        {
+            *reading = ReadText::new(reading.by);
+        }
+    }
+
+    /// The entry of `features` that takes its column for categories.
+    pub fn as_category(&self) -> String {
+        format!(
+            "category({})",
+            quoted(self.columns().next().unwrap_or_default())
+        )
+    }
+
+    /// Whether it is a column that is a number, and no time.
+    pub fn is_number(&self) -> bool {
+        matches!(self, Self::Column { time: false, .. })
     }
 
     /// Whether another part reads the same columns in the same way, whatever rows have taught.
@@ -396,6 +530,11 @@ impl FeatureSet {
             spread: self.spread.clone(),
             ..Self::default()
         })
+    }
+
+    /// Whether training met a NULL.
+    pub fn has_nulls(&self) -> bool {
+        self.nulls.iter().any(|count| *count > 0)
     }
 
     /// Reads the stored form. None when it is none.

@@ -4,7 +4,7 @@
 
 use super::category::{Dictionary, Hashed};
 use super::made_form::Made;
-use super::set::{FeaturePart, FeatureSet, MOST_PARTS};
+use super::set::{FeaturePart, FeatureSet, ReadText, MOST_PARTS};
 use super::text_form::{one, TextForm, Unit, MOST_CHARACTERS};
 use crate::base::json::{self, JsonError};
 use pgsvm_core::memory::{list, received, text, OutOfMemory, Written};
@@ -26,6 +26,7 @@ pub struct StoredPart {
     type_name: Option<String>,
     #[serde(default)]
     time: bool,
+    reading: Option<ReadText>,
     length: Option<u32>,
     made: Option<Made>,
     #[serde(default, deserialize_with = "received")]
@@ -81,6 +82,7 @@ impl TryFrom<StoredPart> for FeaturePart {
                 name: given(name)?,
                 type_name: given(type_name)?,
                 time: part.time,
+                reading: part.reading,
             },
             "array" if part.made.as_ref().is_some_and(|made| !made.is_sound()) => {
                 return Err("a part of a feature set makes nothing".to_owned())

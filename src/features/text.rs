@@ -335,7 +335,7 @@ impl From<FeatureError> for Stopped {
 }
 
 /// A text without the blanks at the end of a `char(n)`.
-fn unpadded(text: &[u8], padded: bool) -> &[u8] {
+pub(super) fn unpadded(text: &[u8], padded: bool) -> &[u8] {
     match padded {
         true => without_padding(text),
         false => text,

@@ -1,7 +1,5 @@
-//! What is learned of texts before a training reads its rows: their vocabularies, and of text columns that nobody named whether
-//! they hold texts or categories.
+//! What is learned of texts before a training reads its rows: their vocabularies.
 
-use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
 use super::kept::{KeptRow, KeptText, Wanted, WordNumbers};
 use super::made::MadeReader;
@@ -10,16 +8,12 @@ use super::resolve::ByName;
 use super::row::RowValues;
 use super::set::{FeaturePart, FeatureSet};
 use super::text::{text_part, TextReader};
-use super::text_form::TextForm;
 use crate::pg::query::Column;
-use crate::pg::types::{words_kind, WordsKind};
-use crate::pg::varlena::{stored_bytes, Varlena};
+use crate::pg::varlena::stored_bytes;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::hash::of_text;
 use pgsvm_expand::numbers::{count, How, Quantiles};
 use pgsvm_expand::{Kept, KeptWords, Learner, Limits, Word};
-use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -331,120 +325,5 @@ impl LengthGuess {
             self.arrays.swap_remove(at);
         }
         Ok(())
-    }
-}
-
-/// Rows by which a text column is told from one of categories.
-pub const LOOKED_AT: u64 = 2000;
-/// A column of texts has more distinct values than this, and more than half as many as rows, ...
-const FEW_VALUES: usize = 100;
-/// ... and in the mean so many words at least.
-const LEAST_WORDS: u64 = 5;
-
-/// Looks at text columns that nobody named.
-pub struct TextGuess {
-    columns: Vec<Guessed>,
-}
-
-struct Guessed {
-    number: usize,
-    at: usize,
-    rows: u64,
-    words: u64,
-    longest: usize,
-    values: HashSet<u64>,
-}
-
-impl TextGuess {
-    /// For rows with these columns; None where there is none to be looked at.
-    pub fn new(features: &FeatureSet, columns: &[Column]) -> Result<Option<Self>, FeatureError> {
-        let by_name = ByName::new(columns)?;
-        let mut guessed = Vec::new();
-        for (number, part) in features.parts.iter().enumerate() {
-            // what a model before has learned stays
-            let FeaturePart::Category {
-                name,
-                dictionary,
-                crossed: None,
-                ..
-            } = part
-            else {
-                continue;
-            };
-            if dictionary.len() > 0 {
-                continue;
-            }
-            let at = by_name.place(name)?;
-            if words_kind(columns[at].type_oid) == Some(WordsKind::Text) {
-                guessed.room(1)?.push(Guessed {
-                    number,
-                    at,
-                    rows: 0,
-                    words: 0,
-                    longest: 0,
-                    values: HashSet::new(),
-                });
-            }
-        }
-        Ok((!guessed.is_empty()).then_some(Self { columns: guessed }))
-    }
-
-    /// Looks at a row.
-    ///
-    /// # Safety
-    /// As for `Decoder::decode`.
-    pub unsafe fn take(
-        &mut self,
-        values: &[pg_sys::Datum],
-        nulls: &[bool],
-    ) -> Result<(), OutOfMemory> {
-        for column in &mut self.columns {
-            if nulls[column.at] {
-                continue;
-            }
-            // SAFETY: as the caller promises.
-            let value = unsafe { Varlena::open(values[column.at]) };
-            let text = value.payload();
-            let words = text.split(u8::is_ascii_whitespace);
-            column.rows += 1;
-            column.words += words.filter(|word| !word.is_empty()).count() as u64;
-            column.longest = column.longest.max(text.len());
-            let hash = core::str::from_utf8(text).map_or(0, of_text);
-            column.values.room(1)?.insert(hash);
-        }
-        Ok(())
-    }
-
-    /// Has columns of texts read as such.
-    pub fn finish(self, features: &mut FeatureSet, sublinear: bool) {
-        for column in self.columns {
-            if !column.holds_texts() {
-                continue;
-            }
-            let part = &mut features.parts[column.number];
-            if let FeaturePart::Category {
-                name, type_name, ..
-            } = part
-            {
-                *part = FeaturePart::Text {
-                    name: core::mem::take(name),
-                    type_name: core::mem::take(type_name),
-                    form: TextForm {
-                        sublinear,
-                        asked: true,
-                        ..TextForm::default()
-                    },
-                    vocabulary: Rc::default(),
-                };
-            }
-        }
-    }
-}
-
-impl Guessed {
-    fn holds_texts(&self) -> bool {
-        let many = self.values.len() > FEW_VALUES && 2 * self.values.len() as u64 > self.rows;
-        let long = self.words >= LEAST_WORDS * self.rows || self.longest > LONGEST_VALUE_BYTES;
-        many && long
     }
 }

@@ -161,7 +161,12 @@ impl<'a> NumberArray<'a> {
                 NumberKind::Float8 => take(&mut rest).map(read_float8),
                 NumberKind::Numeric => take_numeric(self.data, &mut rest),
                 // arrays of these are no arrays of numbers
-                NumberKind::Date | NumberKind::Timestamp => None,
+                NumberKind::Date
+                | NumberKind::Timestamp
+                | NumberKind::Money(_)
+                | NumberKind::Interval
+                | NumberKind::Clock
+                | NumberKind::ZonedClock => None,
             };
             visit(Some(value.ok_or(ArrayProblem::Damaged)?));
         }

@@ -1,6 +1,8 @@
 //! What kind of value a PostgreSQL type holds, as far as features are concerned. Called once per
 //! statement, not per row.
 
+use super::numeric;
+use super::varlena::Varlena;
 use super::vector::{vector_kind, VectorKind};
 use core::ffi::CStr;
 use pgrx::pg_sys;
@@ -19,6 +21,14 @@ pub enum NumberKind {
     Date,
     /// Microseconds, from 2000 on; with or without time zone.
     Timestamp,
+    /// An amount of money, in units of which 10 to the power of this are one.
+    Money(u8),
+    /// Read as seconds, as EXTRACT(EPOCH FROM …) has them.
+    Interval,
+    /// A time of the day: seconds since midnight.
+    Clock,
+    /// The same with a time zone, in UTC.
+    ZonedClock,
 }
 
 impl NumberKind {
@@ -29,7 +39,8 @@ impl NumberKind {
 
     /// Whether arrays of it are arrays of numbers.
     fn has_arrays(self) -> bool {
-        !matches!(self, Self::Boolean | Self::Date | Self::Timestamp)
+        use NumberKind::{Float4, Float8, Int2, Int4, Int8, Numeric};
+        matches!(self, Int2 | Int4 | Int8 | Float4 | Float8 | Numeric)
     }
 }
 
@@ -156,6 +167,17 @@ pub fn words_kind(type_oid: pg_sys::Oid) -> Option<WordsKind> {
     }
 }
 
+/// Digits behind the point of an amount of money, as `lc_monetary` says.
+fn digits_of_money() -> u8 {
+    // SAFETY: PostgreSQL's own cast of its smallest amount, whose result is a numeric.
+    unsafe {
+        let least = pgrx::direct_function_call_as_datum(pg_sys::cash_numeric, &[Some(1i64.into())]);
+        let least = least.map(|least| numeric::to_f64(Varlena::open(least).payload()));
+        let least = least.flatten().unwrap_or(0.01);
+        (-least.log10()).round().clamp(0.0, 15.0) as u8
+    }
+}
+
 fn number_kind(type_oid: pg_sys::Oid) -> Option<NumberKind> {
     Some(match type_oid {
         pg_sys::BOOLOID => NumberKind::Boolean,
@@ -167,6 +189,10 @@ fn number_kind(type_oid: pg_sys::Oid) -> Option<NumberKind> {
         pg_sys::NUMERICOID => NumberKind::Numeric,
         pg_sys::DATEOID => NumberKind::Date,
         pg_sys::TIMESTAMPOID | pg_sys::TIMESTAMPTZOID => NumberKind::Timestamp,
+        pg_sys::MONEYOID => NumberKind::Money(digits_of_money()),
+        pg_sys::INTERVALOID => NumberKind::Interval,
+        pg_sys::TIMEOID => NumberKind::Clock,
+        pg_sys::TIMETZOID => NumberKind::ZonedClock,
         _ => return None,
     })
 }

@@ -9,6 +9,24 @@ use core::panic::AssertUnwindSafe;
 use pgrx::{pg_sys, PgTryBuilder};
 use pgsvm_core::memory::lossy;
 
+/// In which order year, month and day stand where a date leaves that open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DateOrder {
+    Ymd,
+    Dmy,
+    Mdy,
+}
+
+/// What the setting `DateStyle` says.
+pub fn date_order() -> DateOrder {
+    // SAFETY: a setting's value, which this thread alone changes.
+    match unsafe { pg_sys::DateOrder } as u32 {
+        pg_sys::DATEORDER_YMD => DateOrder::Ymd,
+        pg_sys::DATEORDER_DMY => DateOrder::Dmy,
+        _ => DateOrder::Mdy,
+    }
+}
+
 /// The value as its type prints it.
 ///
 /// # Safety

@@ -3,6 +3,7 @@
 
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
 use crate::index::stored::Stored;
+use crate::planning::bad_rows::BadRows;
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
 use crate::request::kernel::{KernelTerms, Method};
@@ -50,6 +51,10 @@ pub struct Job {
     #[serde(skip)]
     pub kept: RefCell<Vec<(usize, KeptWords)>>,
     pub nulls: Nulls,
+    /// Whether that counts as `Error` where no NULL comes.
+    pub nulls_by_rows: bool,
+    /// Whether rows that something is wrong with are left out.
+    pub skips_bad_rows: bool,
     pub categories: CategoryLimits,
     pub scale: Scale,
     /// Whether scaled rows are divided by their length.
@@ -116,6 +121,9 @@ pub struct ReaderOutcome {
     #[serde(deserialize_with = "list")]
     pub dropped: Vec<u64>,
     pub rows_skipped: u64,
+    /// Rows left out as they have no label.
+    pub rows_unlabelled: u64,
+    pub bad_rows: BadRows,
     pub telltales: Telltales,
     /// Chunks of keys, which follow.
     pub key_chunks: u64,
@@ -132,6 +140,9 @@ pub struct Telltales {
     /// Whole numbers that rise from row to row.
     #[serde(deserialize_with = "received")]
     pub counting: Vec<String>,
+    /// Columns of whole numbers that are codes rather than amounts.
+    #[serde(deserialize_with = "received")]
+    pub codes: Vec<String>,
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.
@@ -159,6 +170,14 @@ const CHOOSING_WORK: f64 = 2e9;
 const MOST_CHOOSING: usize = 600;
 
 impl Job {
+    /// What a NULL counts as, once the rows have told which parts have some.
+    pub fn settled_nulls(&self, features: &FeatureSet) -> Nulls {
+        match self.nulls_by_rows && !features.has_nulls() {
+            true => Nulls::Error,
+            false => self.nulls,
+        }
+    }
+
     /// Of the cache what the trainer's rows may take. Of a kernel machine those are the rows that its map makes; the rest is
     /// for what they are made of.
     pub fn trainer_cache_bytes(&self) -> usize {

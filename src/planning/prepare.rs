@@ -33,6 +33,8 @@ pub struct Prepared {
     pub planned: Planned,
     pub label_type: pg_sys::Oid,
     pub left_out: LeftOut,
+    /// Whether rows have told what text columns hold.
+    pub guessed: bool,
     /// Of a training with a key.
     pub reads: Option<Reads>,
 }
@@ -121,11 +123,19 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         planned,
         label_type: checked.label_type,
         left_out: checked.left_out,
+        guessed: false,
         reads: match &request.key {
             Some(_) => Some(Reads::of(&request.source)?),
             None => None,
         },
     })
+}
+
+/// Settles once more what hangs on the features, which have been told apart by rows.
+pub fn settle(prepared: &mut Prepared, request: &Request) {
+    let job = &mut prepared.job;
+    job.scale = request.scale.resolve(job.features.dense_parts() > 0);
+    job.slacks = measures_slacks(request, &job.features);
 }
 
 /// The index of this name, which may be one of the source.
@@ -244,6 +254,8 @@ fn job(
         in_table: request.source.is_table(),
         columns: statement.columns,
         nulls: request.nulls,
+        nulls_by_rows: request.nulls_by_rows,
+        skips_bad_rows: request.skips_bad_rows,
         categories: CategoryLimits {
             named,
             ..request.categories
@@ -301,7 +313,7 @@ fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
         // which moves by jumps when rows change sides
         && request.terms.truncation.is_none()
         && request.kernel.is_none()
-        && matches!(request.nulls, Nulls::Error | Nulls::Skip)
+        && (matches!(request.nulls, Nulls::Error | Nulls::Skip) || request.nulls_by_rows)
         && !request.class_weight.is_balanced()
         && features.categories().next().is_none()
         && request.plan.candidate_count() == 1

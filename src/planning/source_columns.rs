@@ -156,10 +156,10 @@ fn all_features(
     }
     match features::resolve(None, &usable, &request.label) {
         Ok((set, skipped)) => {
-            left_out.by_type = skipped.into_iter().map(|column| column.name).collect();
+            left_out.by_type = skipped.iter().map(ToString::to_string).collect();
             Ok((set, left_out))
         }
-        Err(FeatureError::Nothing)
+        Err(FeatureError::Nothing { .. })
             if !(left_out.identifiers.is_empty() && request.exclude.is_empty()) =>
         {
             let excluded = request.exclude.iter();

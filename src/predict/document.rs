@@ -35,7 +35,7 @@ struct NamedField {
 #[derive(Clone, Copy)]
 enum FieldKind {
     Number,
-    /// A date or timestamp of this type.
+    /// A date or timestamp of this type, or another number that prints as a text.
     Time(pg_sys::Oid),
     Category,
     /// The same of a `char(n)`, where blanks at the end do not count.
@@ -69,6 +69,9 @@ impl FieldKind {
     fn expected(self) -> &'static str {
         match self {
             Self::Number => "a number",
+            Self::Time(pg_sys::MONEYOID) => "an amount of money",
+            Self::Time(pg_sys::INTERVALOID) => "an interval, as text",
+            Self::Time(pg_sys::TIMEOID | pg_sys::TIMETZOID) => "a time of the day, as text",
             Self::Time(_) => "a date or a timestamp, as text",
             Self::Category | Self::PaddedCategory => "a text, a number or a boolean",
             Self::Both(pg_sys::BOOLOID) => "a boolean",
@@ -198,13 +201,21 @@ fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
     match part {
         FeaturePart::Column {
             name,
+            reading: Some(_),
+            type_name,
+            ..
+        } => vec![(name, category(type_name))],
+        FeaturePart::Column {
+            name,
             type_name,
             time,
+            ..
         } => vec![(
             name,
-            match time {
-                true => FieldKind::Time(time_type(type_name)),
-                false => FieldKind::Number,
+            match (time, printed_type(type_name)) {
+                (true, _) => FieldKind::Time(time_type(type_name)),
+                (false, Some(type_oid)) => FieldKind::Time(type_oid),
+                (false, None) => FieldKind::Number,
             },
         )],
         FeaturePart::Array {
@@ -280,6 +291,17 @@ pub fn column_type(features: &FeatureSet, column: &str) -> Option<pg_sys::Oid> {
     own.reduce(both).map(FieldKind::type_oid)
 }
 
+/// The type of a number that JSON has as it prints.
+fn printed_type(type_name: &str) -> Option<pg_sys::Oid> {
+    match type_name.split(['(', ' ']).next() {
+        Some("money") => Some(pg_sys::MONEYOID),
+        Some("interval") => Some(pg_sys::INTERVALOID),
+        Some("time") if type_name.ends_with("with time zone") => Some(pg_sys::TIMETZOID),
+        Some("time") => Some(pg_sys::TIMEOID),
+        _ => None,
+    }
+}
+
 /// The type that a time's text is read as: what the column was in training, or of another name the one
 /// that takes all.
 fn time_type(type_name: &str) -> pg_sys::Oid {
@@ -322,6 +344,10 @@ fn value_of(
         (FieldKind::Time(type_oid), Field::Text(text)) => {
             let text = utf8(name, text)?;
             let read = value::read(text, type_oid);
+            Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
+        }
+        (FieldKind::Time(type_oid @ pg_sys::MONEYOID), Field::Number(number)) => {
+            let read = value::read(&number.to_text()?, type_oid);
             Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
         }
         (FieldKind::Vector, Field::Text(text)) => {

@@ -18,7 +18,7 @@ impl RowDecoder {
                     .hint("Two rows, one of each class, are the least a training needs"),
             );
         }
-        let mut complaints = Vec::from_iter(self.null_labels());
+        let mut complaints = Vec::new();
         if self.nulls == Nulls::Error {
             complaints.extend(self.check_nulls().err());
         }
@@ -31,35 +31,22 @@ impl RowDecoder {
         self.check_classes()
     }
 
-    /// What is wrong with rows whose label is NULL, where there are such.
-    fn null_labels(&self) -> Option<Failure> {
-        let labels = &self.groups.labels;
-        if labels.nulls == 0 {
-            return None;
-        }
-        let [identifier, literal] = [
-            pgrx::spi::quote_identifier(labels.column()),
-            pgrx::spi::quote_literal(labels.column()),
-        ];
-        Some(
-            Failure::new(
-                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
-                format!(
-                    "label column \"{}\" contains {}",
-                    labels.column(),
-                    counted(labels.nulls, "NULL value")
-                ),
-            )
-            .hint(format!(
-                "Leave those rows out: svm_train_query('SELECT * FROM … WHERE {identifier} IS NOT NULL', {literal}, model => '…')"
-            )),
-        )
-    }
-
     /// Refuses rows of fewer than two classes, and weights of classes that there are not.
     fn check_classes(&self) -> Result<(), Failure> {
         let labels = &self.groups.labels;
         match labels.classes() {
+            [] if labels.nulls == self.rows_seen => Err(Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!(
+                    "label column \"{}\" is NULL in {}",
+                    labels.column(),
+                    match labels.nulls {
+                        1 => "the only row".to_owned(),
+                        rows => format!("all {rows} rows"),
+                    }
+                ),
+            )
+            .hint("Rows without a label are the ones to predict; a training needs rows of two classes")),
             [] if self.rows_skipped == 0 => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,
                 "there is no row to train on",
@@ -112,6 +99,11 @@ impl RowDecoder {
             let all = counts.iter();
             let all = gathered(all.map(|(name, count)| format!("\"{name}\" ({count})")))?;
             failure = failure.detail(format!("Columns with NULL values: {}.", listed(&all)));
+        }
+        for part in &self.decoder.learned().parts {
+            if let Some(sentence) = part.unread_sentence() {
+                failure = failure.in_detail(&sentence);
+            }
         }
         Err(failure)
     }

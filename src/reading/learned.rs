@@ -2,6 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::features::{FeaturePart, FeatureSet};
+use crate::planning::bad_rows::BadRows;
 use crate::planning::job::sent;
 use crate::reading::constants::Constants;
 use crate::reading::row_decoder::RowDecoder;
@@ -24,6 +25,7 @@ pub struct Learned {
     pub null_counts: Vec<u64>,
     pub rows_seen: u64,
     pub rows_skipped: u64,
+    pub bad_rows: BadRows,
     pub constants: Constants,
     /// Sparse features that lose digits.
     #[serde(deserialize_with = "list")]
@@ -45,6 +47,7 @@ impl Learned {
             null_counts: decode.null_counts,
             rows_seen: decode.rows_seen,
             rows_skipped: decode.rows_skipped,
+            bad_rows: decode.bad_rows,
             constants: decode.constants,
             survey,
             failed,
@@ -81,6 +84,7 @@ impl Learned {
     /// Joins what was found out about other rows.
     pub fn join(&mut self, more: Self) -> Result<(), Failure> {
         self.failed |= more.failed || !self.take_lengths(&more.features);
+        self.take_unread(&more.features)?;
         if self.failed {
             return Ok(());
         }
@@ -92,6 +96,7 @@ impl Learned {
         }
         add(&mut self.rows_seen, more.rows_seen);
         add(&mut self.rows_skipped, more.rows_skipped);
+        self.bad_rows.join(more.bad_rows);
         self.constants.join(more.constants);
         for id in more.imprecise {
             if let Err(at) = self.imprecise.binary_search(&id) {
@@ -112,6 +117,25 @@ impl Learned {
             }
             _ => fits,
         })
+    }
+
+    /// Takes over which texts were no numbers.
+    fn take_unread(&mut self, more: &FeatureSet) -> Result<(), OutOfMemory> {
+        for (own, more) in self.features.parts.iter_mut().zip(&more.parts) {
+            if let (
+                FeaturePart::Column {
+                    reading: Some(own), ..
+                },
+                FeaturePart::Column {
+                    reading: Some(more),
+                    ..
+                },
+            ) = (own, more)
+            {
+                own.join(more)?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes classes in; gives back by class of theirs the same one here.

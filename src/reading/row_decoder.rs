@@ -5,6 +5,7 @@ use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::index::kept::Kept;
 use crate::pg::executor::Row;
 use crate::pg::query::Column;
+use crate::planning::bad_rows::{is_of_row, with_hint, BadRows};
 use crate::planning::job::Job;
 use crate::reading::constants::Constants;
 use crate::reading::learned::Learned;
@@ -13,7 +14,7 @@ use crate::targets::groups::Groups;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Keys};
 use pgsvm_core::memory::{filled, gathered, OutOfMemory};
-use pgsvm_core::{Example, RowError, Survey};
+use pgsvm_core::{Example, Leader, RowError, Survey};
 
 /// Turns a row into an example.
 pub struct RowDecoder {
@@ -22,10 +23,17 @@ pub struct RowDecoder {
     pub(super) decoder: Decoder,
     pub(super) buffer: FeatureBuffer,
     pub(super) nulls: Nulls,
+    /// Whether means are of use only where there are NULLs.
+    pub(super) nulls_by_rows: bool,
     /// NULLs met in each feature part.
     pub(super) null_counts: Vec<u64>,
     pub(super) rows_seen: u64,
     pub(super) rows_skipped: u64,
+    pub(super) bad_rows: BadRows,
+    /// Whether those are left out.
+    skips_bad_rows: bool,
+    /// Whether rows come in scans, to whichever process.
+    scans: bool,
     pub(super) keys: Option<Keys>,
     /// What an index has kept of rows.
     pub(super) kept: Option<Kept>,
@@ -77,8 +85,12 @@ impl RowDecoder {
             decoder: decoder.with_rows_up_to(job.cache_bytes / size_of::<f32>()),
             buffer: FeatureBuffer::default(),
             nulls: job.nulls,
+            nulls_by_rows: job.nulls_by_rows,
             rows_seen: 0,
             rows_skipped: 0,
+            bad_rows: BadRows::default(),
+            skips_bad_rows: job.skips_bad_rows,
+            scans: job.terms.leader == Leader::Scans,
             keys: None,
             kept: None,
             continues: false,
@@ -100,6 +112,7 @@ impl RowDecoder {
         self.decoder.know(learned.features);
         self.null_counts = learned.null_counts;
         (self.rows_seen, self.rows_skipped) = (learned.rows_seen, learned.rows_skipped);
+        self.bad_rows = learned.bad_rows;
         (self.constants, self.imprecise) = (learned.constants, learned.imprecise);
         Ok(learned.survey)
     }
@@ -118,15 +131,28 @@ impl RowDecoder {
                 admitted => admitted,
             },
         };
-        self.take(row, admitted, sink)
-            .map_err(|failure| match &self.keys {
-                // rows come in no order of the table's own: the key tells which one it is
-                Some(keys) => Failure {
-                    row: false,
-                    ..failure.in_detail(&format!("Its key: {}.", keys.name(row)))
-                },
-                None => failure,
-            })
+        let Err(failure) = self.take(row, admitted, sink) else {
+            return Ok(());
+        };
+        if self.skips_bad_rows && is_of_row(&failure) {
+            let place = || match &self.keys {
+                Some(keys) => Some(format!("the row with {}", keys.name(row))),
+                // each process that scans counts its own rows
+                None if self.scans => None,
+                None => Some(format!("row {}", self.rows_seen)),
+            };
+            self.bad_rows.leave_out(failure, place);
+            return Ok(());
+        }
+        let failure = with_hint(failure, self.continues);
+        Err(match &self.keys {
+            // rows come in no order of the table's own: the key tells which one it is
+            Some(keys) => Failure {
+                row: false,
+                ..failure.in_detail(&format!("Its key: {}.", keys.name(row)))
+            },
+            None => failure,
+        })
     }
 
     /// Takes a row that is known by `key`, where there is one.
@@ -136,6 +162,9 @@ impl RowDecoder {
         key: Option<Admitted>,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), Failure> {
+        if self.groups.lacks_label(row) {
+            return Ok(());
+        }
         let mut class = None;
         if let (Some(keys), Some(admitted)) = (&mut self.keys, &key) {
             if keys.may_screen(admitted) {
@@ -175,14 +204,32 @@ impl RowDecoder {
             None => None,
         };
         let out = &mut self.buffer;
+        let decoder = &mut self.decoder;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         let decoded = unsafe {
-            match kept {
-                None => self.decoder.decode(row.values, row.nulls, out),
-                Some(kept) => self.decoder.decode_kept(row.values, row.nulls, kept, out),
+            let mut decode = |decoder: &mut Decoder| match kept {
+                None => decoder.decode(row.values, row.nulls, out),
+                Some(kept) => decoder.decode_kept(row.values, row.nulls, kept, out),
+            };
+            match self.skips_bad_rows {
+                false => decode(decoder),
+                // a row that is left out teaches nothing
+                true => decoder
+                    .without_learning(&mut decode)
+                    .and_then(|()| decode(decoder)),
             }
         };
         decoded.map_err(|error| self.decode_failure(error))?;
+        if self.skips_bad_rows {
+            if let Some((feature, value)) = self.decoder.out_of_range(&self.buffer) {
+                let ordinal = self.rows_seen - 1;
+                return Err(self.row_failure(RowError::NonFinite {
+                    ordinal,
+                    feature,
+                    value,
+                }));
+            }
+        }
         let nulls = &self.buffer.null_parts;
         for part in nulls {
             self.null_counts[*part] += 1;

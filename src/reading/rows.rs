@@ -8,6 +8,7 @@ use crate::keys::chunks::KeyChunk;
 use crate::pg::executor::{Continue, Row};
 use crate::pg::kept_rows::KeptRows;
 use crate::pg::query::Planned;
+use crate::planning::bad_rows::BadRows;
 use crate::planning::job::{Job, Telltales};
 use crate::reading::helpers::{Helpers, SourceRows};
 use crate::reading::learned::Learned;
@@ -123,6 +124,26 @@ impl RowSource {
             };
             out.telling.room(1)?.push((name, telling.measure));
         }
+        for id in &found.codes {
+            let Feature::Column(name) = features.feature(*id) else {
+                continue;
+            };
+            let is_whole = |part: &FeaturePart| {
+                let whole = matches!(part.type_name(), "smallint" | "integer" | "bigint");
+                let text = matches!(
+                    part,
+                    FeaturePart::Column {
+                        reading: Some(_),
+                        time: false,
+                        ..
+                    }
+                );
+                (whole || text) && part.columns().next() == Some(name) && part.is_number()
+            };
+            if features.parts.iter().any(is_whole) && !found.counting.contains(id) {
+                out.codes.room(1)?.push(name.to_owned());
+            }
+        }
         for id in &found.counting {
             let Feature::Column(name) = features.feature(*id) else {
                 continue;
@@ -179,6 +200,9 @@ impl RowSource {
         )?;
         let dropped = features.leave_out_constants(&constant)?;
         features.leave_out(&uuids)?;
+        if decode.nulls_by_rows && !features.has_nulls() {
+            features.means = Rc::default();
+        }
         Ok((features, dropped))
     }
 
@@ -241,6 +265,16 @@ impl RowSource {
     /// Rows left out because of a NULL or a weight of 0.
     pub fn rows_skipped(&self) -> u64 {
         self.decode.rows_skipped
+    }
+
+    /// Rows left out because something is wrong with them.
+    pub fn bad_rows(&self) -> BadRows {
+        self.decode.bad_rows.clone()
+    }
+
+    /// Rows left out because they have no label.
+    pub fn rows_unlabelled(&self) -> u64 {
+        self.decode.groups.labels.nulls
     }
 }
 

@@ -3,18 +3,20 @@
 
 use crate::base::errors::Failure;
 use crate::features::{
-    FeatureError, FeaturePart, FeatureSet, Finished, LengthGuess, Nulls, TextGuess,
-    VocabularyLearner, LOOKED_AT,
+    Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Finished, LengthGuess, Nulls,
+    TextGuess, UsualLengths, VocabularyLearner, LOOKED_AT,
 };
 use crate::index::kept::Kept;
 use crate::pg::executor::{each_row, Running};
 use crate::pg::origin::Known;
 use crate::pg::query::Planned;
+use crate::planning::bad_rows::with_hint;
 use crate::planning::job::{Job, Role};
-use crate::planning::prepare::Prepared;
+use crate::planning::prepare::{self, Prepared};
 use crate::planning::roles::timing;
 use crate::request::Request;
 use crate::targets::costs::Costs;
+use crate::targets::labels::{LabelColumn, Labels};
 use pgsvm_core::Leader;
 use pgsvm_expand::KeptWords;
 use std::cell::RefCell;
@@ -25,7 +27,8 @@ const KEPT_PART: usize = 4;
 /// Learns what the training's texts are, as far as it is not known yet; with the snapshot by which it will read.
 pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> {
     let width = prepared.job.columns.features.end;
-    guess(prepared, request, width)?;
+    guess(prepared, request)?;
+    measure_arrays(prepared, width)?;
     hash_long_polynomials(prepared, request, width)?;
     let Prepared { job, planned, .. } = prepared;
     let mut limits = request.texts.limits;
@@ -55,7 +58,26 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
             Some(Kept::open(index.clone(), &mut running, &wanted, columns)?)
         }
     };
+    let label_at = job.columns.label.at;
+    // of a row that is left out no word counts
+    let mut tried = match job.skips_bad_rows {
+        true => Some(Decoder::new(&job.features, columns, nulls)?),
+        false => None,
+    };
+    let mut buffer = FeatureBuffer::default();
     running.each(u64::MAX, |row, number| {
+        if row.nulls[label_at] {
+            return Ok(());
+        }
+        if let Some(decoder) = &mut tried {
+            // SAFETY: the executor's row has the columns of the plan for which the decoder was made.
+            let decoded = unsafe { decoder.decode(row.values, row.nulls, &mut buffer) };
+            match decoded {
+                Err(FeatureError::OutOfMemory(error)) => return Err(error.into()),
+                Err(_) => return Ok(()),
+                Ok(()) => {}
+            }
+        }
         let lacks = row.nulls[features.clone()].contains(&true);
         let weight = costs.weight(row, number)?;
         if (nulls == Nulls::Skip && lacks) || weight == 0.0 {
@@ -67,7 +89,7 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
         };
         // SAFETY: the executor's row has the columns of the plan for which the learner was made.
         unsafe { learner.take(row.values, row.nulls, (number - 1, weight), kept) }
-            .map_err(|error| error.in_row(number).into())
+            .map_err(|error| with_hint(error.in_row(number).into(), false))
     })?;
     let named = job.categories.named;
     let Finished { without, kept } = learner.finish(&mut job.features, named)?;
@@ -75,7 +97,10 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     let without = without.into_iter().map(|name| format!("{name} (no words)"));
     prepared.left_out.identifiers.extend(without);
     match prepared.job.features.parts.is_empty() {
-        true => Err(FeatureError::Nothing.into()),
+        true => Err(FeatureError::Nothing {
+            columns: Vec::new(),
+        }
+        .into()),
         false => Ok(()),
     }
 }
@@ -98,6 +123,26 @@ fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
     job.kept = RefCell::new(kept);
 }
 
+/// Finds out how long arrays are, where the first row may not tell.
+fn measure_arrays(prepared: &mut Prepared, width: usize) -> Result<(), Failure> {
+    /// Rows by which a length is known that no row has twice.
+    const FEW: u64 = 64;
+    let Prepared { job, planned, .. } = prepared;
+    // to begin a query may cost as much as to read all of it
+    let needed = job.skips_bad_rows || (job.in_table && job.nulls != Nulls::Error);
+    let columns = &planned.columns[..width];
+    let Some(mut lengths) = UsualLengths::new(&job.features, columns)?.filter(|_| needed) else {
+        return Ok(());
+    };
+    let rows = if job.skips_bad_rows { LOOKED_AT } else { FEW };
+    each_row(planned, rows, |row, _| {
+        // SAFETY: the executor's row has the columns of the plan for which they were made.
+        unsafe { lengths.take(row.values, row.nulls) }.map_err(Failure::from)
+    })?;
+    lengths.finish(&mut job.features, job.skips_bad_rows);
+    Ok(())
+}
+
 /// Has products hashed that are too many to be listed: of arrays the first rows tell.
 fn hash_long_polynomials(
     prepared: &mut Prepared,
@@ -110,35 +155,56 @@ fn hash_long_polynomials(
     let Some(mut guess) = LengthGuess::new(&mut job.features, columns, bits)? else {
         return Ok(());
     };
-    each_row(planned, LOOKED_AT, |row, number| {
+    each_row(planned, LOOKED_AT, |row, _| {
         let to = (&mut job.features, bits);
         // SAFETY: the executor's row has the columns of the plan for which the guess was made.
-        unsafe { guess.take(row.values, row.nulls, to) }
-            .map_err(|error| error.in_row(number).into())
+        match unsafe { guess.take(row.values, row.nulls, to) } {
+            Err(FeatureError::OutOfMemory(error)) => Err(error.into()),
+            // for whoever reads the row to say
+            Err(_) | Ok(()) => Ok(()),
+        }
     })
 }
 
-/// Has text columns that nobody named read as texts where they hold such.
-fn guess(prepared: &mut Prepared, request: &Request, width: usize) -> Result<(), Failure> {
-    let Prepared { job, planned, .. } = prepared;
-    if job.categories.named || job.categories.hash_keys {
+/// Finds out what text columns hold that nobody named, and how texts are written that are numbers or times.
+pub fn guess(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> {
+    if prepared.guessed {
         return Ok(());
     }
-    find_texts((planned, width), &mut job.features, request.texts.sublinear)
+    prepared.guessed = true;
+    let Prepared { job, planned, .. } = prepared;
+    let width = job.columns.features.end;
+    let named = job.categories.named || job.categories.hash_keys;
+    let labels = Some(&job.columns.label);
+    find_texts(
+        (planned, width, labels),
+        &mut job.features,
+        (named, request.texts.sublinear),
+    )?;
+    prepare::settle(prepared, request);
+    Ok(())
 }
 
-/// Tells texts from categories by the first rows of a plan, whose first columns, so many, the features are read from.
+/// Tells numbers, times, texts and categories apart by the first rows of a plan, whose first columns, so many, the features are
+/// read from. `named`: whether somebody named them.
 pub fn find_texts(
-    (planned, width): (&Planned, usize),
+    (planned, width, label): (&Planned, usize, Option<&LabelColumn>),
     features: &mut FeatureSet,
-    sublinear: bool,
+    (named, sublinear): (bool, bool),
 ) -> Result<(), Failure> {
-    let Some(mut guess) = TextGuess::new(features, &planned.columns[..width])? else {
+    let Some(mut guess) = TextGuess::new(features, &planned.columns[..width], named)? else {
         return Ok(());
     };
+    let mut labels = label.map(|it| (it.at, Labels::new(it.name.clone(), it.kind)));
     each_row(planned, LOOKED_AT, |row, _| {
+        let class = match &mut labels {
+            None => None,
+            Some((at, _)) if row.nulls[*at] => return Ok(()),
+            // a label that is none is for whoever reads the row to say
+            Some((at, labels)) => labels.class_of(row.values[*at], false).ok().flatten(),
+        };
         // SAFETY: the executor's row has the columns of the plan for which the guess was made.
-        unsafe { guess.take(row.values, row.nulls) }
+        unsafe { guess.take(row.values, row.nulls, class) }
             .map_err(|error| FeatureError::from(error).into())
     })?;
     guess.finish(features, sublinear);

@@ -100,13 +100,16 @@ struct Member<'a> {
 /// s of a truncated loss, chosen by cross-validation.
 pub(super) const AUTO: &str = "auto";
 
+/// What has an argument of its own too.
+pub(super) const BAD_ROWS: &str = "bad_rows";
+
 /// Several classes told apart by one problem; and the loss of models that are trained so.
 pub const CRAMMER_SINGER: &str = "crammer_singer";
 
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 48] = [
+static OPTIONS: [Entry; 49] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -220,13 +223,17 @@ static OPTIONS: [Entry; 48] = [
         it.copy().map(|column| all.fold_order = Some(column))
     }),
     entry("max_categories", Solvers::All, Of::Model, |all, it| {
-        it.number(0, CategoryLimits::MOST, 1000)
+        it.number(0, CategoryLimits::MOST, CategoryLimits::MOST)
             .map(|most| all.categories.most = most)
     }),
     entry("hash_bits", Solvers::All, Of::Model, |all, it| {
         all.categories.hash_bits = it.number(1, CategoryLimits::MOST_HASH_BITS, 18)?;
         all.categories.hash_keys = true;
         Ok(())
+    }),
+    entry(BAD_ROWS, Solvers::All, Of::Model, |all, it| {
+        it.word(&[("error", false), ("skip", true)])
+            .map(|skips| all.skips_bad_rows = skips)
     }),
     entry("min_df", Solvers::All, Of::Model, |all, it| {
         let least = it.frequency(2)?;
@@ -426,6 +433,7 @@ pub(super) struct Choices {
     pub(super) fold_column: Option<String>,
     pub(super) fold_order: Option<String>,
     pub(super) categories: CategoryLimits,
+    pub(super) skips_bad_rows: bool,
     pub(super) texts: TextTerms,
     pub(super) warm_start: Option<String>,
     pub(super) watch: Option<String>,

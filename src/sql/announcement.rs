@@ -3,7 +3,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
-use crate::features::{Dictionary, FeaturePart, FeatureSet, Unit, SUPPORT_VECTORS};
+use crate::features::{Dictionary, FeaturePart, FeatureSet, Nulls, Unit, SUPPORT_VECTORS};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
@@ -17,6 +17,10 @@ use crate::training::validation;
 use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
+use pgsvm_expand::reading::{is_marker, Reading};
+
+/// Most features that a hint types.
+const MOST_LISTED: usize = 30;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
 const NOTHING: f64 = 1e-7;
@@ -43,14 +47,19 @@ impl Announcement<'_> {
     pub fn make(&self) {
         let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, self.result());
         let said = said.detail(self.detail());
-        match self.a_kernel_is_better().or_else(|| self.for_nodes()) {
-            Some(hint) => said.hint(hint).notice(),
-            None => said.notice(),
+        let hints = [self.a_kernel_is_better(), self.codes(), self.for_nodes()];
+        let hints: Vec<_> = hints.into_iter().flatten().collect();
+        match hints.is_empty() {
+            false => said.hint(hints.join("\n")).notice(),
+            true => said.notice(),
         }
         if let Some(warning) = self.unfinished() {
             warning.warn();
         }
         if let Some(warning) = self.learned_nothing() {
+            warning.warn();
+        }
+        if let Some(warning) = self.hardly_read() {
             warning.warn();
         }
         if let Some(warning) = self.outdated() {
@@ -94,6 +103,14 @@ impl Announcement<'_> {
             0 => {}
             skipped => parts.push(format!("{skipped} skipped")),
         }
+        match self.trained.reader.bad_rows.count {
+            0 => {}
+            bad => parts.push(format!("{} left out", counted(bad, "bad row"))),
+        }
+        match self.trained.reader.rows_unlabelled {
+            0 => {}
+            rows => parts.push(format!("{rows} without a label left out")),
+        }
         parts.push(counted(reader.features, "feature"));
         match self.labelled.values.len() {
             0..=2 => {}
@@ -133,6 +150,42 @@ impl Announcement<'_> {
             compared.rows,
             100.0 * compared.kernel,
             100.0 * compared.linear
+        ))
+    }
+
+    /// What to type where numbers are codes.
+    fn codes(&self) -> Option<String> {
+        let codes = &self.trained.reader.telltales.codes;
+        let (look, numbers) = match codes.as_slice() {
+            [] => return None,
+            [_] => ("looks like a code", "a number"),
+            _ => ("look like codes", "numbers"),
+        };
+        let is_code = |part: &FeaturePart| {
+            part.is_number() && part.columns().any(|it| codes.iter().any(|code| code == it))
+        };
+        let parts = &self.trained.reader.features.parts;
+        let entries = parts.iter().map(|part| match is_code(part) {
+            true => part.as_category(),
+            false => part.entry(),
+        });
+        let named: Vec<_> = match parts.len() <= MOST_LISTED {
+            true => entries.collect(),
+            false => parts
+                .iter()
+                .filter(|part| is_code(part))
+                .map(FeaturePart::as_category)
+                .collect(),
+        };
+        let named: Vec<_> = named.iter().map(|entry| element(entry)).collect();
+        let list = quote_literal(format!("{{{}}}", named.join(",")));
+        let how = match parts.len() <= MOST_LISTED {
+            true => format!("features => {list}"),
+            false => format!("name them so in features, such as {list}"),
+        };
+        Some(format!(
+            "{} {look} rather than {numbers}. To have a feature for each value: {how}.",
+            codes.join(", ")
         ))
     }
 
@@ -221,6 +274,7 @@ impl Announcement<'_> {
         sentences.extend(self.at_the_edge_of_gammas());
         sentences.extend(self.followed());
         sentences.extend(self.served());
+        sentences.extend(self.left_out());
         sentences.extend(self.about_columns());
         sentences.join("\n")
     }
@@ -333,6 +387,28 @@ impl Announcement<'_> {
         ))
     }
 
+    /// Rows that were left out, but for those with NULLs and weights of 0.
+    fn left_out(&self) -> Vec<String> {
+        let reader = &self.trained.reader;
+        let unlabelled = match reader.rows_unlabelled {
+            0 => None,
+            rows => Some(format!(
+                "Left out as {} is NULL: {}, to be predicted.",
+                self.request.label,
+                counted(rows, "row")
+            )),
+        };
+        let bad = &reader.bad_rows;
+        let which = match (bad.count, &bad.place) {
+            (1, Some(place)) => format!("The bad row is {place}"),
+            (1, None) => "The bad row".to_owned(),
+            (_, Some(place)) => format!("The first bad row is {place}"),
+            (_, None) => "One of the bad rows".to_owned(),
+        };
+        let bad = (bad.count > 0).then(|| format!("{which}: {}.", bad.first));
+        unlabelled.into_iter().chain(bad).collect()
+    }
+
     /// What became of columns that nobody named.
     fn about_columns(&self) -> Vec<String> {
         let features = &self.trained.reader.features;
@@ -361,8 +437,18 @@ impl Announcement<'_> {
             ("Of one value", features.of_one_value()),
             ("Text that looks like numbers", number_columns(features)),
         ];
-        let said = all.into_iter().filter(|(_, columns)| !columns.is_empty());
-        said.map(|(what, columns)| format!("{what}: {}.", listed(&columns)))
+        let told = all.map(|(what, columns)| (what, listed(&columns)));
+        // these have commas of their own
+        let more = [
+            (
+                "Texts read as numbers and times",
+                read_texts(features).join("; "),
+            ),
+            ("NULLs", nulls(features, self.request.nulls).join("; ")),
+        ];
+        let said = told.into_iter().chain(more);
+        let said = said.filter(|(_, columns)| !columns.is_empty());
+        said.map(|(what, columns)| format!("{what}: {columns}."))
             .collect()
     }
 
@@ -416,6 +502,38 @@ impl Announcement<'_> {
             text += &format!(" What is gone or has changed is still in it: svm_refresh_index({name}) takes it out.");
         }
         Some(text)
+    }
+
+    /// What is said of texts that were read as numbers or times, and many of which are none.
+    fn hardly_read(&self) -> Option<Failure> {
+        let rows = self.trained.reader.report.rows;
+        let is_hardly_read = |part: &&FeaturePart| match part {
+            FeaturePart::Column {
+                reading: Some(reading),
+                ..
+            } => {
+                let says_nothing = reading.such.iter().all(|text| is_marker(text));
+                reading.unread.saturating_mul(10) > rows && !says_nothing
+            }
+            _ => false,
+        };
+        let parts = self.trained.reader.features.parts.iter();
+        let parts: Vec<_> = parts.filter(is_hardly_read).collect();
+        let (first, names) = (parts.first()?, parts.iter().map(|part| part.name()));
+        let names: Vec<_> = names.collect();
+        Some(
+            Failure::new(
+                Code::ERRCODE_WARNING,
+                format!(
+                    "many texts of {} are none, and count as NULL",
+                    names.join(", ")
+                ),
+            )
+            .hint(format!(
+                "If these are categories, name them so in features: {}",
+                first.as_category()
+            )),
+        )
     }
 
     /// What is said of an index that knows few of the rows.
@@ -508,7 +626,12 @@ impl Announcement<'_> {
         let report = &self.trained.trainer.report;
         let fit = report.fit.as_ref()?;
         let accuracy = OnTrainingRows::of(self.trained).accuracy?;
-        let troubles = troubles(fit, report.rows, accuracy);
+        let troubles = troubles(
+            fit,
+            report.rows,
+            accuracy,
+            self.request.class_weight != ClassWeight::Equal,
+        );
         let mut said = troubles.iter().map(|trouble| self.words(trouble));
         let first = said.next()?;
         let warning = Failure::new(
@@ -533,7 +656,7 @@ impl Announcement<'_> {
                 format!("ranks the rows it was trained on hardly better than chance: training AUC {auc:.4}")
             }
             Trouble::OneClass(class, predicted, actual) => format!(
-                "predicts {} for {} of the rows it was trained on, of which {} are",
+                "predicts {} for nearly every row ({}); {} of them are",
                 label(class),
                 percent(predicted),
                 percent(actual)
@@ -541,6 +664,11 @@ impl Announcement<'_> {
             Trouble::NoBetter(accuracy, class, share) => format!(
                 "is no better than always saying {}: training accuracy {accuracy:.4}, share of that class {share:.4}",
                 label(class)
+            ),
+            Trouble::ByChance(accuracy, class) => format!(
+                "is no better than always saying {}: balanced training accuracy {accuracy:.4}, {:.4} by chance",
+                label(class),
+                1.0 / self.labelled.values.len() as f64
             ),
             Trouble::Missing(classes) => {
                 let mut names: Vec<_> = classes.iter().take(MOST_NAMED).map(label).collect();
@@ -637,6 +765,89 @@ fn number_columns(features: &FeatureSet) -> Vec<String> {
     let such = texts
         .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
     such.map(|(name, _)| name.clone()).collect()
+}
+
+/// The columns in which training met NULLs, and what these count as.
+fn nulls(features: &FeatureSet, rule: Nulls) -> Vec<String> {
+    let mut first = 0;
+    let mut told = Vec::new();
+    for (part, count) in features.parts.iter().zip(&features.nulls) {
+        let dense = match part {
+            FeaturePart::Column { .. } => 1,
+            FeaturePart::Array { length, .. } => length.unwrap_or(0) as usize,
+            _ => 0,
+        };
+        let mean = features.means.get(first);
+        first += dense;
+        let as_what = match (part, rule) {
+            _ if *count == 0 => continue,
+            (_, Nulls::Error | Nulls::Skip) => return Vec::new(),
+            (_, Nulls::Zero) => "as 0".to_owned(),
+            (FeaturePart::Column { time: false, .. }, Nulls::Mean) => {
+                format!("as the mean {}", short(mean.copied().unwrap_or(0.0)))
+            }
+            (FeaturePart::Column { .. } | FeaturePart::Array { .. }, Nulls::Mean) => {
+                "as the mean".to_owned()
+            }
+            (FeaturePart::Category { .. }, Nulls::Mean) => "as a category of its own".to_owned(),
+            (_, Nulls::Mean) => "as nothing".to_owned(),
+        };
+        told.push(format!(
+            "{} in {}, {as_what}",
+            part.name(),
+            counted(*count, "row")
+        ));
+    }
+    told
+}
+
+/// Texts that are numbers or times, and those among them that are none.
+fn read_texts(features: &FeatureSet) -> Vec<String> {
+    let read = features.parts.iter().filter_map(|part| match part {
+        FeaturePart::Column {
+            reading: Some(reading),
+            ..
+        } => Some((part.name(), reading)),
+        _ => None,
+    });
+    let told = read.map(|(name, reading)| {
+        let by = match reading.by {
+            Reading::Number => "",
+            Reading::CommaNumber => " with a decimal comma",
+            Reading::Ymd => " as year-month-day",
+            Reading::Dmy => " as day-month-year",
+            Reading::Mdy => " as month-day-year",
+        };
+        let such: Vec<_> = reading
+            .such
+            .iter()
+            .map(|text| quote_literal(text))
+            .collect();
+        let unread = match reading.unread {
+            0 => String::new(),
+            rows => format!(
+                ", {} with {} counted as NULL",
+                counted(rows, "row"),
+                listed(&such)
+            ),
+        };
+        format!("{name}{by}{unread}")
+    });
+    told.collect()
+}
+
+/// An entry of `features` as an element of an array.
+fn element(entry: &str) -> String {
+    match entry.contains([',', '"', '{', '}', '\\', ' ']) || entry.eq_ignore_ascii_case("null") {
+        true => format!("\"{}\"", entry.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => entry.to_owned(),
+    }
+}
+
+/// A number with five digits.
+fn short(number: f64) -> String {
+    let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);
+    rounded.to_string()
 }
 
 /// The texts, and how many words each has; where words share numbers, so many numbers besides.

@@ -121,6 +121,14 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
 
 fn treatment(part: &FeaturePart) -> &'static str {
     match part {
+        FeaturePart::Column {
+            reading: Some(_),
+            time,
+            ..
+        } => match time {
+            true => "time in text",
+            false => "number in text",
+        },
         FeaturePart::Column { time: true, .. } => "time",
         FeaturePart::Column { .. } => "number",
         FeaturePart::Array {

@@ -261,6 +261,11 @@ fn run(
             return Ok(train(prepared, Some(following)));
         };
         let trained = prepared.screening(tried, |prepared| train(prepared, Some(following)));
+        // what stands for a NULL is a mean of all rows
+        if prepared.job.nulls_by_rows && trained.reader.features.has_nulls() {
+            share = None;
+            continue;
+        }
         share = match trained.covers {
             Covers::AllRows => return Ok(trained),
             Covers::WithAWiderGap(smaller) if tried == 1.0 => Some(smaller),

@@ -110,7 +110,16 @@ fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     if parameters.len() <= MOST_COLUMNS {
         return Ok(parameters);
     }
-    let is_number = |part: &FeaturePart| matches!(part, FeaturePart::Column { time: false, .. });
+    let is_number = |part: &FeaturePart| {
+        matches!(
+            part,
+            FeaturePart::Column {
+                time: false,
+                reading: None,
+                ..
+            }
+        )
+    };
     match model.features.parts.iter().find(|part| !is_number(part)) {
         None => Ok(vec![("features".to_owned(), format!("{FLOAT}[]"))]),
         Some(part) => Err(Problem::Ours(
@@ -138,8 +147,14 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
     match part {
         FeaturePart::Column {
             name,
+            reading: Some(_),
+            ..
+        } => one(name, "text".to_owned()),
+        FeaturePart::Column {
+            name,
             type_name,
             time,
+            ..
         } => one(name, number_type(type_name, *time).to_owned()),
         FeaturePart::Array {
             name,
@@ -224,7 +239,15 @@ fn number_type(type_name: &str, time: bool) -> &str {
         (true, "timestamp") if type_name.ends_with("without time zone") => "timestamp",
         (true, "timestamp without time zone") => "timestamp",
         (true, _) => "timestamp with time zone",
-        (false, "numeric" | "boolean") => bare,
+        (false, "numeric" | "boolean" | "interval") => bare,
+        // how money becomes a number hangs on a setting
+        (false, "money") => "numeric",
+        (false, _) if type_name.starts_with("time") => {
+            match type_name.ends_with("with time zone") {
+                true => "time with time zone",
+                false => "time without time zone",
+            }
+        }
         (false, _) => FLOAT,
     }
 }

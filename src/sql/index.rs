@@ -166,7 +166,7 @@ fn columns(
     exclude: &[String],
 ) -> Result<Columns, Failure> {
     let may_be_kept = |part: &FeaturePart| match part {
-        FeaturePart::Column { .. } => true,
+        FeaturePart::Column { reading, .. } => reading.is_none(),
         FeaturePart::Array { made, .. } => made.is_none(),
         part => part.is_list(),
     };
@@ -191,12 +191,12 @@ fn columns(
     let (mut features, _) = features::resolve(None, &usable, "")?;
     let list = gathered(features.columns().into_iter().map(quote))?;
     let planned = query::plan(&source.select(&list)?);
-    find_texts((&planned, list.len()), &mut features, false)?;
+    find_texts((&planned, list.len(), None), &mut features, (false, false))?;
     let others = features.parts.iter().filter(|part| !may_be_kept(part));
     let others = gathered(others.map(FeaturePart::name))?;
     features.parts.retain(may_be_kept);
     match features.parts.is_empty() {
-        true => Err(FeatureError::Nothing.into()),
+        true => Err(FeatureError::Nothing { columns: others }.into()),
         false => Ok(Columns::new(features.parts, others)),
     }
 }

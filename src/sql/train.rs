@@ -140,6 +140,7 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
             intercept: call.get("intercept"),
             scale: call.text("scale"),
             nulls: call.text("nulls"),
+            bad_rows: call.text("bad_rows"),
             tolerance: call.get("tolerance"),
             max_passes: call.get("max_passes"),
             solver: call.text("solver"),
@@ -189,6 +190,7 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
     rights::check_writable("svm_train()")?;
     let schema = model::schema_of_call(fcinfo);
     let mut arguments = arguments;
+    arguments.settle_options()?;
     let mut completed = arguments.copied()?;
     let taken_over = predecessor::take_over(&schema, &mut completed)?;
     let explain = |failure| TakenOver::explain(&taken_over, failure);
@@ -210,6 +212,9 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
     if scans::may_choose(&request) && planning::scans::pays(&prepared) {
         request.terms.leader = Leader::Scans;
         prepared = prepare(&request, None).map_err(explain)?;
+    }
+    if request.warm_start.is_some() {
+        with_latest(|| vocabularies::guess(&mut prepared, &request))?;
     }
     let begins = follow::warm_start(fcinfo, &schema, &request, &prepared)?;
     let following = begins.map(|(following, features)| {
@@ -273,6 +278,10 @@ pub fn store(
     if !trained.is_finite() {
         return Err(out_of_range());
     }
+    let request = Request {
+        nulls: prepared.job.settled_nulls(&trained.reader.features),
+        ..request
+    };
     let values = trained.order_classes();
     let labelled = Labelled {
         label_type: &labels::qualified_type_name(prepared.label_type),

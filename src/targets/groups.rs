@@ -102,6 +102,14 @@ impl Groups {
         })
     }
 
+    /// Whether the row has no label: such a row is one to predict, and is counted.
+    #[inline]
+    pub fn lacks_label(&mut self, row: &Row<'_>) -> bool {
+        let lacks = row.nulls[self.label_at];
+        self.labels.nulls += u64::from(lacks);
+        lacks
+    }
+
     /// The class and the group of a row; None (and counted) where its label is NULL.
     ///
     /// # Errors

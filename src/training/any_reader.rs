@@ -191,6 +191,8 @@ pub fn outcome(source: &RowSource, report: ReaderReport) -> Result<ReaderOutcome
         classes: source.classes()?,
         fold_values: source.fold_values(),
         rows_skipped: source.rows_skipped(),
+        rows_unlabelled: source.rows_unlabelled(),
+        bad_rows: source.bad_rows(),
         telltales,
         key_chunks: source.key_chunks().len() as u64,
         versions: source.versions().map(|versions| versions.len() as u64),

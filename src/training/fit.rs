@@ -45,12 +45,15 @@ pub enum Trouble {
     OneClass(usize, f64, f64),
     /// The accuracy is no more than the share of the largest class, by number.
     NoBetter(f64, usize, f64),
+    /// Of classes that count alike the mean share of rows that are right is no more than by chance; the largest class, by number.
+    ByChance(f64, usize),
     /// These of many classes get no row.
     Missing(Vec<usize>),
 }
 
-/// What is the matter with a training of so many rows and this accuracy, the worst first.
-pub fn troubles(fit: &Fit, rows: u64, accuracy: f64) -> Vec<Trouble> {
+/// What is the matter with a training of so many rows and this accuracy, the worst first. `weighted`: whether classes count otherwise
+/// than by their rows.
+pub fn troubles(fit: &Fit, rows: u64, accuracy: f64, weighted: bool) -> Vec<Trouble> {
     let mut found = Vec::new();
     let share = |counts: &[u64], class: usize| counts[class] as f64 / fit.rows.max(1) as f64;
     if fit.deviation < SMALL_DEVIATION {
@@ -73,8 +76,15 @@ pub fn troubles(fit: &Fit, rows: u64, accuracy: f64) -> Vec<Trouble> {
     };
     let largest = most(&fit.actual);
     let constant = share(&fit.actual, largest);
-    if accuracy <= constant && weak {
-        found.push(Trouble::NoBetter(accuracy, largest, constant));
+    let balanced = fit.balanced_accuracy();
+    match weighted {
+        true if balanced <= 1.0 / classes as f64 && weak => {
+            found.push(Trouble::ByChance(balanced, largest));
+        }
+        false if accuracy <= constant && weak => {
+            found.push(Trouble::NoBetter(accuracy, largest, constant));
+        }
+        _ => {}
     }
     // of rows picked from many, few of a class say nothing
     let least = if fit.rows < rows { 20 } else { 1 };

@@ -177,7 +177,8 @@ impl Trained {
         }
         let covers = rechecked.covers(c, &trainer.report);
         let slacks = match (covers, fitted.slacks, read.versions) {
-            (Covers::AllRows, Some(slacks), Some(versions)) => {
+            // means move with other rows
+            (Covers::AllRows, Some(slacks), Some(versions)) if reader.features.means.is_empty() => {
                 row_slacks(&reader, slacks, versions, &rechecked)
             }
             _ => None,

@@ -119,12 +119,13 @@ impl Watched {
         let (list, columns) = wanted(&job.columns.label, reader.features.columns()).list();
         let planned = query::plan(&Source::Relation(relation).select(&list)?);
         let features = &planned.columns[..columns.features.end];
-        let mut decoder = Decoder::new(&reader.features, features, job.nulls)?;
+        let nulls = job.settled_nulls(&reader.features);
+        let mut decoder = Decoder::new(&reader.features, features, nulls)?;
         let mut groups = Groups::known(&columns.label, &reader.classes, &job.plan)?;
         let mut buffer = FeatureBuffer::default();
         each_row(&planned, u64::MAX, |row, _| {
             let by = (&mut decoder, &mut groups);
-            self.take(row, job.nulls, by, &mut buffer)
+            self.take(row, nulls, by, &mut buffer)
         })
     }
 

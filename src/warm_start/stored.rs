@@ -3,7 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::json::{self, JsonError};
 use crate::catalog::spi_failure;
-use crate::features::FeatureSet;
+use crate::features::{FeatureSet, Nulls};
 use crate::keys::chunks::KeyKind;
 use crate::model::Model;
 use crate::pg::json::JsonText;
@@ -230,7 +230,7 @@ impl Stored {
             loss: Some(self.loss.clone()),
             intercept: Some(self.intercept_used),
             scale: Some(self.scale.clone()),
-            nulls: Some(self.nulls.clone()),
+            nulls: self.given_nulls(),
             tolerance: Some(self.tolerance),
             max_passes: self.max_passes,
             solver: Some(self.solver.clone()),
@@ -259,6 +259,13 @@ impl Stored {
         // the next training takes over what somebody gave, and not what follows from it
         request.given = self.given.clone();
         Ok(request)
+    }
+
+    /// What a NULL counts as; None where the rows are to say so, as they did.
+    fn given_nulls(&self) -> Option<String> {
+        let given: Option<Value> = self.given.as_ref().and_then(|given| given.parse().ok());
+        let said = given.is_none_or(|given| given.get("nulls").is_some_and(|it| it != "auto"));
+        (said || self.nulls != Nulls::Error.word()).then(|| self.nulls.clone())
     }
 
     /// How many landmarks of a kernel machine somebody asked for.

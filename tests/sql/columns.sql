@@ -88,15 +88,17 @@ CREATE TABLE churn (id serial PRIMARY KEY, "Mail" text, "TotalCharges" text, age
 INSERT INTO churn ("Mail", "TotalCharges", age, "Left")
 SELECT 'm' || i || '@x.org', CASE WHEN i % 100 = 7 THEN ' ' ELSE (i * 1.25)::text END, CASE WHEN i % 50 > 0 THEN i END, CASE WHEN i % 3 = 0 THEN 'yes' ELSE 'no' END
 FROM generate_series(1, 300) AS i;
-SELECT svm_train('churn', 'Left');
+SET client_min_messages = error;
+SELECT svm_train('churn', 'Left', nulls => 'error');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('churn', 'Left', nulls => 'mean');
+SELECT svm_train('churn', 'Left');
 SELECT svm_train('churn', 'Left', nulls => 'mean', exclude => '{"Mail"}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('churn', 'Left', '{Mail,age}', nulls => 'mean');
 UPDATE churn SET "Left" = NULL WHERE id = 1;
 SELECT svm_train('churn', 'Left', '{age}');
 \echo :LAST_ERROR_SQLSTATE
--- what a hint says can be typed
-SELECT count(*), count("TotalCharges") FROM (SELECT nullif(trim("TotalCharges"), '')::float8 AS "TotalCharges" FROM churn) AS c;
+-- codes that begin with 0 are no numbers by themselves, and the hint says how they would be
+SELECT svm_train_query('SELECT to_char(i, ''FM0000'') AS code, i % 3 = 0 AS left FROM generate_series(1, 300) AS i', 'left', model => 'codes');
+SELECT svm_train_query('SELECT to_char(i, ''FM0000'') AS code, i % 3 = 0 AS left FROM generate_series(1, 300) AS i', 'left', '{number(code)}', model => 'codes');
 DROP SCHEMA columns CASCADE;

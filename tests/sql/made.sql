@@ -105,7 +105,7 @@ FROM (SELECT * FROM loans WHERE id < 3) AS l, svm_expand('ranges', l) GROUP BY l
 
 -- NULL
 SELECT svm_train_query('SELECT nullif(amount, 3) AS amount, rate, nullif(home, ''own'') AS home, use, good FROM loans', 'good',
-    '{"polynomial(amount, rate, 2)","bucket(amount, 4)","cross(home, use)"}', 'gaps');
+    '{"polynomial(amount, rate, 2)","bucket(amount, 4)","cross(home, use)"}', 'gaps', nulls => 'error');
 SELECT svm_train_query('SELECT nullif(amount, 3) AS amount, rate, nullif(home, ''own'') AS home, use, good FROM loans', 'good',
     '{"polynomial(amount, rate, 2)","bucket(amount, 4)","cross(home, use)"}', 'gaps', nulls => 'mean');
 SELECT column_name, features, nulls FROM svm_features('gaps');

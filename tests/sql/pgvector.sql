@@ -52,7 +52,7 @@ SELECT svm_decision('v', '{1:1}/3'::sparsevec);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_decision('s', '[1,2,3]'::vector);
 SELECT svm_decision('found', '[1,2,3]'::vector);
-SELECT svm_train('holes', 'y', ARRAY['v'], model => 'x');
+SELECT svm_train('holes', 'y', ARRAY['v'], model => 'x', nulls => 'error');
 CREATE TABLE uneven AS SELECT i % 2 AS y, (CASE WHEN i = 7 THEN '[1,2]' ELSE '[1,2,3]' END)::vector AS v FROM generate_series(1, 10) AS i;
 SELECT svm_train('uneven', 'y', ARRAY['v'], model => 'x');
 SELECT svm_train('items', 'y', ARRAY['libsvm(s)'], model => 'x');

@@ -132,8 +132,8 @@ SELECT svm_train_query('SELECT metres, side FROM points FOR UPDATE', 'side', mod
 -- What is wrong with rows is told as ever.
 SELECT svm_train_query('SELECT metres, side FROM points WHERE false', 'side', model => 'no', solver => 'scan');
 SELECT svm_train_query('SELECT metres, side FROM points WHERE side', 'side', model => 'no', solver => 'scan');
-SELECT svm_train_query('SELECT metres, CASE WHEN id <> 7 THEN side END AS side FROM points', 'side', model => 'no', solver => 'scan');
-SELECT svm_train_query('SELECT NULLIF(id, 7) AS n, side FROM points', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT metres, CASE WHEN id < 0 THEN side END AS side FROM points', 'side', model => 'no', solver => 'scan');
+SELECT svm_train_query('SELECT NULLIF(id, 7) AS n, side FROM points', 'side', model => 'no', solver => 'scan', nulls => 'error');
 SELECT svm_train_query('SELECT CASE WHEN id = 700 THEN ''Infinity'' ELSE metres END AS metres, side FROM points ORDER BY id', 'side', model => 'no', solver => 'scan');
 SELECT svm_train_query('SELECT CASE WHEN id = 700 THEN array_append("both", 1) ELSE "both" END AS "both", side FROM points ORDER BY id', 'side', model => 'no', solver => 'scan');
 SELECT svm_train_query('SELECT metres, side, -1 AS w FROM points', 'side', model => 'no', solver => 'scan', weight => 'w');

@@ -94,7 +94,7 @@ SELECT features FROM svm_features('kept');
 -- NULL
 CREATE TABLE gaps AS SELECT nullif(body, 'Free entry later number 1') AS body, spam FROM mails WHERE id <= 400;
 UPDATE gaps SET body = NULL WHERE body ~ ' 1?7[.]?$';
-SELECT svm_train('gaps', 'spam', '{text(body)}', 'nulls');
+SELECT svm_train('gaps', 'spam', '{text(body)}', 'nulls', nulls => 'error');
 SELECT svm_train('gaps', 'spam', '{text(body)}', 'nulls', nulls => 'skip');
 SELECT svm_decision('nulls', r) IS NULL AS skipped FROM (SELECT NULL::text AS body) AS r;
 SELECT svm_train('gaps', 'spam', '{text(body)}', 'nulls', nulls => 'zero');

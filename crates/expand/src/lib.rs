@@ -10,6 +10,7 @@
 //! | [`letters`] | which characters words are made of |
 //! | [`marks`] | where in a text words begin and end |
 //! | [`numbers`] | numbers made of numbers: polynomials, buckets, splines, … |
+//! | [`reading`] | texts that are numbers or points in time |
 //! | [`tokens`] | a text's words in lower case, and runs of several words |
 //! | [`hash`] | the hash by which words without a number of their own share one |
 //! | [`words`] | many words one behind the other, found by hash |
@@ -23,6 +24,7 @@ pub mod kept;
 pub mod letters;
 pub mod marks;
 pub mod numbers;
+pub mod reading;
 pub mod tokens;
 pub mod vocabulary;
 pub mod weights;
@@ -33,6 +35,7 @@ pub(crate) use pgsvm_base as base;
 pub use collisions::Collisions;
 pub use degree::{Degree, NoLetter, Runs};
 pub use kept::{Kept, KeptWords};
+pub use reading::Reading;
 pub use tokens::{Tokens, MOST_RUN};
 pub use vocabulary::{Frequency, Learner, Limits, Vocabulary};
 pub use weights::Weigher;

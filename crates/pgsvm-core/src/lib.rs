@@ -69,8 +69,8 @@ pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
 pub use reader::{
-    Alone, Balance, Expanding, Packing, ReadError, Reader, ReaderJob, ReaderReport, RowForm,
-    RowMaker, Spooling, Survey, Surveyed, TellingColumn,
+    are_codes, Alone, Balance, Expanding, Packing, ReadError, Reader, ReaderJob, ReaderReport,
+    RowForm, RowMaker, Spooling, Survey, Surveyed, TellingColumn,
 };
 pub use rows::compact::{CompactForm, PartForm, StringForm, MOST_PARTS};
 pub use rows::row::Row as PackedRow;

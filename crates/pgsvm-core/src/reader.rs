@@ -13,6 +13,7 @@
 
 mod alone;
 mod codec;
+mod codes;
 mod encode;
 mod expansion;
 mod form;
@@ -39,6 +40,7 @@ use crate::task::problem::Compression;
 pub use alone::{Alone, Telling, TellingColumn};
 use codec::ChunkError;
 pub use codec::Packing;
+pub use codes::are_codes;
 pub use form::{RowForm, RowMaker};
 use index::Index;
 pub use job::{Balance, Expanding, ReadError, ReaderJob, ReaderReport, Spooling};

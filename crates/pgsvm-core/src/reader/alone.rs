@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
+use super::codes::are_codes;
 use crate::base::interrupts;
 use crate::base::memory::{filled, list, OutOfMemory, Room};
 use crate::rows::batch::Batch;
@@ -33,6 +34,8 @@ const FIRST_OF_VALUE: usize = 3;
 const OF_VALUE: usize = 10;
 /// Of the first rows a feature may have so many wrong.
 const FIRST_WRONG: f64 = 2.0;
+/// Features of whole numbers that are looked at.
+const MOST_WHOLE: usize = 100;
 /// Features that are told of.
 const MOST_TOLD: usize = 5;
 
@@ -45,6 +48,9 @@ pub struct Alone {
     /// Dense features, by id, whose values are whole numbers that rise from row to row.
     #[serde(deserialize_with = "list")]
     pub counting: Vec<u64>,
+    /// Dense features, by id, whose values are whole numbers, and codes rather than amounts.
+    #[serde(deserialize_with = "list")]
+    pub codes: Vec<u64>,
 }
 
 /// What tells the classes apart, and how well.
@@ -83,6 +89,9 @@ impl Alone {
         out.counting
             .room(self.counting.len())?
             .extend_from_slice(&self.counting);
+        out.codes
+            .room(self.codes.len())?
+            .extend_from_slice(&self.codes);
         Ok(out)
     }
 
@@ -103,6 +112,7 @@ impl Alone {
             looked.numbers(&mut values, &mut found.telling)?;
             looked.categories(column_of, &mut values, &mut found.telling)?;
             looked.sparse(column_of, &mut values, &mut found.telling)?;
+            found.codes = looked.codes(&mut values)?;
         }
         Ok(found)
     }
@@ -201,6 +211,24 @@ impl<'a> Looked<'a> {
         };
         for feature in (0..self.dense).filter(|feature| counts(*feature)) {
             if found.len() < MOST_TOLD {
+                found.room(1)?.push(feature as u64);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Dense features that are codes; of those that are whole numbers in the first rows some are looked at.
+    fn codes(&self, column: &mut Vec<(f32, u32)>) -> Result<Vec<u64>, OutOfMemory> {
+        let mut found = Vec::new();
+        let is_whole = |feature: &usize| {
+            let mut first = self.first.iter().map(|at| self.rows[*at].dense()[*feature]);
+            first.all(|value| value.is_nan() || value.fract() == 0.0)
+        };
+        for feature in (0..self.dense).filter(is_whole).take(MOST_WHOLE) {
+            interrupts::check();
+            let value = |row: &Row<'a>| row.dense()[feature];
+            self.fill(0..self.rows.len(), &value, column)?;
+            if found.len() < MOST_TOLD && are_codes(column) {
                 found.room(1)?.push(feature as u64);
             }
         }

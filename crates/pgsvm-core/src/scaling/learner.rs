@@ -41,7 +41,7 @@ pub(crate) struct ScaleLearner {
     lowest: Vec<f64>,
     #[serde(deserialize_with = "list")]
     highest: Vec<f64>,
-    /// Rows that have a value, when imputing, else empty.
+    /// Rows that have a value, from the first on that lacks one; empty: all have.
     #[serde(deserialize_with = "list")]
     present: Vec<f64>,
     impute: bool,
@@ -91,9 +91,9 @@ impl ScaleLearner {
             column.resize(dense.len(), 0.0);
         }
         self.precision.begin(dense.len())?;
+        // a value may be missing later, where there is no way to fail
         if self.impute {
             self.present.try_reserve_exact(dense.len())?;
-            self.present.resize(dense.len(), 0.0);
         }
         if self.scale == Scale::MinMax {
             for (column, from) in [
@@ -110,7 +110,7 @@ impl ScaleLearner {
                 .extend(dense.iter().map(|x| if x.is_finite() { *x } else { 0.0 }));
             return Ok(());
         }
-        self.spread.begin(dense)
+        self.spread.begin(dense, self.impute)
     }
 
     /// What is subtracted from dense values on their way into a row; empty means nothing.
@@ -126,12 +126,15 @@ impl ScaleLearner {
     /// Means of the dense features over the rows that have them, 0 where none has; empty unless imputing.
     pub(crate) fn means(&self) -> Result<Vec<f64>, TryReserveError> {
         let mut means = Vec::new();
-        means.try_reserve_exact(self.present.len())?;
-        means.extend(self.present.iter().enumerate().map(|(j, &present)| {
+        if !self.impute {
+            return Ok(means);
+        }
+        means.try_reserve_exact(self.sums.len())?;
+        means.extend(self.sums.iter().enumerate().map(|(j, sum)| {
             let provisional = self.first.get(j).copied().unwrap_or(0.0);
-            match present > 0.0 {
-                true => provisional + self.sums[j] / present,
-                false => 0.0,
+            match self.present.get(j).copied().unwrap_or(self.rows) {
+                0.0 => 0.0,
+                present => provisional + sum / present,
             }
         }));
         Ok(means)
@@ -140,8 +143,13 @@ impl ScaleLearner {
     /// Learns from the dense part of a row that counts as so many, and packs it into `out`. False when a value is not finite,
     /// before or after, and not missing.
     pub(crate) fn take_dense(&mut self, dense: &[f64], rows: f64, out: &mut [u32]) -> bool {
+        let lacks = self.impute && dense.iter().fold(false, |lacks, x| lacks | x.is_nan());
+        if lacks && self.present.is_empty() {
+            self.present.resize(dense.len(), self.rows);
+            self.spread.count_present();
+        }
         self.rows += rows;
-        let good = if self.impute {
+        let good = if !self.present.is_empty() {
             self.spread.take_present(dense, rows);
             self.take_present(dense, rows, out)
         } else {
@@ -206,7 +214,7 @@ impl ScaleLearner {
             && has(&self.largest, true)
             && has(&self.lowest, spans)
             && has(&self.highest, spans)
-            && self.present.len() == if self.impute { dense } else { 0 }
+            && (self.present.is_empty() || has(&self.present, self.impute))
             && self.precision.is_sound(dense)
             && self.spread.are_sound(dense, self.sparse)
             && self.sparse_largest.len() == scales_sparse
@@ -222,13 +230,16 @@ impl ScaleLearner {
     /// Joins what was learned of other rows, some at least in both. Gives back what is to be added to their dense values as
     /// they were packed, so that they are relative to what these are; nothing where they are already.
     pub(crate) fn join(&mut self, more: &Self) -> Result<Vec<f64>, OutOfMemory> {
-        let present = [&self.present[..], &more.present[..]];
-        self.spread.join(&more.spread, present)?;
+        self.spread.join(&more.spread)?;
         self.precision.join(&more.precision);
+        if self.present.is_empty() && !more.present.is_empty() {
+            self.present.try_reserve_exact(more.present.len())?;
+            self.present.resize(more.present.len(), self.rows);
+        }
         let shift = self.join_dense(more)?;
         self.rows += more.rows;
-        for (own, more) in self.present.iter_mut().zip(&more.present) {
-            *own += more;
+        for (j, own) in self.present.iter_mut().enumerate() {
+            *own += more.present.get(j).copied().unwrap_or(more.rows);
         }
         self.join_sparse(more)?;
         Ok(shift)
@@ -357,7 +368,7 @@ impl ScaleLearner {
             let (mean, variance) = moments(self.sums[j], self.squares[j], present, rows);
             out.push(first + mean, variance)?;
         }
-        self.spread.dense(&self.present, &mut out)?;
+        self.spread.dense(&mut out)?;
         self.spread.sparse(self.sparse, &mut out)?;
         Ok(out)
     }

@@ -77,6 +77,9 @@ pub(super) struct SpreadSums {
     away: Vec<f64>,
     #[serde(deserialize_with = "list")]
     squares: Vec<f64>,
+    /// As how many those count that have each of them, from the first row on that lacks one; empty: all have.
+    #[serde(deserialize_with = "list")]
+    present: Vec<f64>,
     /// Of sparse features sums of values and of squares; nothing any more where they are too many.
     #[serde(deserialize_with = "list")]
     sparse: Vec<[f64; 2]>,
@@ -84,8 +87,8 @@ pub(super) struct SpreadSums {
 }
 
 impl SpreadSums {
-    /// Prepares for rows like this first one, a value of which may be missing.
-    pub(super) fn begin(&mut self, dense: &[f64]) -> Result<(), TryReserveError> {
+    /// Prepares for rows like this first one; `impute`: whether values may be missing.
+    pub(super) fn begin(&mut self, dense: &[f64], impute: bool) -> Result<(), TryReserveError> {
         if dense.len() > MOST_FEATURES {
             return Ok(());
         }
@@ -95,14 +98,24 @@ impl SpreadSums {
             column.try_reserve_exact(dense.len())?;
             column.resize(dense.len(), 0.0);
         }
+        // a value may be missing later, where there is no way to fail
+        if impute {
+            self.present.try_reserve_exact(dense.len())?;
+        }
         Ok(())
+    }
+
+    /// The next row is the first that lacks a value.
+    pub(super) fn count_present(&mut self) {
+        self.present.resize(self.origin.len(), self.taken);
     }
 
     /// Whether its sums are those of so many dense features and so many sparse ones at most; those that came as bytes may not be.
     pub(super) fn are_sound(&self, dense: usize, sparse: usize) -> bool {
         let columns = [&self.origin, &self.away, &self.squares];
         let of_dense = |length: usize| columns.iter().all(|column| column.len() == length);
-        (of_dense(0) || of_dense(dense)) && self.sparse.len() <= sparse
+        let counts = self.present.is_empty() || self.present.len() == self.origin.len();
+        (of_dense(0) || of_dense(dense)) && counts && self.sparse.len() <= sparse
     }
 
     /// Whether others sum up as many dense features.
@@ -112,25 +125,35 @@ impl SpreadSums {
 
     /// Begins a row that counts as so many, whose dense values are all there.
     pub(super) fn take_dense(&mut self, level: Level, dense: &[f64], rows: f64) {
-        self.rows += 1;
-        self.looks = self.rows <= FIRST_ROWS || self.rows.is_multiple_of(ONE_IN);
-        if self.looks {
-            self.taken += rows;
+        if self.looks_at_next(rows) {
             let sums = self;
             level.run(TakeSums { dense, rows, sums });
         }
     }
 
-    /// The same where values may be missing; each row is looked at.
+    /// Whether the next row, which counts as so many, is looked at.
+    fn looks_at_next(&mut self, rows: f64) -> bool {
+        self.rows += 1;
+        self.looks = self.rows <= FIRST_ROWS || self.rows.is_multiple_of(ONE_IN);
+        if self.looks {
+            self.taken += rows;
+        }
+        self.looks
+    }
+
+    /// The same once a value has been missing.
     pub(super) fn take_present(&mut self, dense: &[f64], rows: f64) {
-        (self.rows, self.taken, self.looks) = (self.rows + 1, self.taken + rows, true);
+        if !self.looks_at_next(rows) {
+            return;
+        }
         for (j, (x, origin)) in dense.iter().zip(&mut self.origin).enumerate() {
             if x.is_nan() {
                 continue;
             }
-            if origin.is_nan() {
+            if origin.is_nan() || self.present[j] == 0.0 {
                 *origin = *x;
             }
+            self.present[j] += rows;
             let away = x - *origin;
             self.away[j] += rows * away;
             self.squares[j] += rows * away * away;
@@ -168,21 +191,24 @@ impl SpreadSums {
         Ok(())
     }
 
-    /// Joins sums over other rows; `present`: how many of these rows have each dense feature, and of the others; empty: all.
-    pub(super) fn join(
-        &mut self,
-        more: &Self,
-        present: [&[f64]; 2],
-    ) -> Result<(), TryReserveError> {
+    /// Joins sums over other rows.
+    pub(super) fn join(&mut self, more: &Self) -> Result<(), TryReserveError> {
+        if self.present.is_empty() && !more.present.is_empty() {
+            self.present.try_reserve_exact(more.present.len())?;
+            self.present.resize(more.present.len(), self.taken);
+        }
         for (j, (origin, other)) in self.origin.iter_mut().zip(&more.origin).enumerate() {
-            let count = |of: &[f64], rows: f64| of.get(j).copied().unwrap_or(rows);
-            let theirs = count(present[1], more.taken);
-            if origin.is_nan() || count(present[0], self.taken) == 0.0 {
+            let theirs = more.rows_with(j);
+            let own = self.present.get(j).copied().unwrap_or(self.taken);
+            if origin.is_nan() || own == 0.0 {
                 *origin = *other;
             }
             let by = if theirs > 0.0 { other - *origin } else { 0.0 };
             self.squares[j] += more.squares[j] + by * (2.0 * more.away[j] + by * theirs);
             self.away[j] += more.away[j] + by * theirs;
+        }
+        for (j, own) in self.present.iter_mut().enumerate() {
+            *own += more.rows_with(j);
         }
         self.rows += more.rows;
         self.taken += more.taken;
@@ -201,11 +227,16 @@ impl SpreadSums {
         Ok(())
     }
 
-    /// Adds the dense features: `present` says how many of the rows have each; empty: all.
-    pub(super) fn dense(&self, present: &[f64], out: &mut Spread) -> Result<(), OutOfMemory> {
+    /// As how many rows those count that have a dense feature, of those that were looked at.
+    fn rows_with(&self, j: usize) -> f64 {
+        self.present.get(j).copied().unwrap_or(self.taken)
+    }
+
+    /// Adds the dense features.
+    pub(super) fn dense(&self, out: &mut Spread) -> Result<(), OutOfMemory> {
         let rows = self.taken;
         for (j, origin) in self.origin.iter().enumerate() {
-            let present = present.get(j).copied().unwrap_or(rows);
+            let present = self.rows_with(j);
             let (mean, variance) = moments(self.away[j], self.squares[j], present, rows);
             let origin = if origin.is_nan() { 0.0 } else { *origin };
             out.push(origin + mean, variance)?;

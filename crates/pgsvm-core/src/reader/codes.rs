@@ -1,0 +1,159 @@
+//! Whole numbers that are codes, as zip codes and weekdays are: which classes rows have depends on the number, and not on how large
+//! it is.
+//!
+//! By value v with n_v rows, m_v is the share of a class. What values explain of the classes beyond a straight line is the sum of
+//! squares between them less that of the regression; what neighbours differ by says whether a bend does it too. Both less what
+//! they come to by chance (lack-of-fit test, and von Neumann's ratio of successive differences).
+
+/// Fewest rows of a value that says something, and the share of all rows that such values are to have.
+const LEAST_ROWS: usize = 5;
+const MOST_ROWS: f64 = 0.8;
+/// Fewest values and most.
+const LEAST_VALUES: usize = 3;
+const MOST_VALUES: usize = 1000;
+/// What values are to explain of the classes' variance beyond a line, and by how many of its standard deviations that is to be more
+/// than chance.
+const LEAST_GAIN: f64 = 0.02;
+const LEAST_DEVIATIONS: f64 = 5.0;
+/// Half the squared differences of neighbours, to the variance between values: 1 of codes on the average, 0 of what bends smoothly.
+const LEAST_RATIO: f64 = 0.5;
+
+/// Whether numbers are codes: pairs of a value and a class, ascending by value.
+pub fn are_codes(column: &[(f32, u32)]) -> bool {
+    if column.iter().any(|(value, _)| !value.is_finite()) {
+        // of rows without a value nothing is known
+        let known: Vec<_> = column
+            .iter()
+            .copied()
+            .filter(|it| it.0.is_finite())
+            .collect();
+        return known.len() * 2 > column.len() && are_codes(&known);
+    }
+    let classes = column
+        .iter()
+        .map(|(_, class)| *class as usize + 1)
+        .max()
+        .unwrap_or(0);
+    let of_value = |a: &(f32, u32), b: &(f32, u32)| a.0 == b.0;
+    let values = column.chunk_by(of_value).count();
+    let often = |value: &&[(f32, u32)]| value.len() >= LEAST_ROWS;
+    let usual: Vec<_> = column.chunk_by(of_value).filter(often).collect();
+    let rows: usize = usual.iter().map(|value| value.len()).sum();
+    if values > MOST_VALUES
+        || usual.len() < LEAST_VALUES
+        || (rows as f64) < MOST_ROWS * column.len() as f64
+    {
+        return false;
+    }
+    let found = (0..classes as u32).fold(Explained::default(), |sum, class| {
+        sum.with(&usual, rows, class)
+    });
+    found.by_codes(usual.len())
+}
+
+/// Sums over the classes.
+#[derive(Default)]
+struct Explained {
+    /// The variance of a row, times the rows.
+    total: f64,
+    /// Of one row, which is what each value explains by chance.
+    noise: f64,
+    between: f64,
+    line: f64,
+    neighbours: f64,
+    spread: f64,
+}
+
+impl Explained {
+    fn with(mut self, values: &[&[(f32, u32)]], rows: usize, class: u32) -> Self {
+        let rows = rows as f64;
+        let shares: Vec<(f64, f64, f64)> = values
+            .iter()
+            .map(|value| {
+                let own = value.iter().filter(|it| it.1 == class).count() as f64;
+                (
+                    f64::from(value[0].0),
+                    value.len() as f64,
+                    own / value.len() as f64,
+                )
+            })
+            .collect();
+        let sum = |of: &dyn Fn(&(f64, f64, f64)) -> f64| shares.iter().map(of).sum::<f64>();
+        let share = sum(&|(_, n, m)| n * m) / rows;
+        let mean = sum(&|(x, n, _)| n * x) / rows;
+        let noise = share * (1.0 - share);
+        let with_class = sum(&|(x, n, m)| n * (x - mean) * (m - share));
+        let squares = sum(&|(x, n, _)| n * (x - mean) * (x - mean));
+        self.noise += noise;
+        self.total += rows * noise;
+        self.between += sum(&|(_, n, m)| n * (m - share) * (m - share));
+        self.line += if squares > 0.0 {
+            with_class * with_class / squares
+        } else {
+            0.0
+        };
+        let count = shares.len() as f64;
+        let middle = sum(&|(_, _, m)| *m) / count;
+        self.spread += sum(&|(_, n, m)| (m - middle) * (m - middle) - noise / n) / (count - 1.0);
+        let pairs = shares.windows(2).map(|pair| {
+            let away = pair[1].2 - pair[0].2;
+            0.5 * (away * away - noise / pair[0].1 - noise / pair[1].1)
+        });
+        self.neighbours += pairs.sum::<f64>() / (count - 1.0);
+        self
+    }
+
+    fn by_codes(&self, values: usize) -> bool {
+        let free = values as f64 - 2.0;
+        let beyond = self.between - self.line - free * self.noise;
+        self.total > 0.0
+            && beyond >= LEAST_GAIN * self.total
+            && beyond >= LEAST_DEVIATIONS * self.noise * (2.0 * free).sqrt()
+            && self.neighbours >= LEAST_RATIO * self.spread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of so many values, by a class each: whether a draw lies below the share that a value has.
+    fn column(values: u32, rows: u32, share: impl Fn(u32) -> f64) -> Vec<(f32, u32)> {
+        let mut state = 1u64;
+        let mut column: Vec<_> = (0..rows)
+            .map(|row| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                let draw = (state >> 11) as f64 / (1u64 << 53) as f64;
+                let value = row % values;
+                (value as f32, u32::from(draw < share(value)))
+            })
+            .collect();
+        column.sort_by(|a, b| a.0.total_cmp(&b.0));
+        column
+    }
+
+    #[test]
+    fn codes_are_told_from_amounts() {
+        let scattered = |value: u32| f64::from(value.wrapping_mul(2_654_435_761) >> 31);
+        assert!(are_codes(
+            &column(97, 5000, |value| 0.1 + 0.8 * scattered(value))
+        ));
+        assert!(are_codes(&column(7, 2000, |day| if matches!(day, 0 | 6) {
+            0.9
+        } else {
+            0.2
+        })));
+        // lines, bends and nothing at all
+        assert!(!are_codes(
+            &column(97, 5000, |value| f64::from(value) / 97.0)
+        ));
+        assert!(!are_codes(&column(97, 5000, |value| 1.0
+            - (f64::from(value) / 48.0 - 1.0).powi(2))));
+        assert!(!are_codes(&column(97, 5000, |_| 0.3)));
+        assert!(!are_codes(&column(5000, 5000, scattered)));
+        assert!(!are_codes(&column(2, 5000, |value| f64::from(value))));
+        assert!(!are_codes(&[]));
+    }
+}

@@ -1,0 +1,68 @@
+//! Rows that cannot be trained on as they are: with a NaN, an infinite number, an array of another length, a text that is none.
+//! They end the training, or where that was asked for are left out and counted.
+
+use crate::base::errors::{Code, Failure};
+use pgsvm_core::memory::{received, text};
+use serde::{Deserialize, Serialize};
+
+/// The bad rows that were left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadRows {
+    pub count: u64,
+    /// What is wrong with the first of them.
+    #[serde(deserialize_with = "text")]
+    pub first: String,
+    /// Which row that is; None where rows come in no order.
+    #[serde(deserialize_with = "received")]
+    pub place: Option<String>,
+}
+
+impl BadRows {
+    /// Leaves a row out for what is wrong with it.
+    pub fn leave_out(&mut self, failure: Failure, place: impl FnOnce() -> Option<String>) {
+        if self.count == 0 {
+            (self.first, self.place) = (failure.message, place());
+        }
+        self.count += 1;
+    }
+
+    /// Joins those among other rows.
+    pub fn join(&mut self, more: Self) {
+        if self.count == 0 {
+            (self.first, self.place) = (more.first, more.place);
+        }
+        self.count = self.count.saturating_add(more.count);
+    }
+}
+
+/// Whether something is wrong with one row, which others can be trained without.
+pub fn is_of_row(failure: &Failure) -> bool {
+    failure.row
+        && !matches!(
+            failure.code,
+            Code::ERRCODE_OUT_OF_MEMORY
+                | Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
+                | Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+                | Code::ERRCODE_DATA_CORRUPTED
+                // of a fold or a weight, or of an array before any other
+                | Code::ERRCODE_NULL_VALUE_NOT_ALLOWED
+                // a text too long for a category, as others of its column may be
+                | Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION
+        )
+}
+
+/// The same with how the others are trained on. `continues`: whether a model is, whose terms stand.
+pub fn with_hint(failure: Failure, continues: bool) -> Failure {
+    if !is_of_row(&failure) {
+        return failure;
+    }
+    let how = match continues {
+        false => "bad_rows => 'skip' leaves such rows out and counts them",
+        true => "a model trained with bad_rows => 'skip' leaves such rows out",
+    };
+    let hint = match &failure.hint {
+        Some(hint) => format!("{}; or {how}", hint.trim_end_matches('.')),
+        None => how.to_owned(),
+    };
+    failure.hint(hint)
+}

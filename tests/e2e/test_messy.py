@@ -1,0 +1,61 @@
+"""What is said of columns as people have them, of rows without a label and of bad rows. tests/sql/messy.sql has what becomes of them."""
+
+import pytest
+
+
+@pytest.fixture
+def said(connection):
+    told = []
+    connection.add_notice_handler(lambda notice: told.append(notice))
+    return told
+
+
+def details(said):
+    return [line for notice in said for line in (notice.message_detail or "").splitlines()]
+
+
+def test_the_notice_says_how_texts_nulls_and_labels_were_read(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE offers AS
+        SELECT CASE WHEN i % 20 = 0 THEN '' ELSE '$' || to_char(i * 7919 % 5000, 'FM9,999.00') END AS price,
+            CASE WHEN i % 9 = 0 THEN 'n/a' ELSE i * 31 % 100 || ' %' END AS discount,
+            to_char(date '2024-01-01' + i % 300, 'DD.MM.YYYY') AS since, CASE WHEN i % 10 = 0 THEN NULL ELSE 'kind ' || i % 3 END AS kind,
+            B'1' AS flag, gen_random_uuid() AS token, CASE WHEN i % 4 > 0 THEN i * 7919 % 5000 > 2500 END AS sold
+        FROM generate_series(1, 2000) AS i"""
+    )
+    connection.execute("SELECT svm_train('offers', 'sold')")
+    lines = details(said)
+    assert "Left out as sold is NULL: 500 rows, to be predicted." in lines
+    read = next(line for line in lines if line.startswith("Texts read as numbers and times: "))
+    assert "number(discount), 167 rows with 'n/a' counted as NULL" in read
+    assert "time(since) as day-month-year" in read
+    nulls = next(line for line in lines if line.startswith("NULLs: "))
+    assert "number(discount) in 167 rows, as the mean " in nulls and "kind in 100 rows, as a category of its own" in nulls
+    assert 'Columns not used: flag ("bit"; flag::text is a category), token (uuid).' in lines
+    primary = next(notice.message_primary for notice in said if notice.severity == "NOTICE")
+    assert "1500 rows, 500 without a label left out" in primary
+
+
+def test_one_bad_row_in_many_is_counted_and_named(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE rows AS SELECT i, CASE WHEN i = 299983 THEN '{NaN,0}' ELSE ARRAY[i * 7919 % 1000, i * 31 % 997] END::float4[] AS x,
+            (i * 7919 % 1000 > 400) AS y FROM generate_series(1, 300000) AS i"""
+    )
+    connection.execute("SELECT svm_train('rows', 'y', '{x}', bad_rows => 'skip')")
+    assert 'The bad row is row 299983: element 1 of "x" is NaN.' in details(said)
+    said.clear()
+    connection.execute("SELECT svm_train('rows', 'y', '{x}', model => 'keyed', key => 'i', bad_rows => 'skip')")
+    assert 'The bad row is the row with i 299983: element 1 of "x" is NaN.' in details(said)
+
+
+def test_codes_are_hinted_at_with_the_features_to_type(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE sales AS SELECT i * 7919 % 97 AS zip, i % 7 AS weekday, i * 31 % 1009 AS amount,
+            (i * 7919 % 97 * 37) % 11 + CASE WHEN i % 7 IN (0, 6) THEN 5 ELSE 0 END > 7 AS sold FROM generate_series(1, 20000) AS i"""
+    )
+    connection.execute("SELECT svm_train('sales', 'sold')")
+    hints = " ".join(notice.message_hint or "" for notice in said)
+    assert "features => '{category(zip),category(weekday),amount}'" in hints
+    said.clear()
+    connection.execute("SELECT svm_train('sales', 'sold', '{category(zip),category(weekday),amount}', model => 'codes')")
+    assert not any("category(" in (notice.message_hint or "") for notice in said)
