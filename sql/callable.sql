@@ -14,6 +14,3 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(n
     svm_internal.svm_weights_unordered(text) TO PUBLIC;
 -- whether a name is free
 GRANT EXECUTE ON FUNCTION svm_internal.svm_is_taken(text) TO PUBLIC;
--- functions made by svm_create_function for generated columns
-GRANT EXECUTE ON FUNCTION svm_internal.svm_constant_decision(text, VARIADIC "any"), svm_internal.svm_constant_class(text, VARIADIC "any"),
-    svm_internal.svm_constant_probability(text, VARIADIC "any") TO PUBLIC;

@@ -137,13 +137,13 @@ CREATE OR REPLACE FUNCTION svm_create_function(
 COMMENT ON FUNCTION svm_create_function(text, text, text, boolean) IS
     'creates a function that predicts with this model, for roles that are granted EXECUTE on it, or immutable, for indexes';
 
--- What immutable functions call, with the model as svm_export writes it and the values of its columns, or one array.
-CREATE OR REPLACE FUNCTION svm_internal.svm_constant_decision(model text, VARIADIC features "any") RETURNS float8
-    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_constant_decision_wrapper';
-CREATE OR REPLACE FUNCTION svm_internal.svm_constant_class(model text, VARIADIC features "any") RETURNS text
-    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_constant_class_wrapper';
-CREATE OR REPLACE FUNCTION svm_internal.svm_constant_probability(model text, VARIADIC features "any") RETURNS float8
-    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_constant_probability_wrapper';
-COMMENT ON FUNCTION svm_internal.svm_constant_decision(text, "any") IS 'part of functions that svm_create_function makes';
-COMMENT ON FUNCTION svm_internal.svm_constant_class(text, "any") IS 'part of functions that svm_create_function makes';
-COMMENT ON FUNCTION svm_internal.svm_constant_probability(text, "any") IS 'part of functions that svm_create_function makes';
+-- The language of functions that hold a model, which svm_create_function makes.
+CREATE OR REPLACE FUNCTION svm_internal.svm_language_call() RETURNS language_handler
+    LANGUAGE c AS 'MODULE_PATHNAME', 'svm_language_call_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_language_check(function oid) RETURNS void
+    LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'svm_language_check_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_language_call() IS 'part of the language pgsvm';
+COMMENT ON FUNCTION svm_internal.svm_language_check(oid) IS 'part of the language pgsvm';
+CREATE OR REPLACE TRUSTED LANGUAGE pgsvm
+    HANDLER svm_internal.svm_language_call VALIDATOR svm_internal.svm_language_check;
+COMMENT ON LANGUAGE pgsvm IS 'functions that hold a model, as svm_create_function(…, immutable => true) makes them';

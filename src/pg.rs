@@ -30,6 +30,7 @@ pub mod pages;
 pub mod parallel;
 pub mod positions;
 pub mod prefetch;
+pub mod procedure;
 pub mod query;
 pub mod queue;
 pub mod random;

@@ -11,6 +11,7 @@ mod expanded;
 mod forms;
 pub mod held;
 mod kernel_contributions;
+mod language;
 mod ranked;
 pub mod row_name;
 mod row_reader;

@@ -39,7 +39,9 @@ SELECT EXISTS (
     WHERE extension.extname OPERATOR(pg_catalog.=) 'pgsvm'
 ) OR EXISTS (
     SELECT FROM called JOIN pg_catalog.pg_proc AS function ON function.oid OPERATOR(pg_catalog.=) called.function
-    WHERE function.prosrc OPERATOR(pg_catalog.~) '\\msvm_(predict|classify|decision|probability|margin)\\s*\\('
+    LEFT JOIN pg_catalog.pg_language AS language ON language.oid OPERATOR(pg_catalog.=) function.prolang
+        AND language.lanname OPERATOR(pg_catalog.=) 'pgsvm'
+    WHERE language.oid IS NOT NULL OR function.prosrc OPERATOR(pg_catalog.~) '\\msvm_(predict|classify|decision|probability|margin)\\s*\\('
 )";
 
 /// Why each column of a source gives the label away, where it does.

@@ -1,45 +1,18 @@
-//! `svm_constant_decision`, `svm_constant_class` and `svm_constant_probability`: predictions with a model
-//! that is an argument, a constant in the body of a function that `svm_create_function` has made. They
-//! read no table, so indexes and generated columns may be made of them; the model is read from its text
-//! once per call site.
+//! A model that a function holds, and how the features of a call come to it: in arguments of their own, or all in one array. It is
+//! read from its text (`model::text`) once per call site, and no table is.
 
 use super::argument::Argument;
-use super::{null, or_null};
-use crate::base::errors::{Code, Failure, OrRaise};
+use super::check_probabilities;
+use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureError, Nulls};
 use crate::model::{text, Model};
 use crate::pg::query::Column;
-use crate::pg::result_set::float8;
-use crate::pg::select::text_datum;
 use crate::pg::types::{type_kind, TypeKind};
-use crate::pg::varlena::Varlena;
-use crate::pg::{c_function, statement};
-use pgrx::{pg_sys, PgMemoryContexts};
-use pgsvm_core::memory::copied;
+use pgrx::pg_sys;
 
-c_function!(
-    svm_constant_decision_wrapper,
-    pg_finfo_svm_constant_decision_wrapper,
-    svm_constant_decision,
-    first svm_constant_decision_at_once
-);
-c_function!(
-    svm_constant_class_wrapper,
-    pg_finfo_svm_constant_class_wrapper,
-    svm_constant_class
-);
-c_function!(
-    svm_constant_probability_wrapper,
-    pg_finfo_svm_constant_probability_wrapper,
-    svm_constant_probability
-);
-
-/// What a call site remembers from row to row.
-struct ConstantSite {
-    /// The model's text, where it may be another one at the next call; else empty.
-    text: Vec<u8>,
-    is_constant: bool,
-    model: Model,
+/// The model, and what is kept from call to call.
+pub(super) struct Constant {
+    pub model: Model,
     form: ConstantForm,
     decisions: Vec<f64>,
 }
@@ -59,113 +32,64 @@ struct ConstantColumns {
     nulls: Vec<bool>,
 }
 
-/// `svm_constant_decision(model text, VARIADIC "any") -> float8`, of a model of two classes.
-///
-/// # Safety
-/// `fcinfo` is PostgreSQL's, with the model first; so for all functions here.
-unsafe fn svm_constant_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let decided = decisions(fcinfo).or_raise();
-        let decision = decided.map(|(model, all)| {
-            check_two_classes(model).or_raise();
-            float8(all[0])
-        });
-        or_null(fcinfo, decision)
-    }
-}
-
-/// The decision about a plain array. Neither panics nor raises an error; None leaves the call to the function above.
-///
-/// # Safety
-/// As for `svm_constant_decision`.
-#[inline(always)]
-unsafe fn svm_constant_decision_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
-    // SAFETY: as the caller promises; `fn_extra` is set by `site` alone.
-    unsafe {
-        let site = (*(*fcinfo).flinfo)
-            .fn_extra
-            .cast::<ConstantSite>()
-            .as_ref()?;
-        let ConstantForm::Array(argument, _) = &site.form else {
-            return None;
-        };
-        let features = (*fcinfo).args.as_ptr().add(1).read();
-        if !site.is_constant || features.isnull {
-            return None;
+impl Constant {
+    /// The model of this text, for arguments of these types.
+    pub fn read(written: &str, types: &[pg_sys::Oid]) -> Result<Self, Failure> {
+        let (mut model, _) = text::read(written)?;
+        if model.nulls == Nulls::Error {
+            // a setting may not change what an index holds
+            model.nulls = Nulls::Skip;
         }
-        let decision = argument.plain_array_decision(&site.model, features.value)?;
-        Some(float8(decision))
+        Ok(Self {
+            form: form(&model, types)?,
+            model,
+            decisions: Vec::new(),
+        })
     }
-}
 
-/// `svm_constant_class(model text, VARIADIC "any") -> text`.
-///
-/// # Safety
-/// As for `svm_constant_decision`.
-unsafe fn svm_constant_class(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let decided = decisions(fcinfo).or_raise();
-        let label = decided.map(|(model, all)| text_datum(&model.labels[model.class(all)]));
-        or_null(fcinfo, label)
-    }
-}
-
-/// `svm_constant_probability(model text, VARIADIC "any") -> float8`: of the larger label of two.
-///
-/// # Safety
-/// As for `svm_constant_decision`.
-unsafe fn svm_constant_probability(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let decided = decisions(fcinfo).or_raise();
-        let probability = decided.and_then(|(model, all)| {
-            check_two_classes(model).or_raise();
-            super::check_probabilities(model).or_raise();
-            model.probability(1, all)
-        });
+    /// Refuses a model that has no one decision or, where that is asked for, no one probability.
+    pub fn check_two_classes(&self, probability: bool) -> Result<(), Failure> {
+        if self.model.heads.len() != 1 {
+            return Err(self.model.too_many_classes("a number", "svm_decision", ", …"));
+        }
         match probability {
-            Some(probability) => float8(probability),
-            None => null(fcinfo),
+            true => check_probabilities(&self.model),
+            false => Ok(()),
         }
     }
-}
 
-fn check_two_classes(model: &Model) -> Result<(), Failure> {
-    match model.heads.len() {
-        1 => Ok(()),
-        _ => Err(model.too_many_classes("a number", "svm_decision", ", …")),
-    }
-}
-
-/// The model and the decision of each of its heads; None where a NULL makes them NULL.
-///
-/// # Safety
-/// As for `svm_constant_decision`.
-unsafe fn decisions<'a>(
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Option<(&'a Model, &'a [f64])>, Failure> {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let count = (*fcinfo).nargs as usize;
-        let arguments = (*fcinfo).args.as_slice(count);
-        let [name, features @ ..] = arguments else {
-            return Ok(None);
-        };
-        if name.isnull {
-            return Ok(None);
+    /// The decision about a plain array. Neither panics nor raises an error; None leaves it to `decide`.
+    ///
+    /// # Safety
+    /// As for `decide`.
+    #[inline(always)]
+    pub unsafe fn decide_at_once(&self, features: &[pg_sys::NullableDatum]) -> Option<f64> {
+        match (&self.form, features) {
+            (ConstantForm::Array(argument, _), [array]) if !array.isnull => {
+                // SAFETY: as the caller promises.
+                unsafe { argument.plain_array_decision(&self.model, array.value) }
+            }
+            _ => None,
         }
-        let site = site(fcinfo, name.value)?;
-        let (model, out) = (&site.model, &mut site.decisions);
-        let answered = match &mut site.form {
-            ConstantForm::Array(argument, _) if !features[0].isnull => {
-                argument.decisions(model, features[0].value, out)?
+    }
+
+    /// Whether there is an answer; the decision of each of the model's heads is in `decisions` then.
+    ///
+    /// # Safety
+    /// The features are of the types given to `read`.
+    pub unsafe fn decide(&mut self, features: &[pg_sys::NullableDatum]) -> Result<bool, Failure> {
+        let (model, out) = (&self.model, &mut self.decisions);
+        // SAFETY: as the caller promises.
+        let answered = unsafe {
+            match &mut self.form {
+                ConstantForm::Array(argument, _) if !features[0].isnull => {
+                    argument.decisions(model, features[0].value, out)?
+                }
+                ConstantForm::Array(_, Some(columns)) | ConstantForm::ConstantColumns(columns) => {
+                    columns.decisions(model, features, out)?
+                }
+                ConstantForm::Array(_, None) => false,
             }
-            ConstantForm::Array(_, Some(columns)) | ConstantForm::ConstantColumns(columns) => {
-                columns.decisions(model, features, out)?
-            }
-            ConstantForm::Array(_, None) => false,
         };
         if answered && !out.iter().all(|decision| decision.is_finite()) {
             return Err(Failure::new(
@@ -173,7 +97,11 @@ unsafe fn decisions<'a>(
                 format!("the decision of model \"{}\" is out of range", model.name),
             ));
         }
-        Ok(answered.then_some((model, out.as_slice())))
+        Ok(answered)
+    }
+
+    pub fn decisions(&self) -> &[f64] {
+        &self.decisions
     }
 }
 
@@ -232,66 +160,6 @@ fn about(model: &Model, error: FeatureError) -> Failure {
     }
 }
 
-/// What the call site remembers, made at the first call and where the model is another one.
-///
-/// # Safety
-/// As for `svm_constant_decision`; `name` is the first argument.
-unsafe fn site<'a>(
-    fcinfo: pg_sys::FunctionCallInfo,
-    name: pg_sys::Datum,
-) -> Result<&'a mut ConstantSite, Failure> {
-    // SAFETY: only this function sets `fn_extra`, and to a call site, which lives as long as the
-    // function's memory context.
-    unsafe {
-        let info = (*fcinfo).flinfo;
-        if let Some(site) = (*info).fn_extra.cast::<ConstantSite>().as_mut() {
-            if site.is_constant || Varlena::open(name).payload() == site.text.as_slice() {
-                return Ok(site);
-            }
-            *site = make(fcinfo, name)?;
-            return Ok(site);
-        }
-        let made = make(fcinfo, name)?;
-        let made = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(made);
-        (*info).fn_extra = made.cast();
-        Ok(&mut *made)
-    }
-}
-
-/// # Safety
-/// As for `site`.
-unsafe fn make(
-    fcinfo: pg_sys::FunctionCallInfo,
-    name: pg_sys::Datum,
-) -> Result<ConstantSite, Failure> {
-    // SAFETY: as the caller promises; the first argument is a text.
-    unsafe {
-        let info = (*fcinfo).flinfo;
-        let value = Varlena::open(name);
-        let written = crate::features::utf8("model", value.payload())?;
-        let (mut model, _) = text::read(written)?;
-        if model.nulls == Nulls::Error {
-            // a setting may not change what an index holds
-            model.nulls = Nulls::Skip;
-        }
-        let is_constant = statement::argument_is_constant(info, 0);
-        let types: Vec<pg_sys::Oid> = (1..i32::from((*fcinfo).nargs))
-            .map(|at| pg_sys::get_fn_expr_argtype(info, at))
-            .collect();
-        let form = form(&model, &types)?;
-        Ok(ConstantSite {
-            text: match is_constant {
-                true => Vec::new(),
-                false => copied(value.payload())?,
-            },
-            is_constant,
-            model,
-            form,
-            decisions: Vec::new(),
-        })
-    }
-}
-
 fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<ConstantForm, Failure> {
     let names = model.features.columns();
     let columns = match names.len() == types.len() {
@@ -314,6 +182,6 @@ fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<ConstantForm, Failure> {
                 types.len()
             ),
         )
-        .hint("svm_create_function(model, name, immutable => true) makes a function that calls this one.")
+        .hint("svm_create_function(model, name, immutable => true) makes a function that holds it.")
     })
 }

@@ -1,7 +1,6 @@
-//! Functions that hold a model as a constant: IMMUTABLE, so that indexes and generated columns may be made
-//! of them, and inlined by PostgreSQL, so that a call costs what a prediction does. The body is an
-//! expression that PostgreSQL has parsed: it knows the extension's function by its oid and needs no search
-//! path. What it holds of the model is its text (`model::text`); the version may be dropped.
+//! Functions that hold a model: IMMUTABLE, so that indexes and generated columns may be made of them. They are
+//! in a language of the extension's own (`predict::language`), whose body is the model's text (`model::text`): a
+//! plan shows the call alone, a call costs what a prediction does, and the version may be dropped.
 
 use super::function::{place, Kind, Problem, FLOAT};
 use crate::base::errors::{Code, Failure};
@@ -19,7 +18,7 @@ use pgsvm_expand::numbers::How;
 
 /// Most columns that are arguments of their own; PostgreSQL takes 100 arguments.
 const MOST_COLUMNS: usize = 90;
-/// Longest text of a model that a function holds: the catalog keeps four bytes for each of it.
+/// Longest text of a model that a function holds.
 const MOST_BYTES: usize = 16 << 20;
 
 /// Creates the function, or replaces one that this has created and that nothing is made of.
@@ -57,42 +56,38 @@ fn statement(
     let declared: Vec<_> = declared
         .map(|(name, kind)| format!("{} {kind}", quote(name)))
         .collect();
-    let places: String = (1..=parameters.len())
-        .map(|place| format!(", ${place}"))
-        .collect();
     let written = text::write(model, None).map_err(Problem::Ours)?;
     check_length(model, &written)?;
-    let (result, function) = match kind {
-        Kind::Class => (result_type(model), "svm_constant_class"),
-        Kind::Decision => (FLOAT, "svm_constant_decision"),
-        Kind::Probability => (FLOAT, "svm_constant_probability"),
+    let (result, answer) = match kind {
+        Kind::Class => (result_type(model), "class"),
+        Kind::Decision => (FLOAT, "decision"),
+        Kind::Probability => (FLOAT, "probability"),
     };
     let before = format!(
         "CREATE OR REPLACE FUNCTION {full_name}({}) RETURNS {result}
-         LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN CAST(svm_internal.{function}(",
+         LANGUAGE pgsvm IMMUTABLE PARALLEL SAFE COST 50 AS ",
         declared.join(", ")
     );
-    let behind = format!("::pg_catalog.text{places}) AS {result})");
-    with_literal(&before, &written, &behind).map_err(|error| Problem::Ours(error.into()))
+    with_literal(&before, (answer, &written)).map_err(|error| Problem::Ours(error.into()))
 }
 
-/// A statement with a text in it as a literal, and a zero byte behind it.
-fn with_literal(before: &str, text: &str, behind: &str) -> Result<Vec<u8>, OutOfMemory> {
+/// A statement with a function's body behind it as a literal, and a zero byte behind that.
+fn with_literal(before: &str, (answer, model): (&str, &str)) -> Result<Vec<u8>, OutOfMemory> {
     let mut sql = Vec::new();
     let special = |byte: &u8| matches!(byte, b'\'' | b'\\');
-    let doubled = text.bytes().filter(special).count();
-    let bytes = before.len() + text.len() + doubled + behind.len();
-    sql.room(bytes + 4)?.extend_from_slice(before.as_bytes());
+    let doubled = model.bytes().filter(special).count();
+    let bytes = before.len() + answer.len() + model.len() + doubled;
+    sql.room(bytes + 8)?.extend_from_slice(before.as_bytes());
     sql.extend_from_slice(b"E'");
-    for byte in text.bytes() {
+    sql.extend_from_slice(answer.as_bytes());
+    sql.extend_from_slice(b"\\n");
+    for byte in model.bytes() {
         sql.push(byte);
         if special(&byte) {
             sql.push(byte);
         }
     }
-    sql.push(b'\'');
-    sql.extend_from_slice(behind.as_bytes());
-    sql.push(0);
+    sql.extend_from_slice(b"'\0");
     Ok(sql)
 }
 
@@ -344,12 +339,8 @@ fn function_before(signature: &str) -> Result<Option<(bool, Option<String>)>, Sp
     Spi::connect(|client| {
         let rows = client.select(
             "SELECT EXISTS (
-                 SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_proc AS p
-                     ON p.oid OPERATOR(pg_catalog.=) d.refobjid
-                 WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-                     AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-                     AND d.objid OPERATOR(pg_catalog.=) f.oid
-                     AND pg_catalog.starts_with(p.proname::pg_catalog.text, 'svm_constant_')),
+                 SELECT FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_language AS l ON l.oid OPERATOR(pg_catalog.=) p.prolang
+                 WHERE p.oid OPERATOR(pg_catalog.=) f.oid AND l.lanname OPERATOR(pg_catalog.=) 'pgsvm'),
                  (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ')
                   FROM pg_catalog.pg_depend AS d
                   WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass

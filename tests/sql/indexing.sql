@@ -57,12 +57,7 @@ FROM generate_series(1, 120) AS n \gset
 SET pgsvm.predict_nulls = 'error';
 SELECT list_score(NULL) IS NULL AND list_score(ARRAY[1, NULL, 3]) IS NULL AND number_class(NULL, '{1,2,3}') IS NULL AS null;
 RESET pgsvm.predict_nulls;
--- nor does a model argument that is another at each call
-SELECT count(DISTINCT svm_internal.svm_constant_decision(text, 3)) AS models FROM (
-    SELECT replace(E'{"pgsvm":1,"name":"m@1"}\n{"version":{"feature_count":1,"features":{"parts":[{"kind":"column","name":"a","type":"integer"}]},"nulls":"zero","label_column":"y","label_type":"integer","label_values":["0","1"],"intercept":0.5}}\n{"head":{"class":"1","intercept":0.5}}\n{"chunk":{"first":0,"head":0,"weights":[%]}}\n{"lines":5}', '%', i::text) AS text
-    FROM generate_series(1, 10) AS i) AS m;
-
--- inlined, so that an index serves the query
+-- an index serves the query, and the plan shows no more than the call
 CREATE INDEX best ON leads (kinds_score(a, "B c", colour, flag, grade, mood, padded, day, at, seen));
 ALTER TABLE leads ADD score float8 GENERATED ALWAYS AS (list_score(x)) STORED,
     ADD class text GENERATED ALWAYS AS (three_class(a, x, colour)) STORED;
@@ -102,15 +97,28 @@ SELECT svm_create_function('ninety', 'x', 'score', true);
 SELECT svm_train_query('SELECT * FROM leads WHERE id <= 1000', 'answer', ARRAY['a', 'colour'], 'three', nulls => 'skip');
 SELECT svm_create_function('three', 'x', 'decision', true);
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_constant_decision('{}', 1);
+-- what others write in the language is checked
+CREATE FUNCTION held(a int) RETURNS float8 LANGUAGE pgsvm IMMUTABLE AS 'decision';
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_constant_decision(svm_export('ninety', 'pgsvm'), 1, 2, 3);
+CREATE FUNCTION held(a int) RETURNS float8 LANGUAGE pgsvm IMMUTABLE AS E'decision\n{}';
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_constant_decision(svm_export('three', 'pgsvm'), 1, 'red'::text);
+CREATE FUNCTION written(arguments text, result text, kind text, model text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE FUNCTION held(%s) RETURNS %s LANGUAGE pgsvm IMMUTABLE AS %L', arguments, result, kind || E'\n' || svm_export(model, 'pgsvm'));
+    RETURN 'made';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT arguments, result, kind, written(arguments, result, kind, model)
+FROM (VALUES ('a int, b int, c int', 'float8', 'decision', 'ninety'), ('a int, colour text', 'float8', 'decision', 'three'), ('a int[]', 'float8', 'probability', 'ninety'),
+    ('a int, colour text', 'float8', 'class', 'three'), ('a int[]', 'text', 'decision', 'ninety'), ('a int[]', 'float8', 'decision', 'ninety')) AS f (arguments, result, kind, model);
+SELECT held(1, 'red');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_constant_probability(svm_export('ninety', 'pgsvm'), VARIADIC ARRAY[1, 2]);
+SELECT held('{1,2}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_internal.svm_constant_decision(NULL, 1) IS NULL AND svm_internal.svm_constant_class(NULL, 1) IS NULL AS null;
+EXPLAIN (COSTS off, VERBOSE) SELECT held(array_agg(i)) FROM generate_series(1, 90) AS i;
+SELECT svm_internal.svm_language_call();
+\echo :LAST_ERROR_SQLSTATE
 
 -- functions that look the model up have kinds too
 SELECT svm_create_function('wide', kind => 'decision'), svm_create_function('wide', 'likely', kind => 'probability');
