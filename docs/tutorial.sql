@@ -108,7 +108,6 @@ SELECT svm_predict('notes_good', '0:1 4:1 120:2') AS even, svm_predict('notes_go
 -- NULL
 CREATE VIEW patchy AS SELECT nullif(vibration::int, 0) AS vibration, temperature, state FROM machines;
 SELECT svm_train('patchy', 'state');
-SELECT svm_train('patchy', 'state', nulls => 'mean');
 SELECT column_name, nulls, round(mean::numeric) AS mean FROM svm_features('patchy_state');
 SELECT svm_train('patchy', 'state', nulls => 'skip');
 SELECT rows_used < 20000 AS some_left_out FROM svm_models WHERE name = 'patchy_state';

@@ -1,17 +1,31 @@
 """What is said of columns as people have them, of rows without a label and of bad rows. tests/sql/messy.sql has what becomes of them."""
 
+from typing import NamedTuple
+
 import pytest
+
+
+class Notice(NamedTuple):
+    severity: str
+    message: str
+    detail: str
+    hint: str
 
 
 @pytest.fixture
 def said(connection):
     told = []
-    connection.add_notice_handler(lambda notice: told.append(notice))
+    connection.add_notice_handler(
+        lambda it: told.append(
+            Notice(it.severity_nonlocalized, it.message_primary, it.message_detail or "", it.message_hint or "")
+        )
+    )
+    connection.execute("SET client_min_messages = notice")
     return told
 
 
 def details(said):
-    return [line for notice in said for line in (notice.message_detail or "").splitlines()]
+    return [line for notice in said for line in notice.detail.splitlines()]
 
 
 def test_the_notice_says_how_texts_nulls_and_labels_were_read(connection, said):
@@ -32,14 +46,14 @@ def test_the_notice_says_how_texts_nulls_and_labels_were_read(connection, said):
     nulls = next(line for line in lines if line.startswith("NULLs: "))
     assert "number(discount) in 167 rows, as the mean " in nulls and "kind in 100 rows, as a category of its own" in nulls
     assert 'Columns not used: flag ("bit"; flag::text is a category), token (uuid).' in lines
-    primary = next(notice.message_primary for notice in said if notice.severity == "NOTICE")
+    primary = next(notice.message for notice in said if notice.severity == "NOTICE")
     assert "1500 rows, 500 without a label left out" in primary
 
 
 def test_one_bad_row_in_many_is_counted_and_named(connection, said):
     connection.execute(
-        """CREATE TEMP TABLE rows AS SELECT i, CASE WHEN i = 299983 THEN '{NaN,0}' ELSE ARRAY[i * 7919 % 1000, i * 31 % 997] END::float4[] AS x,
-            (i * 7919 % 1000 > 400) AS y FROM generate_series(1, 300000) AS i"""
+        """CREATE TEMP TABLE rows AS SELECT i, CASE WHEN i = 299983 THEN '{NaN,0}' ELSE ARRAY[i::bigint * 7919 % 1000, i * 31 % 997]::float4[] END AS x,
+            (i::bigint * 7919 % 1000 > 400) AS y FROM generate_series(1, 300000) AS i"""
     )
     connection.execute("SELECT svm_train('rows', 'y', '{x}', bad_rows => 'skip')")
     assert 'The bad row is row 299983: element 1 of "x" is NaN.' in details(said)
@@ -54,8 +68,8 @@ def test_codes_are_hinted_at_with_the_features_to_type(connection, said):
             (i * 7919 % 97 * 37) % 11 + CASE WHEN i % 7 IN (0, 6) THEN 5 ELSE 0 END > 7 AS sold FROM generate_series(1, 20000) AS i"""
     )
     connection.execute("SELECT svm_train('sales', 'sold')")
-    hints = " ".join(notice.message_hint or "" for notice in said)
+    hints = " ".join(notice.hint for notice in said)
     assert "features => '{category(zip),category(weekday),amount}'" in hints
     said.clear()
     connection.execute("SELECT svm_train('sales', 'sold', '{category(zip),category(weekday),amount}', model => 'codes')")
-    assert not any("category(" in (notice.message_hint or "") for notice in said)
+    assert not any("category(" in notice.hint for notice in said)
