@@ -1,6 +1,7 @@
 //! The SQL face: functions that people call for training and for what becomes of a model.
 
 mod announcement;
+mod columns_told;
 pub mod feature_list;
 pub mod follow;
 pub mod function;

@@ -378,7 +378,7 @@ impl FeaturePart {
                 reading: Some(reading),
                 ..
             } if reading.unread > 0 => {
-                let such: Vec<_> = reading.such.iter().map(|it| quote_literal(it)).collect();
+                let such: Vec<_> = reading.such.iter().map(quote_literal).collect();
                 let such = listed(&such);
                 Some(format!("In {} {such} counts as NULL.", self.name()))
             }

@@ -50,7 +50,9 @@ impl Constant {
     /// Refuses a model that has no one decision or, where that is asked for, no one probability.
     pub fn check_two_classes(&self, probability: bool) -> Result<(), Failure> {
         if self.model.heads.len() != 1 {
-            return Err(self.model.too_many_classes("a number", "svm_decision", ", …"));
+            return Err(self
+                .model
+                .too_many_classes("a number", "svm_decision", ", …"));
         }
         match probability {
             true => check_probabilities(&self.model),

@@ -125,7 +125,10 @@ impl Site {
 fn no_value(model: &Model, label: &str, reason: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_DATATYPE_MISMATCH,
-        format!("label \"{label}\" of model \"{}\" is no value of the function's type", model.name),
+        format!(
+            "label \"{label}\" of model \"{}\" is no value of the function's type",
+            model.name
+        ),
     )
     .detail(format!("{reason}."))
 }

@@ -3,12 +3,13 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
-use crate::features::{Dictionary, FeaturePart, FeatureSet, Nulls, Unit, SUPPORT_VECTORS};
+use crate::features::{Dictionary, FeaturePart, SUPPORT_VECTORS};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
 use crate::request::source::Source;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
+use crate::sql::columns_told::{counted, element, nulls, number_columns, read_texts, texts};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
@@ -17,7 +18,7 @@ use crate::training::validation;
 use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
-use pgsvm_expand::reading::{is_marker, Reading};
+use pgsvm_expand::reading::is_marker;
 
 /// Most features that a hint types.
 const MOST_LISTED: usize = 30;
@@ -739,134 +740,6 @@ pub fn warn_of_lost_digits(trained: &Trained) {
             false => "Subtract what all values have in common, or give such features in columns of their own, where scale => 'standard' does that.",
         })
         .warn();
-}
-
-/// So many of them; the plural by s, or es behind an s.
-fn counted(count: u64, noun: &str) -> String {
-    match (count, noun.ends_with('s')) {
-        (1, _) => format!("1 {noun}"),
-        (_, true) => format!("{count} {noun}es"),
-        (_, false) => format!("{count} {noun}s"),
-    }
-}
-
-/// Text columns of so many numbers that they may be meant as numbers.
-fn number_columns(features: &FeatureSet) -> Vec<String> {
-    const MANY: usize = 20;
-    let texts = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Category {
-            name,
-            asked: false,
-            dictionary,
-            ..
-        } => Some((name, dictionary)),
-        _ => None,
-    });
-    let such = texts
-        .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
-    such.map(|(name, _)| name.clone()).collect()
-}
-
-/// The columns in which training met NULLs, and what these count as.
-fn nulls(features: &FeatureSet, rule: Nulls) -> Vec<String> {
-    let mut first = 0;
-    let mut told = Vec::new();
-    for (part, count) in features.parts.iter().zip(&features.nulls) {
-        let dense = match part {
-            FeaturePart::Column { .. } => 1,
-            FeaturePart::Array { length, .. } => length.unwrap_or(0) as usize,
-            _ => 0,
-        };
-        let mean = features.means.get(first);
-        first += dense;
-        let as_what = match (part, rule) {
-            _ if *count == 0 => continue,
-            (_, Nulls::Error | Nulls::Skip) => return Vec::new(),
-            (_, Nulls::Zero) => "as 0".to_owned(),
-            (FeaturePart::Column { time: false, .. }, Nulls::Mean) => {
-                format!("as the mean {}", short(mean.copied().unwrap_or(0.0)))
-            }
-            (FeaturePart::Column { .. } | FeaturePart::Array { .. }, Nulls::Mean) => {
-                "as the mean".to_owned()
-            }
-            (FeaturePart::Category { .. }, Nulls::Mean) => "as a category of its own".to_owned(),
-            (_, Nulls::Mean) => "as nothing".to_owned(),
-        };
-        told.push(format!(
-            "{} in {}, {as_what}",
-            part.name(),
-            counted(*count, "row")
-        ));
-    }
-    told
-}
-
-/// Texts that are numbers or times, and those among them that are none.
-fn read_texts(features: &FeatureSet) -> Vec<String> {
-    let read = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Column {
-            reading: Some(reading),
-            ..
-        } => Some((part.name(), reading)),
-        _ => None,
-    });
-    let told = read.map(|(name, reading)| {
-        let by = match reading.by {
-            Reading::Number => "",
-            Reading::CommaNumber => " with a decimal comma",
-            Reading::Ymd => " as year-month-day",
-            Reading::Dmy => " as day-month-year",
-            Reading::Mdy => " as month-day-year",
-        };
-        let such: Vec<_> = reading
-            .such
-            .iter()
-            .map(|text| quote_literal(text))
-            .collect();
-        let unread = match reading.unread {
-            0 => String::new(),
-            rows => format!(
-                ", {} with {} counted as NULL",
-                counted(rows, "row"),
-                listed(&such)
-            ),
-        };
-        format!("{name}{by}{unread}")
-    });
-    told.collect()
-}
-
-/// An entry of `features` as an element of an array.
-fn element(entry: &str) -> String {
-    match entry.contains([',', '"', '{', '}', '\\', ' ']) || entry.eq_ignore_ascii_case("null") {
-        true => format!("\"{}\"", entry.replace('\\', "\\\\").replace('"', "\\\"")),
-        false => entry.to_owned(),
-    }
-}
-
-/// A number with five digits.
-fn short(number: f64) -> String {
-    let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);
-    rounded.to_string()
-}
-
-/// The texts, and how many words each has; where words share numbers, so many numbers besides.
-fn texts(features: &FeatureSet) -> Vec<String> {
-    let texts = features.parts.iter().filter_map(|part| {
-        let known = part.vocabulary().filter(|known| known.is_learned())?;
-        let words = known.words().len() as u64;
-        let what = match part {
-            FeaturePart::Text { form, .. } if form.unit == Unit::Words => "word",
-            _ => "run",
-        };
-        let mut told = format!("{} of {}", counted(words, what), part.name());
-        if known.is_hashed() {
-            let hashed = known.len() as u64 - words;
-            told += &format!(" and {hashed} hashed");
-        }
-        Some(told)
-    });
-    texts.collect()
 }
 
 fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {

@@ -394,7 +394,7 @@ fn offset(zone: &str) -> Option<f64> {
 /// Days since 1970-01-01.
 fn days(date: &str, order: Reading) -> Option<i64> {
     let mut pieces = date
-        .split(|it: char| matches!(it, '-' | '/' | '.' | ' ' | ','))
+        .split(['-', '/', '.', ' ', ','])
         .filter(|it| !it.is_empty());
     let three = [pieces.next()?, pieces.next()?, pieces.next()?];
     if pieces.next().is_some() {

@@ -153,7 +153,7 @@ mod tests {
             - (f64::from(value) / 48.0 - 1.0).powi(2))));
         assert!(!are_codes(&column(97, 5000, |_| 0.3)));
         assert!(!are_codes(&column(5000, 5000, scattered)));
-        assert!(!are_codes(&column(2, 5000, |value| f64::from(value))));
+        assert!(!are_codes(&column(2, 5000, f64::from)));
         assert!(!are_codes(&[]));
     }
 }
