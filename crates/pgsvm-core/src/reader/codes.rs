@@ -7,7 +7,9 @@
 
 /// Fewest rows of a value that says something, and the share of all rows that such values are to have.
 const LEAST_ROWS: usize = 5;
-const MOST_ROWS: f64 = 0.8;
+const LEAST_SHARE: f64 = 0.8;
+/// Most of the rows that may have one value: what is nearly always 0 is a count or an amount.
+const LARGEST: f64 = 0.5;
 /// Fewest values and most.
 const LEAST_VALUES: usize = 3;
 const MOST_VALUES: usize = 1000;
@@ -39,9 +41,12 @@ pub fn are_codes(column: &[(f32, u32)]) -> bool {
     let often = |value: &&[(f32, u32)]| value.len() >= LEAST_ROWS;
     let usual: Vec<_> = column.chunk_by(of_value).filter(often).collect();
     let rows: usize = usual.iter().map(|value| value.len()).sum();
+    let largest = usual.iter().map(|value| value.len()).max().unwrap_or(0);
+    let all = column.len() as f64;
     if values > MOST_VALUES
         || usual.len() < LEAST_VALUES
-        || (rows as f64) < MOST_ROWS * column.len() as f64
+        || (rows as f64) < LEAST_SHARE * all
+        || largest as f64 > LARGEST * all
     {
         return false;
     }
