@@ -12,7 +12,7 @@ from harness.sessions import one
 
 DEMO = ROOT / "demo"
 # more than the cache of the tour holds, and long enough to be seen at work
-ROWS = 200_000
+ROWS = 300_000
 
 
 @pytest.fixture
