@@ -44,7 +44,9 @@ def test_the_notice_says_how_texts_nulls_and_labels_were_read(connection, said):
     assert "number(discount), 167 rows with 'n/a' counted as NULL" in read
     assert "time(since) as day-month-year" in read
     nulls = next(line for line in lines if line.startswith("NULLs: "))
-    assert "number(discount) in 167 rows, as the mean " in nulls and "kind in 100 rows, as a category of its own" in nulls
+    assert (
+        "number(discount) in 167 rows, as the mean " in nulls and "kind in 100 rows, as a category of its own" in nulls
+    )
     assert 'Columns not used: flag ("bit"; flag::text is a category), token (uuid).' in lines
     primary = next(notice.message for notice in said if notice.severity == "NOTICE")
     assert "1500 rows, 500 without a label left out" in primary
@@ -71,5 +73,7 @@ def test_codes_are_hinted_at_with_the_features_to_type(connection, said):
     hints = " ".join(notice.hint for notice in said)
     assert "features => '{category(zip),category(weekday),amount}'" in hints
     said.clear()
-    connection.execute("SELECT svm_train('sales', 'sold', '{category(zip),category(weekday),amount}', model => 'codes')")
+    connection.execute(
+        "SELECT svm_train('sales', 'sold', '{category(zip),category(weekday),amount}', model => 'codes')"
+    )
     assert not any("category(" in notice.hint for notice in said)
