@@ -17,7 +17,8 @@
 //! 1. Candidates are rows whose margin at the machine of low rank is below 1.5, and those with a dual variable there
 //!    ([`candidates`]). Where memory holds fewer, those with the smallest margins. All begin at 0.
 //! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
-//!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]).
+//!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]). Where that takes longer than a few factorizations
+//!    of the kernel matrix of all candidates, as it does where C is large, they are solved for at once, by interior points ([`interior`]).
 //! 3. All rows are gone over, by kernel values in 32 bits until those say that the gap is there. Then they are gone over in 64
 //!    bits, now and from now on: that gap ends the head. Else rows that lose and were no candidates become candidates, while those
 //!    that say nothing are dropped where room is wanted. Decisions of candidates are what the pass says, and kernel rows in 32 bits
@@ -32,6 +33,7 @@
 
 mod candidates;
 mod head;
+mod interior;
 mod kernel_rows;
 mod outcome;
 mod pairs;

@@ -291,19 +291,29 @@ fn by_hand(found: &ExactOutcome, (loss, c): (Loss, f64), examples: &[OwnedExampl
     let norm: f64 = own
         .map(|(j, factor)| factor * decision(landmarks.dense(j)))
         .sum();
-    let (mut losses, mut linear) = (0.0, 0.0);
-    for (row, dual) in examples.iter().zip(&found.duals[0]) {
-        let x: Vec<f32> = row.dense.iter().map(|x| *x as f32).collect();
-        let y = 2.0 * f64::from(row.group) - 1.0;
-        losses += c * loss.value(y * decision(&x));
-        let a = f64::from(*dual);
-        linear += match loss {
+    let points: Vec<(Vec<f32>, f64)> = examples
+        .iter()
+        .map(|row| {
+            let x = row.dense.iter().map(|x| *x as f32).collect();
+            (x, 2.0 * f64::from(row.group) - 1.0)
+        })
+        .collect();
+    let (mut losses, mut dual) = (0.0, 0.0);
+    for (((x, y), row), a) in points.iter().zip(examples).zip(&found.duals[0]) {
+        let weight = c * f64::from(row.cost);
+        losses += weight * loss.value(y * decision(x));
+        let a = f64::from(*a);
+        dual += match loss {
             Loss::Hinge => a,
-            Loss::SquaredHinge => a - a * a / (4.0 * c),
+            Loss::SquaredHinge => a - a * a / (4.0 * weight),
         };
-        assert!(loss == Loss::SquaredHinge || a <= c);
+        assert!(loss == Loss::SquaredHinge || a <= weight);
+        for ((z, side), other) in points.iter().zip(&found.duals[0]) {
+            let product = value(&found.kernel, x, z) + f64::from(u8::from(b != 0.0));
+            dual -= 0.5 * a * y * side * f64::from(*other) * product;
+        }
     }
-    (0.5 * norm + losses, linear - 0.5 * norm)
+    (0.5 * norm + losses, dual)
 }
 
 #[test]
@@ -339,6 +349,72 @@ fn certificates_are_those_of_what_is_left_behind_at_any_c() {
                     "{told}"
                 );
                 assert_eq!(report.stop, Some(StopReason::Tolerance), "{told}");
+            }
+        }
+    }
+}
+
+/// Rows of two columns that are hard on a solver, in some way for each number.
+fn hard(kind: usize, count: usize) -> Vec<OwnedExample> {
+    let mut numbers = common::Numbers::new(20 + kind as u64);
+    let mut rows = Vec::new();
+    for row in 0..count {
+        let (x, z) = (numbers.normal(), numbers.normal());
+        let ring = x * x + z * z;
+        let positive = match kind {
+            0 => x + 0.5 * numbers.normal() > 0.0,
+            1 => ring + 0.5 * numbers.normal() > 1.4,
+            2 => numbers.uniform() < 0.5,
+            3 => ring > 1.4,
+            _ => x > 0.0,
+        };
+        let group = if row < 2 {
+            row as u32
+        } else {
+            u32::from(positive)
+        };
+        let values = match kind {
+            4 => vec![x.round(), z.round()],
+            _ => vec![x, z],
+        };
+        let cost = match kind {
+            5 => [1.0, 1e3][numbers.below(2)],
+            _ => 1.0,
+        };
+        rows.push(OwnedExample {
+            cost,
+            ..OwnedExample::dense(group, values.clone())
+        });
+        // twins of opposite labels
+        if kind == 4 {
+            rows.push(OwnedExample::dense(1 - group, values));
+        }
+    }
+    rows
+}
+
+#[test]
+fn hard_machines_come_to_their_tolerance_at_any_c() {
+    for kind in 0..6 {
+        let examples = hard(kind, 120);
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for (gamma, c) in [(0.1, 1e3), (0.1, 1e6), (1.0, 1e6), (0.01, 1e6)] {
+                let spools = [MemorySpool::default(), MemorySpool::default()];
+                let settings = settings(LARGE, Scale::None, Threads::One);
+                let source = SliceSource::new(&examples);
+                let asked = (asked(KernelKind::Rbf, gamma, 100), LARGE);
+                let heads = vec![HeadSpec::binary(c)];
+                let found =
+                    train_exactly(problem(loss, true), heads, source, spools, settings, asked)
+                        .unwrap();
+                let (primal, dual) = by_hand(&found, (loss, c), &examples);
+                let report = found.reports[0];
+                let told = format!("{kind} {loss:?} {gamma} {c}: {report:?} {primal} {dual}");
+                let certificate = report.certificate;
+                assert_eq!(report.stop, Some(StopReason::Tolerance), "{told}");
+                let rounding = 1e-9 * certificate.primal;
+                assert!(primal <= certificate.primal + rounding, "{told}");
+                assert!(dual >= certificate.dual - rounding, "{told}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Rows near the margin, of one head: what the dual is solved over.
 
 use crate::base::interrupts;
-use crate::base::memory::{OutOfMemory, Room as _};
+use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
 use crate::kernels::{Kernel, Landmarks, Rows};
@@ -27,10 +27,10 @@ pub(super) struct Candidates {
     pub(super) rows: Vec<u32>,
     pub(super) sides: Vec<f32>,
     pub(super) weights: Vec<f64>,
-    pub(super) duals: Vec<f32>,
+    pub(super) duals: Vec<f64>,
     pub(super) decisions: Vec<f64>,
-    /// The largest dual variable, the dual's own curvature, and k(x, x) with it and the constant.
-    pub(super) highs: Vec<f32>,
+    /// The largest dual variable, which has 32 bits, the dual's own curvature, and k(x, x) with it and the constant.
+    pub(super) highs: Vec<f64>,
     pub(super) curvatures: Vec<f32>,
     pub(super) diagonals: Vec<f32>,
 }
@@ -43,6 +43,8 @@ pub(super) struct Objectives {
     pub(super) losses: f64,
     /// sum of p a - 1/2 d a²
     pub(super) linear: f64,
+    /// What D may lose at most where dual variables are kept in 32 bits.
+    pub(super) narrowing: f64,
 }
 
 impl Objectives {
@@ -51,7 +53,7 @@ impl Objectives {
     }
 
     pub(super) fn dual(&self) -> f64 {
-        self.linear - 0.5 * self.norm
+        self.linear - 0.5 * self.norm - self.narrowing
     }
 }
 
@@ -82,7 +84,7 @@ impl Candidates {
 
     /// y a: what a support vector's kernel values count.
     pub(super) fn factor(&self, at: usize) -> f64 {
-        f64::from(self.duals[at]) * f64::from(self.sides[at])
+        self.duals[at] * f64::from(self.sides[at])
     }
 
     pub(super) fn len(&self) -> usize {
@@ -92,7 +94,7 @@ impl Candidates {
     /// Bytes that their rows take.
     pub(super) fn bytes(&self) -> usize {
         let segments = self.segments.iter().map(Landmarks::bytes);
-        self.coming.bytes() + segments.sum::<usize>() + 52 * self.rows.len()
+        self.coming.bytes() + segments.sum::<usize>() + 60 * self.rows.len()
     }
 
     /// Takes a row of others in, with its side, weight, dual variable and decision.
@@ -101,7 +103,7 @@ impl Candidates {
         (rows, at): (&Rows, usize),
         ordinal: u32,
         (side, weight): (f32, f64),
-        dual: f32,
+        dual: f64,
         decision: f64,
     ) -> Result<(), OutOfMemory> {
         self.coming.push_from(rows, at)?;
@@ -111,7 +113,7 @@ impl Candidates {
         self.duals.room(1)?.push(dual);
         self.decisions.room(1)?.push(decision);
         let conjugate = by_loss!(self.loss, loss => loss.conjugate(weight));
-        self.highs.room(1)?.push(conjugate.high);
+        self.highs.room(1)?.push(f64::from(conjugate.high));
         self.curvatures.room(1)?.push(conjugate.curvature as f32);
         let own = self.kernel.own_value(rows.wide_square(at));
         let diagonal = own + self.constant + conjugate.curvature;
@@ -168,6 +170,38 @@ impl Candidates {
         Ok(())
     }
 
+    /// Hands over each candidate's kernel values in 64 bits with all of them, one after the other.
+    pub(super) fn each_wide_row(
+        &self,
+        mut take: impl FnMut(usize, &[f64]),
+    ) -> Result<(), OutOfMemory> {
+        let (width, count) = (self.width(), self.len());
+        let mut values = filled(0.0, MEMBERS * count)?;
+        for begin in (0..count).step_by(MEMBERS) {
+            let end = (begin + MEMBERS).min(count);
+            let mut rows = Rows::new(width);
+            for candidate in begin..end {
+                self.copy_to(candidate, &mut rows)?;
+            }
+            for (segment, (first, last)) in self.segments.iter().zip(self.segments()) {
+                let mut part = filled(0.0, (end - begin) * (last - first))?;
+                segment.wide_values(&self.kernel, self.level, (&rows, 0), &mut part);
+                let to = values.chunks_exact_mut(count);
+                for (to, part) in to.zip(part.chunks_exact(last - first)) {
+                    to[first..last].copy_from_slice(part);
+                }
+            }
+            for (row, values) in values.chunks_exact(count).take(end - begin).enumerate() {
+                take(begin + row, values);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn loss(&self) -> Loss {
+        self.loss
+    }
+
     /// P and D over the candidates, at the decisions that are known.
     pub(super) fn objectives(&self) -> Objectives {
         by_loss!(self.loss, loss => self.objectives_by(loss))
@@ -175,15 +209,21 @@ impl Candidates {
 
     fn objectives_by<L: LossFunction>(&self, loss: L) -> Objectives {
         let mut sums = Objectives::default();
+        let (mut slope, mut length) = (0.0, 0.0);
         for at in 0..self.len() {
             let weight = self.weights[at];
             let margin = f64::from(self.sides[at]) * self.decisions[at];
-            let a = f64::from(self.duals[at]);
+            let a = self.duals[at];
             let conjugate = loss.conjugate(weight);
             sums.norm += a * margin;
             sums.losses += weight * loss.value(margin);
             sums.linear += a * (conjugate.linear - 0.5 * conjugate.curvature * a);
+            // the sum of moves, each as long as the row in the space of the kernel
+            let moved = (a - f64::from(a as f32)).abs();
+            slope += moved * loss.gradient(margin, a, &conjugate).abs();
+            length += moved * f64::from(self.diagonals[at]).sqrt();
         }
+        sums.narrowing = slope + 0.5 * length * length;
         interrupts::worked(8 * self.len());
         sums
     }
@@ -203,7 +243,7 @@ impl Candidates {
         let margin = f64::from(self.sides[at]) * self.decisions[at];
         let weight = self.weights[at];
         by_loss!(self.loss, loss => {
-            loss.gradient(margin, f64::from(self.duals[at]), &loss.conjugate(weight))
+            loss.gradient(margin, self.duals[at], &loss.conjugate(weight))
         })
     }
 
@@ -265,10 +305,11 @@ impl Candidates {
 }
 
 /// The projected gradient of the negative dual along a row: 0 where its dual variable is best, or cannot go where it should.
-fn violation<L: LossFunction>(loss: L, margin: f64, dual: f32, weight: f64) -> f64 {
+fn violation<L: LossFunction>(loss: L, margin: f64, dual: f64, weight: f64) -> f64 {
     let conjugate = loss.conjugate(weight);
-    let gradient = loss.gradient(margin, f64::from(dual), &conjugate);
-    let held = (dual <= 0.0 && gradient > 0.0) || (dual >= conjugate.high && gradient < 0.0);
+    let gradient = loss.gradient(margin, dual, &conjugate);
+    let high = f64::from(conjugate.high);
+    let held = (dual <= 0.0 && gradient > 0.0) || (dual >= high && gradient < 0.0);
     match held {
         true => 0.0,
         false => gradient,

@@ -2,6 +2,7 @@
 
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
+use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::{Deciding, ExactError, ExactJob};
 use crate::kernels::{Expansion, Rows};
@@ -18,10 +19,13 @@ const NEAR: [f64; 4] = [1.5, 1.25, 1.1, 1.0];
 const OWN_SHARE: f64 = 0.25;
 /// The same of the gap that the last pass over all rows found, 1 before the first.
 const LAST_SHARE: f64 = 0.02;
-/// Working sets between two looks at the candidates' own gap, and most of them before all rows are gone over.
+/// Working sets between two looks at the candidates' own gap, and most of them, times candidates, before all rows are gone over.
 const SETS_BETWEEN: usize = 8;
-const MOST_SETS: usize = 20_000;
-/// Passes in 64 bits, one after the other, that come no nearer: what is left then is rounding. Nearer is a gap of at most so many
+const MOST_SETS_TIMES_CANDIDATES: usize = 40_000_000;
+/// So many sets take as long as interior points do: the candidates squared, divided by this, and some at least.
+const PAIRS_A_FACTOR: usize = 400;
+const LEAST_SETS: usize = 64;
+/// Passes, one after the other, that come no nearer and find no more candidates: what is left then is rounding. Nearer is a gap of at most so many
 /// times the smallest before.
 const STANDING: u32 = 3;
 const NEARER: f64 = 0.9;
@@ -34,7 +38,7 @@ pub(super) struct Head {
     spec: HeadSpec,
     /// By row: its side, 0 where it takes no part; its dual variable, of the machine of low rank and then at the end; its candidate.
     sides: Vec<i8>,
-    pub(super) duals: Vec<f32>,
+    pub(super) duals: Vec<f64>,
     places: Vec<u32>,
     pub(super) candidates: Candidates,
     kernel_rows: Option<KernelRows>,
@@ -43,19 +47,31 @@ pub(super) struct Head {
     stage: Stage,
     passes: u32,
     sets: usize,
+    all_sets: usize,
+    /// Candidates that have been solved for all at once, the last time.
+    at_once: usize,
     proved: Proved,
     pub(super) report: HeadReport,
 }
 
-/// What passes in 64 bits have said, once there are any: nothing else ends a head.
+/// What passes have said: once there are any in 64 bits these alone, and nothing else ends a head.
 #[derive(Default)]
 struct Proved {
     begun: bool,
     /// The best of them, with the dual variables of each row then.
-    best: Option<(HeadReport, Vec<f32>)>,
+    best: Option<(HeadReport, Vec<f64>)>,
     /// The smallest gap of all, and passes since that came no nearer.
     least: Option<f64>,
     standing: u32,
+}
+
+impl Proved {
+    /// Takes the gap of a pass; whether it came nearer.
+    fn take(&mut self, gap: f64) -> bool {
+        let before = self.least.unwrap_or(f64::INFINITY);
+        self.least = Some(gap.min(before));
+        gap <= NEARER * before
+    }
 }
 
 enum Stage {
@@ -72,6 +88,8 @@ struct Pass {
     row: usize,
     /// Losses of rows that are no candidates.
     losses: f64,
+    /// Candidates at its beginning.
+    candidates: usize,
     correct: u64,
     /// Rows at a decision of 0, those of the negative side counted down.
     ties: i64,
@@ -104,11 +122,13 @@ impl Head {
             candidates: Candidates::new(job.kernel, job.loss, job.intercept, width),
             kernel_rows: None,
             spec,
-            duals,
+            duals: gathered(duals.iter().map(|dual| f64::from(*dual)))?,
             near: NEAR[0],
             stage: Stage::Gathering(0),
             passes: 0,
             sets: 0,
+            all_sets: 0,
+            at_once: 0,
             proved: Proved::default(),
             report: HeadReport {
                 certificate: Certificate::of(f64::INFINITY, 0.0),
@@ -220,8 +240,24 @@ impl Head {
         let Some(kernel_rows) = &mut self.kernel_rows else {
             return self.begin_pass(job);
         };
+        let count = self.candidates.len();
+        let left = job.memory_bytes.saturating_sub(self.candidates.bytes());
+        let longer = self.all_sets > LEAST_SETS.max(count * count / PAIRS_A_FACTOR);
+        if longer && interior::fits(count, left) {
+            kernel_rows.release();
+            interior::solve(&mut self.candidates)?;
+            self.at_once = count;
+            if !self.proved.begun {
+                self.proved = Proved {
+                    begun: true,
+                    ..Proved::default()
+                };
+            }
+            return self.begin_pass(job);
+        }
         let goes_on = self.candidates.improve(kernel_rows)?;
         self.sets += 1;
+        self.all_sets += 1;
         if goes_on && !self.sets.is_multiple_of(SETS_BETWEEN) {
             return Ok(Stage::Solving);
         }
@@ -229,7 +265,7 @@ impl Head {
         let gap = Certificate::of(own.primal(), own.dual()).gap;
         // while rows are missing among the candidates there is no use in solving exactly
         let enough = (OWN_SHARE * job.tolerance).max(LAST_SHARE * self.report.certificate.gap);
-        match goes_on && gap > enough && self.sets < MOST_SETS {
+        match goes_on && gap > enough && self.sets * count < MOST_SETS_TIMES_CANDIDATES {
             true => Ok(Stage::Solving),
             false => self.begin_pass(job),
         }
@@ -241,6 +277,7 @@ impl Head {
             machine: self.machine(job)?,
             row: 0,
             losses: 0.0,
+            candidates: self.candidates.len(),
             correct: 0,
             ties: 0,
             rows: 0,
@@ -252,7 +289,7 @@ impl Head {
     fn machine(&self, job: &ExactJob) -> Result<Option<Expansion>, OutOfMemory> {
         let mut landmarks = Rows::new(self.candidates.width());
         let mut factors: Vec<f64> = Vec::new();
-        let support = |(at, dual): (usize, &f32)| (*dual > 0.0).then_some(at);
+        let support = |(at, dual): (usize, &f64)| (*dual > 0.0).then_some(at);
         for at in self.candidates.duals.iter().enumerate().filter_map(support) {
             self.candidates.copy_to(at, &mut landmarks)?;
             factors.room(1)?.push(self.candidates.factor(at));
@@ -350,18 +387,29 @@ impl Head {
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
         let ends = certificate.gap <= job.tolerance || self.passes >= job.max_passes;
-        if ends && !self.proved.begun {
+        let came = pass.left_out > 0 || self.candidates.len() > pass.candidates;
+        let is_nearer = self.proved.take(certificate.gap) || came;
+        self.proved.standing = if is_nearer {
+            0
+        } else {
+            self.proved.standing + 1
+        };
+        let stands = self.proved.standing >= STANDING;
+        if self.proved.begun {
+            self.keep_best()?;
+            let all_at_once = self.at_once == self.candidates.len() && !came;
+            if ends || stands || all_at_once {
+                return Ok(HeadStep::Ended(self.end_with_best(job)));
+            }
+        } else if ends || stands {
             // so it is in 32 bits
-            self.proved.begun = true;
+            self.proved = Proved {
+                begun: true,
+                ..Proved::default()
+            };
             self.candidates.close()?;
             self.stage = self.begin_pass(job)?;
             return Ok(HeadStep::Passed(certificate.gap));
-        }
-        if self.proved.begun {
-            self.take_proved()?;
-            if ends || self.proved.standing >= STANDING {
-                return Ok(HeadStep::Ended(self.end_with_best(job)));
-            }
         }
         self.stage = match pass.left_out {
             0 => {
@@ -374,15 +422,10 @@ impl Head {
     }
 
     /// Keeps what a pass in 64 bits has said, where that is the best.
-    fn take_proved(&mut self) -> Result<(), OutOfMemory> {
+    fn keep_best(&mut self) -> Result<(), OutOfMemory> {
         let gap = self.report.certificate.gap;
-        let before = self.proved.least.unwrap_or(f64::INFINITY);
-        self.proved.standing = match gap <= NEARER * before {
-            true => 0,
-            false => self.proved.standing + 1,
-        };
-        self.proved.least = Some(gap.min(before));
-        if gap < before || self.proved.best.is_none() {
+        let known = self.proved.best.as_ref();
+        if known.is_none_or(|(known, _)| gap < known.certificate.gap) {
             self.take_duals();
             self.proved.best = Some((self.report, copied(&self.duals)?));
         }

@@ -41,6 +41,14 @@ impl KernelRows {
         }))
     }
 
+    /// Gives its memory back: no row is there.
+    pub(super) fn release(&mut self) {
+        self.values = Vec::new();
+        self.slots.fill(NONE);
+        self.owners.fill(NONE);
+        self.known.fill(0);
+    }
+
     /// As many candidates as there may become.
     pub(super) fn candidates(&self) -> usize {
         self.stride

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::base::memory::{filled, OutOfMemory, Room as _};
+use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::exact::head::Head;
 use crate::kernels::{Kernel, Rows};
 use crate::task::fit::fit;
@@ -67,7 +67,8 @@ impl Support {
             .push(if intercept { sum } else { 0.0 });
         self.factors.room(1)?.push(factors);
         self.reports.room(1)?.push(head.report);
-        self.duals.room(1)?.push(head.duals);
+        let duals = head.duals.iter().map(|dual| *dual as f32);
+        self.duals.room(1)?.push(gathered(duals)?);
         Ok(())
     }
 

@@ -132,8 +132,8 @@ impl<'a> Pairs<'a> {
             false => Some(y[0] * y[1] * (f64::from(row[at[1]]) + all.constant)),
         };
         let coordinate = |k: usize| Coordinate {
-            a: f64::from(all.duals[at[k]]),
-            high: f64::from(all.highs[at[k]]),
+            a: all.duals[at[k]],
+            high: all.highs[at[k]],
             gradient: all.gradient(at[k]),
             bend: d[k],
         };
@@ -144,11 +144,11 @@ impl<'a> Pairs<'a> {
         let mut made = Step { at, by: [0.0; 2] };
         for k in 0..2 {
             let before = self.candidates.duals[at[k]];
-            let after = (f64::from(before) + moves[k]) as f32;
+            let after = before + moves[k];
             if moves[k] != 0.0 && after.is_finite() {
                 let after = after.clamp(0.0, self.candidates.highs[at[k]]);
                 self.candidates.duals[at[k]] = after;
-                made.by[k] = y[k] * (f64::from(after) - f64::from(before));
+                made.by[k] = y[k] * (after - before);
             }
         }
         made
@@ -268,8 +268,8 @@ fn add(to: &mut [f64], rows: [Option<&[f32]>; 2], by: [f64; 2], constant: f64) {
 struct Numbers<'a> {
     decisions: &'a [f64],
     sides: &'a [f32],
-    duals: &'a [f32],
-    highs: &'a [f32],
+    duals: &'a [f64],
+    highs: &'a [f64],
     curvatures: &'a [f32],
     present: &'a [f32],
 }
@@ -287,7 +287,7 @@ impl Numbers<'_> {
         let (curvatures, present) = (&self.curvatures[..count], &self.present[..count]);
         for at in 0..count {
             let (y, a) = (sides[at], duals[at]);
-            let gradient = signed_gradient(decisions[at], y, (a, curvatures[at]));
+            let gradient = signed_gradient(decisions[at], y, (a as f32, curvatures[at]));
             // a falls where y and the gradient have the same sign
             let falls = if y * gradient > 0.0 { 1.0 } else { 0.0 };
             let can_fall = if a > 0.0 { 1.0 } else { 0.0 };
