@@ -293,7 +293,10 @@ impl<T: Real> Solver<T> {
     /// A head to be solved by a bundle.
     pub(crate) fn given(&self, head: usize, cuts: Cuts) -> Result<Option<GivenHead>, OutOfMemory> {
         match &self.heads {
-            Heads::Apart(singles) => singles.heads[head].given_to_bundle(cuts).map(Some),
+            Heads::Apart(singles) => {
+                let all = singles.heads.len();
+                singles.heads[head].given_to_bundle(cuts, all).map(Some)
+            }
             Heads::Together(_) => Ok(None),
         }
     }
@@ -304,7 +307,7 @@ impl<T: Real> Solver<T> {
             return Ok(None);
         };
         let heads = &singles.heads;
-        let first = heads[0].given_to_bundle(cuts)?;
+        let first = heads[0].given_to_bundle(cuts, 1)?;
         let classes = Classes::of(heads.iter().map(|head| head.of_class()))?;
         Ok(Some(GivenHead {
             visited: Visited {

@@ -32,7 +32,7 @@ pub(super) struct Descent {
     floor: f64,
     random: Random,
     passes: u32,
-    /// Values that all solutions have gone over.
+    /// Values that all solutions have gone over, and products of planes.
     work: u64,
     /// To which gap planes are solved.
     gap: f64,
@@ -130,7 +130,7 @@ impl Descent {
         for (place, room) in self.room.iter_mut().enumerate() {
             *room = self.near[place] + self.kappa * known.w[place];
         }
-        known.planes.solve(&self.room, damp, self.gap)?;
+        self.work += known.planes.solve(&self.room, damp, self.gap)?;
         known.planes.add_to(&mut self.room);
         for (w, room) in known.w.iter_mut().zip(&self.room) {
             *w = room / damp;

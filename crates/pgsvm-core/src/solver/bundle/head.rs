@@ -34,6 +34,11 @@ const PART_OF_GAP: f64 = 0.1;
 const PASSES_TO_GIVE_WAY: f64 = 30.0;
 const VALUES_TO_GIVE_WAY: f64 = 4e8;
 
+/// The published forms end once planes of all heads have cost so many products, and so many passes over all rows for each that there was: many planes
+/// that are nearly parallel tell no more.
+const PRODUCTS_TO_END: f64 = 4e8;
+const PASSES_TO_END: f64 = 30.0;
+
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
@@ -54,6 +59,8 @@ pub(crate) struct GivenHead {
     pub(in crate::solver) max_passes: u32,
     pub(in crate::solver) length: usize,
     pub(in crate::solver) cuts: Cuts,
+    /// How many there are, each by itself.
+    pub(in crate::solver) heads: usize,
 }
 
 /// How it goes.
@@ -61,6 +68,7 @@ pub(crate) struct BundleHead {
     visited: Visited,
     classes: Option<Classes>,
     cuts: Cuts,
+    products_to_end: f64,
     /// Of OCAS, whether the next pass looks along the line, before the one that makes a plane.
     looks: bool,
     stop: StopRule,
@@ -145,6 +153,7 @@ impl BundleHead {
             max_passes,
             length,
             cuts,
+            heads,
         } = given;
         let mut this = Self {
             stop,
@@ -154,6 +163,7 @@ impl BundleHead {
                 Cuts::Ocas(_) | Cuts::Newest => max_passes,
             },
             cuts,
+            products_to_end: PRODUCTS_TO_END / heads as f64,
             looks: false,
             rows: facts.rows as f64,
             dense: facts.dense,
@@ -345,7 +355,8 @@ impl BundleHead {
         self.dual = self.dual.max(at.dual);
         let gap = self.gap();
         self.arrived = self.primal - self.dual <= self.enough();
-        let gives_up = !self.arrived && self.passes >= self.max_passes;
+        let spent = self.passes >= self.max_passes || self.planes_cost_too_much(&master);
+        let gives_up = !self.arrived && spent;
         if gap > self.gap_before / 3.0 {
             self.share *= GROWTH;
         }
@@ -363,6 +374,13 @@ impl BundleHead {
             arrived: self.arrived,
             gives_up,
         }
+    }
+
+    /// Whether planes alone have cost more than they are worth.
+    fn planes_cost_too_much(&self, master: &Master) -> bool {
+        let passes = f64::from(self.passes) * self.rows * self.mean_words;
+        let most = self.products_to_end.max(PASSES_TO_END * passes);
+        self.cuts != Cuts::BesideHeld && master.work() as f64 > most
     }
 
     /// What the pass that comes is to sum up; `sample` tells how near the margin rows are.

@@ -7,7 +7,7 @@
 //! Pairs alone take without end where planes are nearly parallel, as they are where C is large or columns differ in size. So a
 //! round of them is followed by a step of all planes with weight at once, to the top of the objective in their span or as far as
 //! no weight falls below 0 (an active set, Gill, Murray and Wright, Practical Optimization, 1981, section 5.2). Where rounds come no nearer
-//! what is left is rounding.
+//! what is left is rounding; and a solution takes no more than so much work, whose weights are a solution as near as it has come.
 
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
@@ -20,9 +20,9 @@ use crate::solver::still::product;
 
 /// Exchanges of a round, beside as many as there are planes with weight.
 const EXCHANGES: usize = 32;
-/// Rounds of a solution at most, and those in which the gap has not halved.
-const MOST_ROUNDS: u32 = 400;
-const STANDING: u32 = 20;
+/// Products of a solution at most, and rounds in which the gap has not halved.
+const MOST_WORK: u64 = 1 << 26;
+const STANDING: u32 = 8;
 /// Planes at most: beyond, one that has had no weight for long goes.
 const MOST_PLANES: usize = 400;
 /// Sums of a product side by side.
@@ -156,11 +156,12 @@ impl Planes {
         self.all.iter().map(risk).fold(0.0, f64::max)
     }
 
-    /// The best weights b beside `near`, sums of rows that are held, with the shift `damp` = 1 + kappa, to this gap.
-    pub(super) fn solve(&mut self, near: &[f64], damp: f64, gap: f64) -> Result<(), OutOfMemory> {
+    /// The best weights b beside `near`, sums of rows that are held, with the shift `damp` = 1 + kappa, to this gap. Gives back how many
+    /// products that took.
+    pub(super) fn solve(&mut self, near: &[f64], damp: f64, gap: f64) -> Result<u64, OutOfMemory> {
         let count = self.all.len();
         if count == 0 {
-            return Ok(());
+            return Ok(0);
         }
         // by plane, that of zeros behind them
         let mut weights = Vec::new();
@@ -178,9 +179,16 @@ impl Planes {
         }
         let mut g = zeros(count + 1)?;
         let (mut least, mut standing) = (f64::INFINITY, 0);
-        for _ in 0..MOST_ROUNDS {
-            for (place, (g, alone)) in g.iter_mut().zip(&alone).enumerate() {
-                *g = alone - dot(self.products(place), &weights[..count]) / damp;
+        let mut work = 0;
+        while work < MOST_WORK {
+            g[..count].copy_from_slice(&alone);
+            let owning = weights[..count].iter().enumerate();
+            for (place, weight) in owning.filter(|(_, weight)| **weight > 0.0) {
+                let by = weight / damp;
+                for (g, product) in g.iter_mut().zip(self.products(place)) {
+                    *g -= by * product;
+                }
+                work += count as u64;
             }
             let left = left(&weights, &g);
             standing = if left <= 0.5 * least { 0 } else { standing + 1 };
@@ -188,8 +196,9 @@ impl Planes {
             if left.is_nan() || left <= gap || standing >= STANDING {
                 break;
             }
-            self.step_together((&mut weights, &mut g), damp)?;
             let owns = weights.iter().filter(|weight| **weight > 0.0).count();
+            self.step_together((&mut weights, &mut g), damp)?;
+            work += (owns * (owns * owns / 6 + count)) as u64;
             for _ in 0..EXCHANGES + owns {
                 let found = self.exchange((&weights, &g, &squares), damp, gap);
                 let Some((from, to, by)) = found else {
@@ -205,6 +214,7 @@ impl Planes {
                     weights[place] = (weights[place] + by).max(0.0);
                 }
                 interrupts::worked(4 * count);
+                work += 4 * count as u64;
             }
         }
         for (plane, weight) in self.all.iter_mut().zip(&weights) {
@@ -215,7 +225,7 @@ impl Planes {
             };
         }
         self.keep_within();
-        Ok(())
+        Ok(work)
     }
 
     /// A step of all planes with weight at once, that of zeros with them, from these weights, behind which it stands, with these

@@ -62,8 +62,12 @@ impl<T: Real> Head<T> {
         })
     }
 
-    /// What is to be known of it to solve it by a bundle.
-    pub(in crate::solver) fn given_to_bundle(&self, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
+    /// What is to be known of it to solve it by a bundle, one of so many.
+    pub(in crate::solver) fn given_to_bundle(
+        &self,
+        cuts: Cuts,
+        heads: usize,
+    ) -> Result<GivenHead, OutOfMemory> {
         Ok(GivenHead {
             visited: Visited {
                 signs: copied(&self.signs)?,
@@ -78,6 +82,7 @@ impl<T: Real> Head<T> {
             max_passes: self.state.max_passes(),
             length: self.iterate.len(),
             cuts,
+            heads,
         })
     }
 
