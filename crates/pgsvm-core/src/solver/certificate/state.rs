@@ -57,7 +57,10 @@ enum Exactness {
     Wide,
     /// From scores summed in 32 bits.
     Narrow,
-    /// The same, but the next verifying pass sums it in 64 bits.
+    /// The same, and the gap that seemed to be there was not when it was summed in 64 bits: a full pass comes before another proof. Heads
+    /// that ask for proofs in turn would have nothing else between them.
+    Refuted,
+    /// As Narrow, but the next verifying pass sums it in 64 bits.
     Asked,
     /// As Wide, by such a pass.
     Known,
@@ -339,6 +342,9 @@ impl HeadState {
         self.shrinking
             .judge(share, self.bounds.trained_gap(), patient);
         self.note_limits();
+        if self.exactness == Exactness::Refuted {
+            self.exactness = Exactness::Narrow;
+        }
         self.stop.end_scan(self.rule.kappa() == 0.0);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, shrink) = self.dual_of(alpha, norms.v, diag);
@@ -612,7 +618,8 @@ impl HeadState {
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
     pub(in crate::solver) fn wants_proof(&self) -> bool {
         // as long as rows change sides at any visit nothing is known
-        let searches = self.truncated.opens() || self.finds_more;
+        let searches =
+            self.truncated.opens() || self.finds_more || self.exactness == Exactness::Refuted;
         self.cannot_wait() || (!searches && (self.is_known() || self.stop.expects()))
     }
 
@@ -670,7 +677,7 @@ impl HeadState {
     fn wants_exact(&self) -> bool {
         let many = self.terms.c * self.support as f64 > NARROW * self.best_primal();
         !self.truncated.is()
-            && self.exactness == Exactness::Narrow
+            && matches!(self.exactness, Exactness::Narrow | Exactness::Refuted)
             && many
             && self.constant().is_none()
     }
@@ -779,7 +786,7 @@ impl HeadState {
             self.stop.begin_round(gap);
         } else if self.exactness == Exactness::Known {
             // it was not there after all
-            self.exactness = Exactness::Narrow;
+            self.exactness = Exactness::Refuted;
         } else if self.queries {
             self.stop.aim_at(gap);
         } else if self.verifies_primal && self.sees_all {
