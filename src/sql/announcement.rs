@@ -599,9 +599,12 @@ impl Announcement<'_> {
                 return Some(
                     warning
                         .detail(format!("Stopped after {after}, where more would come no nearer: the gap is that of the machine as it is stored, in 64 bits."))
-                        .hint("Try a smaller c, a larger gamma, or options => '{\"method\": \"exact\"}'"),
+                        .hint(self.another_machine()),
                 );
             }
+            true if self.request.terms.cuts != Cuts::BesideHeld => warning.detail(
+                "Stopped before max_passes: planes had cost more than many passes over all rows do.",
+            ),
             // numbers tell no more than what it has come to
             true => warning.detail(format!("Stopped after {after}, which came no nearer.")),
             false => warning.detail(format!(
@@ -611,15 +614,41 @@ impl Announcement<'_> {
         };
         if self.request.terms.cuts != Cuts::BesideHeld {
             return Some(warning.hint(
-                "Planes alone take long over large values, a large c and weights that differ much: solver => 'stream'",
+                "Planes alone take long over large values, a large c and weights that differ much: solver => 'scan' or 'stream'",
             ));
         }
-        Some(match self.labelled.scale {
-            "none" => {
-                warning.hint("Try scale => 'standard', or a smaller c, or more passes: max_passes")
-            }
-            _ => warning.hint("Try a smaller c, or more passes: max_passes"),
-        })
+        let mut tries = Vec::new();
+        tries.extend(self.another_solver());
+        if self.labelled.scale == "none" {
+            tries.push("scale => 'standard'");
+        }
+        tries.push("a smaller c");
+        Some(warning.hint(format!(
+            "Try {}, or more passes: max_passes",
+            tries.join(", or ")
+        )))
+    }
+
+    /// What to try where a kernel machine comes no nearer.
+    fn another_machine(&self) -> &'static str {
+        let kernel = self.trained.reader.features.kernel.as_ref();
+        let exact = kernel.is_some_and(|kernel| kernel.chosen == SUPPORT_VECTORS);
+        match exact {
+            true => "Try a smaller c, or a larger gamma",
+            false => "Try a smaller c, a larger gamma, or options => '{\"method\": \"exact\"}'",
+        }
+    }
+
+    /// The solver that comes to the tolerance where others take long; of numbers as they come one that has dual variables in 64 bits.
+    fn another_solver(&self) -> Option<&'static str> {
+        let terms = &self.request.terms;
+        let is_usual = ["auto", "stream"].contains(&terms.solver());
+        match self.request.kernel {
+            Some(_) => None,
+            None if !is_usual => Some("solver => 'stream'"),
+            None => (self.labelled.scale == "none" && terms.loss_word() == "hinge")
+                .then_some("solver => 'scan'"),
+        }
     }
 
     /// What is said of a model that looks as if it had learned nothing.

@@ -20,7 +20,7 @@ use crate::exact::candidates::Candidates;
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::lower::Lower;
 use crate::simd::Level;
-use crate::task::loss::{by_loss, LossFunction as _};
+use crate::task::loss::{by_loss, Loss, LossFunction as _};
 
 /// Candidates at most: a factorization of some hundred milliseconds.
 const MOST: usize = 2048;
@@ -83,7 +83,7 @@ struct Term {
 
 /// The dual over some rows.
 struct Bounded {
-    loss: crate::task::loss::Loss,
+    loss: Loss,
     matrix: Lower,
     terms: Vec<Term>,
 }
