@@ -14,8 +14,8 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, received, text};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
-    Balance, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport, Scale,
-    Timing, TrainerReport,
+    Balance, Certificate, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport,
+    Scale, Timing, TrainerReport,
 };
 use pgsvm_expand::KeptWords;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -274,6 +274,16 @@ impl Job {
     /// The C of a training of one; the first of several.
     pub fn cost(&self) -> f64 {
         self.plan.costs.first().copied().unwrap_or(1.0)
+    }
+
+    /// C times the rows of a training.
+    pub fn weight(&self, report: &TrainerReport) -> f64 {
+        report.c.unwrap_or(self.cost()) * report.rows as f64
+    }
+
+    /// Whether a head with this C times rows has arrived with this certificate.
+    pub fn arrives_with(&self, certificate: &Certificate, weight: f64) -> bool {
+        !certificate.misses(self.terms.stop, self.terms.tolerance, weight)
     }
 
     /// The problem for the pure solver.

@@ -472,14 +472,12 @@ impl Rows<'_> {
 fn fitted(job: &Job, read: &Collected, trainer: &ScanTrainer) -> Result<Fitted, Failure> {
     let mut report = trainer.report()?;
     if let Some(Machine::LowRank(map)) = &read.machine {
-        let c = report.c.unwrap_or(job.cost());
+        let (c, weight) = (report.c.unwrap_or(job.cost()), job.weight(&report));
         for (head, report) in report.heads.iter_mut().enumerate() {
             let weights = trainer.weights(head);
             let norm: f64 = weights.iter().map(|w| w * w).sum();
-            report.correct(
-                widened(map, report.certificate, norm, c),
-                job.terms.tolerance,
-            );
+            let certificate = widened(map, report.certificate, norm, c);
+            report.correct(certificate, job.arrives_with(&certificate, weight));
         }
     }
     let heads = 0..report.heads.len();

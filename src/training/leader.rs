@@ -202,8 +202,9 @@ impl<'a> Turns<'a> {
         let tested = tested.transpose().or_raise().unwrap_or_default();
         let mut fitted = fitted_here(job, &read, &trainer);
         let report = &mut fitted.outcome.report;
+        let weight = job.weight(report);
         for (proved, head) in proved.iter().zip(&mut report.heads) {
-            proved.correct(head, job.terms.tolerance);
+            proved.correct(head, job.arrives_with(&proved.certificate, weight));
         }
         if !proved.is_empty() {
             let told = report.summary();

@@ -49,6 +49,7 @@ mod metric;
 pub(crate) mod newton;
 pub(crate) mod part;
 mod proximal;
+pub(crate) mod recount;
 pub(crate) mod scans;
 mod single;
 mod still;

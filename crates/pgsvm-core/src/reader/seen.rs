@@ -272,6 +272,7 @@ impl Seen {
             && self.means.is_empty()
             && self.spread.is_empty()
             && self.positive_weights.is_empty()
+            && self.alone == Alone::default()
     }
 
     /// Whether others were seen in the same way; both are sound.

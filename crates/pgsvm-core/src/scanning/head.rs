@@ -8,13 +8,15 @@ use crate::simd::{Isa, Level};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Outputs};
 use crate::solver::interior::pass::{InteriorPass, InteriorSums};
 use crate::solver::newton::scan::{HeadPass, HeadSums};
+use crate::solver::recount::{Recount, RecountSums};
 
-/// What a pass is to sum up for a head.
+/// What a pass is to sum up for a head; in the end for several.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum HeadScan {
     Newton(Box<HeadPass>),
     Bundle(Box<BundlePass>),
     Interior(Box<InteriorPass>),
+    Recount(Box<Recount>),
 }
 
 /// Sums over some of the rows.
@@ -23,6 +25,7 @@ pub(crate) enum HeadFound {
     Newton(Box<HeadSums>),
     Bundle(Box<BundleSums>),
     Interior(Box<InteriorSums>),
+    Recount(RecountSums),
 }
 
 impl HeadScan {
@@ -31,6 +34,7 @@ impl HeadScan {
             Self::Newton(pass) => pass.fits(features, groups),
             Self::Bundle(pass) => pass.fits(features, groups),
             Self::Interior(pass) => pass.fits(features, groups),
+            Self::Recount(pass) => pass.fits(features, groups),
         }
     }
 
@@ -39,6 +43,7 @@ impl HeadScan {
             Self::Newton(pass) => HeadFound::Newton(Box::new(pass.begin()?)),
             Self::Bundle(pass) => HeadFound::Bundle(Box::new(pass.begin()?)),
             Self::Interior(pass) => HeadFound::Interior(Box::new(pass.begin()?)),
+            Self::Recount(pass) => HeadFound::Recount(pass.begin()?),
         })
     }
 
@@ -48,11 +53,12 @@ impl HeadScan {
             (Self::Newton(pass), HeadFound::Newton(sums)) => pass.visit::<K>(sums, row, block),
             (Self::Bundle(pass), HeadFound::Bundle(sums)) => pass.visit::<K>(sums, row),
             (Self::Interior(pass), HeadFound::Interior(sums)) => pass.visit::<K>(sums, row),
+            (Self::Recount(pass), HeadFound::Recount(sums)) => pass.add::<K>(sums, row),
             _ => {}
         }
     }
 
-    /// Visits a row whose outputs are kept from pass to pass: of planes alone.
+    /// Visits a row whose outputs are kept from pass to pass: of planes alone, and in the end.
     #[inline(always)]
     pub(super) fn visit_kept<K: Isa>(
         &self,
@@ -60,8 +66,12 @@ impl HeadScan {
         row: &Row<'_>,
         outputs: &mut [Outputs],
     ) {
-        if let (Self::Bundle(pass), HeadFound::Bundle(sums)) = (self, sums) {
-            pass.visit_kept::<K>(sums, row, outputs);
+        match (self, sums) {
+            (Self::Bundle(pass), HeadFound::Bundle(sums)) => {
+                pass.visit_kept::<K>(sums, row, outputs);
+            }
+            (Self::Recount(pass), HeadFound::Recount(sums)) => pass.add::<K>(sums, row),
+            _ => {}
         }
     }
 }
@@ -71,7 +81,7 @@ impl HeadFound {
         match self {
             Self::Newton(sums) => sums.finish(level),
             Self::Interior(sums) => sums.finish(level),
-            Self::Bundle(_) => {}
+            Self::Bundle(_) | Self::Recount(_) => {}
         }
     }
 
@@ -81,6 +91,7 @@ impl HeadFound {
             Self::Newton(sums) => sums.are_sound(groups),
             Self::Bundle(sums) => sums.are_sound(groups),
             Self::Interior(sums) => sums.are_sound(),
+            Self::Recount(_) => true,
         }
     }
 
@@ -90,6 +101,7 @@ impl HeadFound {
             (Self::Newton(own), Self::Newton(more)) => own.fits(more),
             (Self::Bundle(own), Self::Bundle(more)) => own.fits(more),
             (Self::Interior(own), Self::Interior(more)) => own.fits(more),
+            (Self::Recount(own), Self::Recount(more)) => own.fits(more),
             _ => false,
         }
     }
@@ -103,6 +115,10 @@ impl HeadFound {
                 true
             }
             (Self::Interior(own), Self::Interior(more)) => own.join(more),
+            (Self::Recount(own), Self::Recount(more)) => {
+                own.join(more);
+                true
+            }
             _ => false,
         }
     }

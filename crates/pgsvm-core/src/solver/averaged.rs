@@ -80,6 +80,7 @@ impl AveragedHead {
             primal,
             dual,
             tally,
+            summed: true,
             arrived,
             gives_up: !arrived,
         }

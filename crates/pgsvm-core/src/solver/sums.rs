@@ -3,5 +3,6 @@
 //! Knows margins, costs and dual variables as numbers. Must not know weights or rows.
 
 pub(crate) mod intercept;
+pub(crate) mod recounted;
 pub(crate) mod tally;
 pub(crate) mod terms;

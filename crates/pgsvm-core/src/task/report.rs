@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
 use crate::task::evaluation::Sigmoid;
+use crate::task::problem::StopRule;
 
 /// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,15 @@ impl Certificate {
     pub fn of(primal: f64, dual: f64) -> Self {
         let gap = relative_gap(primal, dual);
         Self { primal, dual, gap }
+    }
+
+    /// Whether training by this rule, which is about primal and dual, goes on; `weight`: C times the rows.
+    pub fn misses(&self, rule: StopRule, tolerance: f64, weight: f64) -> bool {
+        match rule {
+            StopRule::Gap => self.gap > tolerance,
+            StopRule::MeanLoss => self.primal - self.dual > tolerance * weight,
+            StopRule::ProjectedGradient => false,
+        }
     }
 }
 
@@ -89,10 +99,10 @@ pub struct HeadReport {
 }
 
 impl HeadReport {
-    /// Its certificate is this one, which is within the tolerance or not.
-    pub fn correct(&mut self, certificate: Certificate, tolerance: f64) {
+    /// Its certificate is this one, at which it has arrived or not.
+    pub fn correct(&mut self, certificate: Certificate, arrived: bool) {
         self.certificate = certificate;
-        if self.stop == Some(StopReason::Tolerance) && certificate.gap > tolerance {
+        if self.stop == Some(StopReason::Tolerance) && !arrived {
             self.stop = Some(StopReason::MaxPasses);
         }
     }

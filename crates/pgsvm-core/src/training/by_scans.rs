@@ -24,13 +24,13 @@ mod sampled;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{all_of, copied, gathered, OutOfMemory};
+use crate::base::memory::{all_of, copied, gathered, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::reader::Surveyed;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
-use crate::scanning::{ScanPass, ScanSums};
+use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::driver::Method;
 use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
@@ -56,8 +56,11 @@ pub struct ScanTrainer {
     facts: Facts,
     /// Holds no dual variables.
     solver: Solver<f64>,
+    problem: Problem,
     heads: StageHeads,
     method: ByScans,
+    /// Once the method has ended, the first head whose weights are still to be gone over: see [`crate::solver::recount`].
+    recounting: Option<usize>,
     log: Log,
     passes: u32,
     visits: u64,
@@ -183,7 +186,9 @@ impl ScanTrainer {
             log: Log::new(started, &facts, heads.specs.len()),
             facts,
             solver,
+            problem,
             heads,
+            recounting: None,
             passes: 0,
             visits: 0,
             has_scanned: false,
@@ -275,7 +280,17 @@ impl ScanTrainer {
         if self.here.as_ref().is_some_and(Here::is_running) {
             return self.go_over_rows(budget);
         }
-        let step = self.compute(budget)?;
+        let heads = self.solver.len();
+        let step = match self.recounting {
+            None => self.compute(budget)?,
+            Some(first) if first < heads => Step::Blocked,
+            Some(_) => Step::Done,
+        };
+        if step == Step::Done && self.recounting.is_none() {
+            self.solver.end_unfinished();
+            self.recounting = self.solver.first_to_recount(heads).or(Some(heads));
+            return Ok(Step::Progress);
+        }
         if step != Step::Progress && std::mem::take(&mut self.has_scanned) {
             self.note();
         }
@@ -344,6 +359,9 @@ impl ScanTrainer {
 
     /// What the scan that is wanted is to sum up.
     pub fn pass(&self) -> Result<ScanPass, OutOfMemory> {
+        if let Some(first) = self.recounting {
+            return self.recount(first);
+        }
         let heads = match &self.method {
             ByScans::Led(led) => led.pass()?,
             ByScans::Bundles(bundles) => bundles.pass(&self.sample)?,
@@ -353,17 +371,43 @@ impl ScanTrainer {
         Ok(ScanPass::of(heads))
     }
 
+    /// What goes over the weights of the heads from this one on.
+    fn recount(&self, first: usize) -> Result<ScanPass, OutOfMemory> {
+        let specs = &self.heads.specs;
+        let recount = self
+            .solver
+            .recount(&self.problem, specs, &self.facts, first)?;
+        let mut heads = Vec::new();
+        heads.room(1)?.push(HeadScan::Recount(Box::new(recount)));
+        Ok(ScanPass::of(heads))
+    }
+
+    fn take_recounted(&mut self, first: usize, pass: ScanPass, sums: ScanSums) {
+        // an interior point's are in no norm either
+        let free = self.problem.free_intercept() || matches!(self.method, ByScans::Interiors(_));
+        for told in pass.into_heads().into_iter().zip(sums.into_heads()) {
+            if let (HeadScan::Recount(recount), HeadFound::Recount(found)) = told {
+                let told = (&*recount, &found, free);
+                self.recounting = Some(self.solver.take_recounted(first, told));
+            }
+        }
+    }
+
     /// Takes what a scan with this pass has summed up over all rows.
     pub fn take(&mut self, pass: ScanPass, sums: ScanSums) -> Result<(), TrainError> {
         self.passes += 1;
         self.visits += sums.rows() * self.solver.running_heads() as u64;
+        self.has_scanned = true;
+        if let Some(first) = self.recounting {
+            self.take_recounted(first, pass, sums);
+            return Ok(());
+        }
         match &mut self.method {
             ByScans::Led(led) => led.take(&mut self.solver, pass, sums),
             ByScans::Bundles(bundles) => bundles.take(pass, sums)?,
             ByScans::Averaging(averaging) => averaging.take(&mut self.solver, pass, sums),
             ByScans::Interiors(interiors) => interiors.take(&mut self.solver, sums)?,
         }
-        self.has_scanned = true;
         Ok(())
     }
 

@@ -176,6 +176,10 @@ impl<E> Thinned<E> {
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut E> {
         self.kept.iter_mut().chain(&mut self.last)
     }
+
+    fn last_mut(&mut self) -> Option<&mut E> {
+        self.last.as_mut().or(self.kept.last_mut())
+    }
 }
 
 impl LogEntry {
@@ -304,6 +308,17 @@ impl Log {
             if matches!(entry.event, Event::Pass | Event::Verify) {
                 entry.dual = entry.dual.map(|noted| noted.min(dual));
             }
+        }
+    }
+
+    /// All rows have been gone over once more, which makes so many passes: the last entry is about what the heads have ended with.
+    pub(super) fn end_with(&mut self, pass: u32, (primal, dual): (f64, f64), gap: Option<f64>) {
+        self.settle(primal, dual, gap);
+        if let Some(last) = self.kept.last_mut() {
+            let more = pass.saturating_sub(last.pass);
+            last.pass += more;
+            last.rows_read += u64::from(more) * self.facts.rows as u64;
+            (last.primal, last.dual, last.gap) = (Some(primal), Some(dual), gap);
         }
     }
 

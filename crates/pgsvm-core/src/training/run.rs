@@ -14,6 +14,7 @@ use crate::simd::Real;
 use crate::solver::apart::ConstantHeads;
 use crate::solver::driver::Method;
 use crate::solver::newton::choice;
+use crate::solver::recount::Recounting;
 use crate::solver::Solver;
 use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, Start};
@@ -102,6 +103,8 @@ enum Activity<T> {
         duals: Vec<Vec<f32>>,
         at: (usize, usize),
     },
+    /// All rows are gone over at the weights that are stored.
+    Recounting(Box<Recounting>),
     /// Rows are looked at, of those that stream a sample up to this word; then they are ranked.
     Surveying {
         survey: Box<Survey>,
@@ -199,6 +202,12 @@ impl<T: Real> Run<T> {
                 Step::Done => self.end_starting(),
                 step => Ok(step),
             },
+            Activity::Recounting(recounting) => {
+                match self.schedule.read(&mut **recounting, budget_values) {
+                    Step::Done => self.end_recounting(),
+                    step => Ok(step),
+                }
+            }
             Activity::Surveying { .. } => self.evaluate_some(budget_values),
             Activity::Ranking(survey) => match survey.rank() {
                 true => self.end_survey(),
@@ -293,7 +302,7 @@ impl<T: Real> Run<T> {
     fn end_training(&mut self) -> Result<Step, TrainError> {
         self.settle_log();
         let Some(plan) = &self.heads.plan else {
-            return self.begin_survey();
+            return self.begin_recounting();
         };
         let (groups, folds) = (self.facts.groups, self.facts.folds);
         let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
@@ -311,7 +320,42 @@ impl<T: Real> Run<T> {
         self.schedule.log_mut().settle(primal, dual, gap);
     }
 
-    /// The final heads have ended: what they make of their rows is looked at where that is wanted.
+    /// The final heads have ended: what all rows come to at their weights is summed up, where no pass has done that.
+    fn begin_recounting(&mut self) -> Result<Step, TrainError> {
+        let (solver, finals) = (self.schedule.solver(), self.heads.finals);
+        let Some(first) = solver.first_to_recount(finals) else {
+            return self.begin_survey();
+        };
+        let specs = &self.heads.specs[..finals];
+        let recount = solver.recount(&self.problem, specs, &self.facts, first)?;
+        self.activity = Activity::Recounting(Box::new(Recounting {
+            first,
+            sums: recount.begin()?,
+            recount,
+        }));
+        self.schedule.begin_reading(!self.resident);
+        Ok(Step::Progress)
+    }
+
+    fn end_recounting(&mut self) -> Result<Step, TrainError> {
+        let activity = std::mem::replace(&mut self.activity, Activity::Ended);
+        if let Activity::Recounting(recounting) = activity {
+            let Recounting {
+                first,
+                recount,
+                sums,
+            } = *recounting;
+            let told = (&recount, &sums, self.problem.free_intercept());
+            self.schedule.solver_mut().take_recounted(first, told);
+            let (pass, solver) = (self.schedule.tallies().passes, self.schedule.solver());
+            let certificate = (solver.known_primal(), solver.known_dual());
+            let gap = solver.gap();
+            self.schedule.log_mut().end_with(pass, certificate, gap);
+        }
+        self.begin_recounting()
+    }
+
+    /// What the final heads make of their rows is looked at where that is wanted.
     fn begin_survey(&mut self) -> Result<Step, TrainError> {
         let Some(layout) = self.heads.layout.take().filter(|it| it.classes() > 1) else {
             return self.begin_measuring();
@@ -447,7 +491,7 @@ impl<T: Real> Run<T> {
             }
             (Purpose::Train, _) if self.heads.finals > 0 => {
                 self.heads.plan = None;
-                self.begin_survey()
+                self.begin_recounting()
             }
             _ => self.begin_next_stage(),
         }

@@ -200,9 +200,9 @@ pub fn widened(map: &LowRank, certificate: Certificate, norm: f64, c: f64) -> Ce
 }
 
 impl ProvedHead {
-    /// Puts it in place of what a head was said to be, which ends within this tolerance or not.
-    pub fn correct(&self, report: &mut HeadReport, tolerance: f64) {
-        report.correct(self.certificate, tolerance);
+    /// Puts it in place of what a head was said to be, which has arrived with it or not.
+    pub fn correct(&self, report: &mut HeadReport, arrived: bool) {
+        report.correct(self.certificate, arrived);
         if let Some(truncated) = &mut report.truncated {
             *truncated = Truncation {
                 objective: self.certificate.primal,

@@ -30,9 +30,9 @@ pub(in crate::solver) struct Classes {
 
 /// The class of a row, and what its loss counts beside C.
 #[derive(Clone, Copy)]
-pub(super) struct OwnClass {
-    pub(super) class: usize,
-    pub(super) cost: f64,
+pub(in crate::solver) struct OwnClass {
+    pub(in crate::solver) class: usize,
+    pub(in crate::solver) cost: f64,
 }
 
 impl Classes {
@@ -66,19 +66,19 @@ impl Classes {
     }
 
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::solver) fn count(&self) -> usize {
         self.weights.len()
     }
 
     /// Whether they are those of rows with so many groups: what came from elsewhere may not.
-    pub(super) fn fits(&self, groups: usize) -> bool {
+    pub(in crate::solver) fn fits(&self, groups: usize) -> bool {
         let known = |class: &u32| *class == NONE || (*class as usize) < self.count();
         self.count() > 1 && self.of.len() >= groups && self.of.iter().all(known)
     }
 
     /// That of a row; None where it takes no part.
     #[inline(always)]
-    pub(super) fn own(&self, row: &Row<'_>) -> Option<OwnClass> {
+    pub(in crate::solver) fn own(&self, row: &Row<'_>) -> Option<OwnClass> {
         let class = self.of[row.group()];
         (class != NONE).then(|| OwnClass {
             class: class as usize,

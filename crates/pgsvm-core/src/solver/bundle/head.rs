@@ -121,6 +121,8 @@ pub(crate) struct FoundByPass {
     pub(crate) primal: f64,
     pub(crate) dual: f64,
     pub(crate) tally: Tally,
+    /// Whether the pass has summed up the primal at just its weights.
+    pub(crate) summed: bool,
     pub(crate) arrived: bool,
     pub(crate) gives_up: bool,
 }
@@ -371,6 +373,8 @@ impl BundleHead {
             primal: self.primal,
             dual: self.dual,
             tally: self.tally,
+            // along a line, over rows on both sides of their kinks
+            summed: false,
             arrived: self.arrived,
             gives_up,
         }

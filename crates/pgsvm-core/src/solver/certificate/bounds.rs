@@ -15,6 +15,8 @@ pub(in crate::solver) struct Primal {
     pub(in crate::solver) correct: u64,
     pub(in crate::solver) ties: i64,
     pub(in crate::solver) rows: u64,
+    /// Whether that is what a pass has summed up at just its weights.
+    pub(in crate::solver) summed: bool,
 }
 
 impl Primal {
@@ -27,6 +29,7 @@ impl Primal {
             // another intercept moves them off the boundary
             ties: shifted.map_or(full.ties, |_| 0),
             rows: full.rows,
+            summed: shifted.is_none(),
         }
     }
 }
@@ -79,6 +82,7 @@ impl Bounds {
             correct: 0,
             ties: 0,
             rows: 0,
+            summed: false,
         },
         constant: None,
         laid: Laid {
@@ -200,6 +204,18 @@ impl Bounds {
             Some(constant) if constant.is_best(self.primal.value) => constant.primal,
             _ => self.primal,
         }
+    }
+
+    /// What is true of the weights that training has ended with; what the dual is beyond it is rounding.
+    pub(in crate::solver) fn recount(&mut self, primal: Primal) {
+        match self.best_is_constant() {
+            Some(mut constant) => {
+                constant.primal = primal;
+                self.constant = Some(constant);
+            }
+            None => (self.primal, self.constant) = (primal, None),
+        }
+        self.laid.dual = self.laid.dual.min(primal.value);
     }
 
     /// The best pair.

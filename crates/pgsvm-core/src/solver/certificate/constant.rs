@@ -64,6 +64,7 @@ impl Constant {
                 correct: correct as u64,
                 ties: 0,
                 rows: full.rows,
+                summed: false,
             },
             intercept,
             plain,

@@ -8,8 +8,9 @@ pub(in crate::solver) struct Proved {
     /// Sum of a, and of diag a^2.
     pub(in crate::solver) alpha: f64,
     pub(in crate::solver) diag: f64,
-    /// Rows with a > 0.
+    /// Rows with a > 0, and what their losses count.
     pub(in crate::solver) support: u64,
+    pub(in crate::solver) weight: f64,
 }
 
 impl Proved {
@@ -20,6 +21,7 @@ impl Proved {
             alpha: self.alpha + more.alpha,
             diag: self.diag + more.diag,
             support: self.support + more.support,
+            weight: self.weight + more.weight,
         }
     }
 }

@@ -95,6 +95,7 @@ impl Proof {
         if alpha > 0.0 {
             let at = (&mut self.v[..], &mut self.proved);
             add::<K>(at, row, (y, alpha.into(), diag), intercept);
+            self.proved.weight += terms.c * cost;
         }
         let settled = score.and_then(|score| {
             let breakpoints = self.breakpoints.as_mut();

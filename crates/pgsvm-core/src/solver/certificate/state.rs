@@ -17,6 +17,7 @@ use crate::solver::proximal::iterate::Norms;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::rule::{Measured, Rule};
 use crate::solver::sums::intercept::Shifted;
+use crate::solver::sums::recounted::Recounted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::outliers::Sorted;
@@ -24,7 +25,7 @@ use crate::task::heads::HeadSpec;
 use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
 
-/// Scores in 32 bits do where the support vectors' costs are no more than so many times the primal.
+/// Scores in 32 bits do where what the support vectors' losses count is no more than so many times the primal.
 const NARROW: f64 = 8.0;
 /// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
 const NEAR: f64 = 30.0;
@@ -125,6 +126,8 @@ pub(crate) struct HeadState {
     fresh_open: f64,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
+    /// Whether all rows have been gone over at the weights that it has ended with.
+    is_recounted: bool,
 }
 
 impl HeadState {
@@ -197,6 +200,7 @@ impl HeadState {
             sweep_open: 0.0,
             fresh_open: 0.0,
             updates: None,
+            is_recounted: false,
         }
     }
 
@@ -232,16 +236,15 @@ impl HeadState {
     /// aside, which can only be where the weights are `at_hand`.
     pub(in crate::solver) fn take_certificate(
         &mut self,
-        (primal, dual): (f64, f64),
-        (tally, unseen): (Tally, u64),
+        (primal, dual): (Primal, f64),
+        (support, unseen): (u64, u64),
         (at_hand, arrived): (bool, bool),
     ) -> bool {
-        self.sums.visits += tally.rows - unseen;
-        self.sums.updates += tally.support;
-        self.support = tally.support;
-        self.stop.end_full(relative_gap(primal, dual));
-        let primal = Primal::of(primal, &tally, None);
-        let proof = (dual, tally.support, self.sums.visits);
+        self.sums.visits += primal.rows - unseen;
+        self.sums.updates += support;
+        self.support = support;
+        self.stop.end_full(relative_gap(primal.value, dual));
+        let proof = (dual, support, self.sums.visits);
         let better = at_hand && self.bounds.take_pair(primal, proof, arrived);
         if arrived || self.is_known() {
             self.begins = Beginning::Zero;
@@ -674,8 +677,8 @@ impl HeadState {
 
     /// Whether the primal is to be summed again in 64 bits. Rounding moves rows that stand at their margin to both sides of
     /// it, and only one side counts: that shows where the losses of many support vectors, at a large C, should be 0.
-    fn wants_exact(&self) -> bool {
-        let many = self.terms.c * self.support as f64 > NARROW * self.best_primal();
+    fn wants_exact(&self, weight: f64) -> bool {
+        let many = weight > NARROW * self.best_primal();
         !self.truncated.is()
             && matches!(self.exactness, Exactness::Narrow | Exactness::Refuted)
             && many
@@ -772,7 +775,7 @@ impl HeadState {
         if is_there || self.stop.ends_anyway() {
             let stays = !drafts && self.truncated.stays(self.terms.c, most);
             if self.stop.ends_anyway() || stays {
-                return self.end_with(proof, shrink);
+                return self.end_with((proof, proved.weight), shrink);
             }
         }
         if is_there || self.truncated.is_loose(self.terms.c, most) {
@@ -814,8 +817,8 @@ impl HeadState {
     }
 
     /// Ends it with the better of the dual variables proved and those laid aside, once both are.
-    fn end_with(&mut self, proof: ProvedDual, shrink: f64) -> Verified {
-        if self.wants_exact() {
+    fn end_with(&mut self, (proof, weight): (ProvedDual, f64), shrink: f64) -> Verified {
+        if self.wants_exact(weight) {
             self.exactness = Exactness::Asked;
             self.stop.ask_again();
             return Verified::Exactly;
@@ -844,6 +847,32 @@ impl HeadState {
     /// Whether a full pass has told what its primal is, be it no number.
     fn is_to_know(&self) -> bool {
         self.stop.full_passes() > 0 && !self.truncated.begins()
+    }
+
+    /// All rows have been gone over at the weights that it has ended with, of this |w|^2, or of so many heads together: what is said of
+    /// it is that. Where it is none of those at which it ends, it has not arrived.
+    pub(in crate::solver) fn recount(&mut self, norm: f64, found: &Recounted, heads: usize) {
+        let Terms { c, .. } = self.terms;
+        self.truncated.recount(found.outliers);
+        // of a truncated loss the certificate has rows on their sides
+        let all = 0.5 * norm + c * (found.losses + self.truncated.excess());
+        let (part, weight) = (all / heads as f64, c * found.rows as f64 / heads as f64);
+        self.bounds.recount(Primal {
+            value: part,
+            correct: found.correct,
+            ties: found.ties,
+            rows: found.rows,
+            summed: true,
+        });
+        self.is_recounted = true;
+        self.stop.recount(&self.bounds.certificate(), weight);
+    }
+
+    /// Whether what is said of it is what a pass has summed up, in 64 bits, at the weights that it has ended with, every row on its side.
+    pub(in crate::solver) fn is_summed(&self) -> bool {
+        let widely = matches!(self.exactness, Exactness::Wide | Exactness::Known);
+        let primal = self.bounds.best_primal();
+        self.is_recounted || (widely && primal.summed && self.truncated.excess() == 0.0)
     }
 
     /// How the head ended, or stands.

@@ -2,7 +2,7 @@
 //! projected gradients of a pass lie within the tolerance of each other; or when no pass is left.
 
 use crate::task::problem::StopRule;
-use crate::task::report::StopReason;
+use crate::task::report::{Certificate, StopReason};
 
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
@@ -91,6 +91,14 @@ impl Stopping {
     /// Whether a gap is what it ends at.
     pub(in crate::solver) fn is_met_by(&self, gap: f64) -> bool {
         self.rule == StopRule::Gap && gap <= self.tolerance
+    }
+
+    /// This certificate is true of a head with this C times rows, which has ended: not by its tolerance where that is missed.
+    pub(in crate::solver) fn recount(&mut self, certificate: &Certificate, weight: f64) {
+        let missed = certificate.misses(self.rule, self.tolerance, weight);
+        if missed && self.reason == Some(StopReason::Tolerance) {
+            self.reason = Some(StopReason::MaxPasses);
+        }
     }
 
     /// Whether a gap is what a proof waits for.

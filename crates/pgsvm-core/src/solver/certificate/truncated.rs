@@ -346,6 +346,16 @@ impl Truncated {
         }
     }
 
+    /// All rows have been gone over at the weights that are stored: so many are outliers.
+    pub(in crate::solver) fn recount(&mut self, outliers: u64) {
+        self.sorted.outliers = outliers;
+    }
+
+    /// What rows cost more on their side than on the other, beside C.
+    pub(in crate::solver) fn excess(&self) -> f64 {
+        self.sorted.excess
+    }
+
     /// What it came to at weights of this primal.
     pub(in crate::solver) fn report(&self, primal: f64, c: f64) -> Option<Truncation> {
         self.s.map(|_| Truncation {

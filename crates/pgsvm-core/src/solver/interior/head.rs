@@ -183,6 +183,7 @@ impl InteriorHead {
                     rows,
                     ..Tally::EMPTY
                 },
+                summed: false,
                 arrived: true,
                 gives_up: false,
             });
@@ -232,6 +233,7 @@ impl InteriorHead {
             primal,
             dual,
             tally,
+            summed: false,
             arrived,
             gives_up,
         })

@@ -4,6 +4,7 @@ use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
+use crate::solver::certificate::bounds::Primal;
 use crate::solver::newton::head::{Given, Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
 use crate::solver::newton::value::Value;
@@ -93,9 +94,13 @@ impl<T: Real> Head<T> {
 
     /// A bundle has found these weights, and bounds; its dual variables are not kept.
     pub(in crate::solver) fn take_found(&mut self, found: &FoundByPass, w: &[f64]) {
-        let pair = (found.primal, found.dual);
-        let ends = (true, found.arrived);
-        if self.state.take_certificate(pair, (found.tally, 0), ends) {
+        let primal = Primal {
+            summed: found.summed,
+            ..Primal::of(found.primal, &found.tally, None)
+        };
+        let (pair, ends) = ((primal, found.dual), (true, found.arrived));
+        let support = found.tally.support;
+        if self.state.take_certificate(pair, (support, 0), ends) {
             for (own, w) in self.best_w.iter_mut().zip(w) {
                 *own = T::of(*w);
             }
@@ -123,10 +128,11 @@ impl<T: Real> Head<T> {
         if !newton.is_free() {
             self.state.take_nothing(|| newton.at_zero());
         }
-        let pair = (primal, dual);
+        let tally = newton.tally();
+        let pair = (Primal::of(primal, &tally, None), dual);
         let ends = (newton.is_at_best(), arrived);
-        let tally = (newton.tally(), newton.unseen());
-        if self.state.take_certificate(pair, tally, ends) {
+        let rows = (tally.support, newton.unseen());
+        if self.state.take_certificate(pair, rows, ends) {
             for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
                 *own = T::of(*w);
             }

@@ -364,7 +364,7 @@ impl Averaging {
             let found = match &sums {
                 HeadFound::Bundle(sums) => Some(head.by_hinge(sums)),
                 HeadFound::Newton(sums) => head.by_squared_hinge(sums),
-                HeadFound::Interior(_) => None,
+                HeadFound::Interior(_) | HeadFound::Recount(_) => None,
             };
             if let Some(found) = found {
                 solver.take_found(place, &found, head.w());

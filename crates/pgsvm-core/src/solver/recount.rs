@@ -1,0 +1,314 @@
+//! What all rows come to at the weights that are stored: the last word on a head, whatever has found its weights.
+//!
+//! primal     P(w) = 1/2 |w|^2 + C sum c L(m),    m = y <w, x>
+//! truncated  T(w) = 1/2 |w|^2 + C sum c min(L(m), 1 + s)
+//!
+//! in 64 bits, of the very numbers that are handed out, over rows as they are trained on. A method hands over weights and a dual; what
+//! it said of the primal is replaced, unless a pass has summed up just that.
+//!
+//! Weights lie feature by feature, those of [`LANES`] heads side by side: a row is read once for all of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{filled, list, OutOfMemory, Room};
+use crate::rows::facts::Facts;
+use crate::rows::row::Row;
+use crate::simd::lanes::LANES;
+use crate::simd::{Isa, Real};
+use crate::solver::bundle::classes::Classes;
+use crate::solver::driver::{Method, Visits};
+use crate::solver::scans::Scans;
+use crate::solver::still::{score, Numbers, Visited};
+use crate::solver::sums::recounted::Recounted;
+use crate::solver::{Heads, Solver};
+use crate::task::evaluation::right_side;
+use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
+use crate::task::problem::Problem;
+
+/// Weights of heads whose rows are gone over together: more of them take another pass.
+const MOST_BYTES: usize = 24 << 20;
+/// Heads that are worth lanes, of which some stay empty.
+const LEAST_LANES: usize = 3;
+
+/// Some heads at weights that are stored, or several classes that are told apart together.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Recount {
+    /// By head; none of classes together.
+    #[serde(deserialize_with = "list")]
+    sides: Vec<Side>,
+    classes: Option<Classes>,
+    loss: Loss,
+    /// The constant behind a row's features.
+    intercept: f64,
+    /// Heads side by side, 1 or [`LANES`].
+    lanes: u32,
+    /// Block by block of so many heads, feature by feature, the intercept's last.
+    w: Numbers,
+}
+
+/// What a head makes of rows.
+#[derive(Serialize, Deserialize)]
+struct Side {
+    visited: Visited,
+    /// 1 + s
+    most_loss: f64,
+}
+
+/// Sums over some of the rows, by head; classes together are one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RecountSums(#[serde(deserialize_with = "list")] Vec<Recounted>);
+
+impl Recount {
+    fn vectors(&self) -> usize {
+        self.classes
+            .as_ref()
+            .map_or(self.sides.len(), Classes::count)
+    }
+
+    fn blocks(&self) -> usize {
+        self.vectors().div_ceil(self.lanes as usize)
+    }
+
+    /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
+    pub(crate) fn fits(&self, features: usize, groups: usize) -> bool {
+        let lanes = self.lanes as usize;
+        (lanes == 1 || lanes == LANES)
+            && self.w.0.len() == self.blocks() * lanes * (features + 1)
+            && self.sides.iter().all(|it| it.visited.signs.len() >= groups)
+            && self.classes.as_ref().is_none_or(|it| it.fits(groups))
+    }
+
+    /// Sums over no rows as yet.
+    pub(crate) fn begin(&self) -> Result<RecountSums, OutOfMemory> {
+        let count = if self.classes.is_some() {
+            1
+        } else {
+            self.sides.len()
+        };
+        filled(Recounted::default(), count).map(RecountSums)
+    }
+
+    /// Adds a row.
+    #[inline(always)]
+    pub(crate) fn add<K: Isa>(&self, sums: &mut RecountSums, row: &Row<'_>) {
+        if let Some(classes) = &self.classes {
+            return self.tell_apart::<K>(classes, sums, row);
+        }
+        let lanes = self.lanes as usize;
+        let sides = self.sides.chunks(lanes).zip(sums.0.chunks_mut(lanes));
+        for (block, (sides, sums)) in sides.enumerate() {
+            let scores = self.scores::<K>(row, block);
+            for ((side, sums), score) in sides.iter().zip(sums).zip(scores) {
+                let (y, cost) = side.visited.side(row);
+                if y == 0.0 {
+                    continue;
+                }
+                let margin = y * score;
+                sums.take(cost, self.loss.value(margin), side.most_loss);
+                sums.correct += u64::from(right_side(margin, y));
+                if margin == 0.0 {
+                    sums.ties += y as i64;
+                }
+            }
+        }
+    }
+
+    /// A row gets the class with the largest score, the first of equals.
+    #[inline(always)]
+    fn tell_apart<K: Isa>(&self, classes: &Classes, sums: &mut RecountSums, row: &Row<'_>) {
+        let (Some(own), [sums]) = (classes.own(row), &mut sums.0[..]) else {
+            return;
+        };
+        let (mut score, mut rival, mut place) = (0.0, f64::NEG_INFINITY, 0);
+        for block in 0..self.blocks() {
+            let first = block * self.lanes as usize;
+            let scores = self.scores::<K>(row, block).into_iter().enumerate();
+            for (class, other) in scores.take(classes.count() - first) {
+                if first + class == own.class {
+                    score = other;
+                } else if other > rival {
+                    (rival, place) = (other, first + class);
+                }
+            }
+        }
+        sums.take(own.cost, self.loss.value(score - rival), f64::INFINITY);
+        let is_right = score > rival || (score == rival && own.class < place);
+        sums.correct += u64::from(is_right);
+    }
+
+    /// <w, x> of the heads of a block.
+    #[inline(always)]
+    fn scores<K: Isa>(&self, row: &Row<'_>, block: usize) -> [f64; LANES] {
+        let length = self.w.0.len() / self.blocks();
+        let w = &self.w.0[block * length..][..length];
+        let mut scores = [0.0; LANES];
+        if self.lanes == 1 {
+            scores[0] = score::<K>(row, w, self.intercept);
+            return scores;
+        }
+        let w = w.as_chunks::<LANES>().0;
+        if let Some(last) = w.last() {
+            scores = last.map(|w| self.intercept * w);
+        }
+        for (x, w) in row.dense().iter().zip(w) {
+            add_lanes(&mut scores, f64::from(*x), w);
+        }
+        for &[feature, bits] in row.sparse() {
+            let x = f64::from(f32::from_bits(bits));
+            add_lanes(&mut scores, x, &w[feature as usize]);
+        }
+        scores
+    }
+
+    /// |w|^2 of a head, without the intercept where that is `free`.
+    fn norm(&self, head: usize, free: bool) -> f64 {
+        let lanes = self.lanes as usize;
+        let length = self.w.0.len() / self.blocks();
+        let own = &self.w.0[head / lanes * length + head % lanes..][..length - head % lanes];
+        let counted = length / lanes - usize::from(free);
+        own.iter().step_by(lanes).take(counted).map(|w| w * w).sum()
+    }
+}
+
+/// scores += x w
+#[inline(always)]
+fn add_lanes(scores: &mut [f64; LANES], x: f64, w: &[f64; LANES]) {
+    for (score, w) in scores.iter_mut().zip(w) {
+        *score += x * w;
+    }
+}
+
+impl RecountSums {
+    /// Whether others are of the same pass.
+    pub(crate) fn fits(&self, more: &Self) -> bool {
+        self.0.len() == more.0.len()
+    }
+
+    /// Adds those over other rows.
+    pub(crate) fn join(&mut self, more: &Self) {
+        for (own, more) in self.0.iter_mut().zip(&more.0) {
+            own.join(more);
+        }
+    }
+}
+
+impl<T: Real> Solver<T> {
+    /// What recounts the first heads, which these are, from `first` on, as many as may be gone over together.
+    pub(crate) fn recount(
+        &self,
+        problem: &Problem,
+        specs: &[HeadSpec],
+        facts: &Facts,
+        first: usize,
+    ) -> Result<Recount, OutOfMemory> {
+        let together = problem.together() && specs.len() > 1;
+        let fit = MOST_BYTES / (size_of::<f64>() * (facts.features + 1));
+        let count = match (together, fit) {
+            (true, _) => specs.len(),
+            (false, ..LANES) => fit.max(1),
+            (false, _) => fit / LANES * LANES,
+        };
+        let specs = &specs[first..specs.len().min(first + count)];
+        let intercept = f64::from(u8::from(problem.intercept()));
+        let mut sides = Vec::new();
+        for spec in specs {
+            let truncation = spec.truncation.or(problem.truncation());
+            sides.room(1)?.push(Side {
+                visited: Visited {
+                    signs: spec.signs.list(facts.groups)?,
+                    c: spec.c,
+                    positive_weight: f64::from(spec.positive_weight),
+                    intercept,
+                    most_within: f64::INFINITY,
+                },
+                most_loss: truncation.map_or(f64::INFINITY, |s| 1.0 + s),
+            });
+        }
+        let classes = match together {
+            true => {
+                let told = sides.iter().map(|it| &it.visited);
+                let told = told.map(|it| (&it.signs[..], it.positive_weight));
+                Some(Classes::of(told)?)
+            }
+            false => None,
+        };
+        let lanes = match together || (specs.len() >= LEAST_LANES && fit >= LANES) {
+            true => LANES,
+            false => 1,
+        };
+        Ok(Recount {
+            w: self.side_by_side(first..first + specs.len(), lanes, facts.features)?,
+            sides: if together { Vec::new() } else { sides },
+            classes,
+            loss: problem.loss(),
+            intercept,
+            lanes: lanes as u32,
+        })
+    }
+
+    /// The weights of some heads, in blocks of so many.
+    fn side_by_side(
+        &self,
+        heads: std::ops::Range<usize>,
+        lanes: usize,
+        features: usize,
+    ) -> Result<Numbers, OutOfMemory> {
+        let length = (features + 1) * lanes;
+        let mut all = filled(0.0, heads.len().div_ceil(lanes) * length)?;
+        for (place, head) in heads.enumerate() {
+            let own = &mut all[place / lanes * length..][..length];
+            let weights = self.weights(head);
+            for (feature, weight) in weights.iter().take(features).enumerate() {
+                own[feature * lanes + place % lanes] = weight;
+            }
+            own[features * lanes + place % lanes] = weights.intercept();
+        }
+        Ok(Numbers(all))
+    }
+
+    /// Takes what all rows have come to at the weights of the heads from `first` on; the first head behind them. `free`: intercepts are in no
+    /// norm.
+    pub(crate) fn take_recounted(
+        &mut self,
+        first: usize,
+        (recount, sums, free): (&Recount, &RecountSums, bool),
+    ) -> usize {
+        let heads = recount.vectors();
+        match (&recount.classes, &sums.0[..]) {
+            (Some(_), [found]) => {
+                let norm = (0..heads).map(|head| recount.norm(head, free)).sum();
+                self.each_state(|state| state.recount(norm, found, heads));
+            }
+            (None, all) => {
+                for (head, found) in all.iter().enumerate() {
+                    let norm = recount.norm(head, free);
+                    let state = ask!(&mut self.heads, heads => heads.state_mut(first + head));
+                    state.recount(norm, found, 1);
+                }
+            }
+            _ => {}
+        }
+        first + heads
+    }
+
+    /// The first of so many heads whose primal no pass has summed up in 64 bits at just its weights.
+    pub(crate) fn first_to_recount(&self, heads: usize) -> Option<usize> {
+        (0..heads).find(|head| !self.state(*head).is_summed())
+    }
+}
+
+/// Heads that are gone over where rows are kept, on their way.
+pub(crate) struct Recounting {
+    pub(crate) first: usize,
+    pub(crate) recount: Recount,
+    pub(crate) sums: RecountSums,
+}
+
+impl<M> Scans<M> for Recounting {
+    #[inline(always)]
+    fn add<K: Isa>(&mut self, _: &M, row: &Row<'_>) -> usize {
+        self.recount.add::<K>(&mut self.sums, row);
+        1 + self.recount.blocks() * row.values()
+    }
+}
