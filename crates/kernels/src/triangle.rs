@@ -33,7 +33,7 @@ pub(crate) struct Triangle<T> {
 impl<T: Number> Triangle<T> {
     /// L^-1 of a matrix of this size, row after row, each number as `number` has it.
     ///
-    /// Of rows R of the inverse, I - L[R, before] L^-1[before] is what the rows before leave, panel of columns by panel; L[R, R]
+    /// Of rows R of the inverse, `I - L[R, before] L^-1[before]` is what the rows before leave, panel of columns by panel; L[R, R]
     /// is then solved for them.
     pub(crate) fn inverse(
         lower: &[f64],
