@@ -15,6 +15,7 @@ static TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(1);
 static MACHINES: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
+static MAX_FEATURES: GucSetting<i32> = GucSetting::<i32>::new(1 << 25);
 static RETRY_SECONDS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static KEEP_VERSIONS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static PREDICT_NULLS: GucSetting<PredictNulls> =
@@ -67,6 +68,16 @@ fn register_sizes() {
         &MIN_PARALLEL_SIZE_KB,
         -1..=i32::MAX,
         GucFlags::UNIT_KB,
+    );
+    GucRegistry::define_int_guc(
+        c"pgsvm.max_features",
+        c"Features that a training may have at most.",
+        c"An index of a sparse row makes as many as it is large. Each takes 16 to 190 bytes for each head.",
+        &MAX_FEATURES,
+        1,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::default(),
     );
     GucRegistry::define_int_guc(
         c"pgsvm.spool_rate",
@@ -225,6 +236,11 @@ pub fn trainers() -> usize {
 /// How many machines of solver 'interior_point' are processes; 0: they are threads.
 pub fn machines() -> usize {
     MACHINES.get() as usize
+}
+
+/// Features that a training may have at most.
+pub fn max_features() -> usize {
+    MAX_FEATURES.get().unsigned_abs() as usize
 }
 
 /// Bytes a second of the spool at most; infinite without a limit.

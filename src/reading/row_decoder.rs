@@ -1,6 +1,7 @@
 //! A row of the source becomes an example: its class and fold, its features, how much it counts, and the key by which it is known.
 
 use crate::base::errors::Failure;
+use crate::base::settings;
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::index::kept::Kept;
 use crate::pg::executor::Row;
@@ -46,6 +47,8 @@ pub struct RowDecoder {
     pub(super) unit_rows: bool,
     /// Sparse features that others have seen to lose digits.
     pub(super) imprecise: Vec<u32>,
+    /// `pgsvm.max_features`
+    pub(super) most_features: usize,
 }
 
 /// What a row turned out to be.
@@ -101,6 +104,7 @@ impl RowDecoder {
             ),
             unit_rows: job.unit_rows,
             imprecise: Vec::new(),
+            most_features: settings::max_features(),
         })
     }
 
@@ -220,6 +224,7 @@ impl RowDecoder {
             }
         };
         decoded.map_err(|error| self.decode_failure(error))?;
+        self.check_features()?;
         if self.skips_bad_rows {
             if let Some((feature, value)) = self.decoder.out_of_range(&self.buffer) {
                 let ordinal = self.rows_seen - 1;
@@ -264,6 +269,16 @@ impl RowDecoder {
             cost,
             rows: weight,
         })
+    }
+
+    /// Refuses a row whose sparse features are more than memory is to be taken for.
+    fn check_features(&self) -> Result<(), Failure> {
+        let last = self.buffer.sparse_index.last().copied();
+        let features = last.map_or(0, |last| last as usize + 1) + self.buffer.dense.len();
+        match features > self.most_features {
+            true => Err(self.too_many_features(features)),
+            false => Ok(()),
+        }
     }
 
     /// By part, whether it had one value in all rows and is left out for it.

@@ -59,6 +59,7 @@ impl Grid {
             gamma: Some(gamma),
             ..*it
         });
+        self.validation.retain(|it| it.gamma != Some(gamma));
         self.validation.room(report.validation.len())?.extend(found);
         self.passes += report.passes;
         self.visits += report.visits;
@@ -68,6 +69,7 @@ impl Grid {
         };
         let of_c = report.validation.iter().find(|it| it.c == c);
         let score = of_c.and_then(|it| it.overall);
+        self.scores.retain(|(known, _)| *known != gamma);
         self.scores.room(1)?.push((gamma, score));
         let found = Best {
             map,
@@ -116,6 +118,17 @@ impl Grid {
         self.left -= 1;
         let scale_times = times * map.scale_times;
         Some(LowRankJob { scale_times, ..map })
+    }
+
+    /// Whether the best C is the smallest or the largest of those that are tried with each gamma, beyond which there may be better ones.
+    pub fn is_at_the_edge(&self, costs: &[f64]) -> bool {
+        let all = costs.iter().copied();
+        let (least, most) = (
+            all.clone().fold(f64::INFINITY, f64::min),
+            all.fold(0.0, f64::max),
+        );
+        self.best
+            .is_some_and(|best| best.c == least || best.c == most)
     }
 
     pub fn best(&self) -> Option<Best> {

@@ -253,9 +253,15 @@ impl<'a> Turns<'a> {
         let (mut cache, mut reader) = (cache, reader);
         let mut refused = Vec::new();
         let mut at = 0;
+        // C beyond the usual ones are tried with the best gamma alone
+        let mut beyond = 0;
         loop {
             progress.begin_gamma(at + 1, maps.len());
-            let mut ended = self.run(cache, reader, job.comparing(), false, progress);
+            let plan = Plan {
+                beyond,
+                ..job.comparing()
+            };
+            let mut ended = self.run(cache, reader, plan, false, progress);
             let gamma = ended.reader.gamma();
             let error = ended.reader.refused();
             match error {
@@ -272,9 +278,15 @@ impl<'a> Turns<'a> {
                 }
             }
             at += 1;
-            if at == maps.len() {
-                let beyond = grid.beyond(&maps);
-                maps.room(1).or_raise().extend(beyond);
+            if at == maps.len() && beyond == 0 {
+                let more = grid.beyond(&maps);
+                maps.room(1).or_raise().extend(more);
+            }
+            if at == maps.len() && beyond < job.plan.beyond && grid.is_at_the_edge(&job.plan.costs)
+            {
+                beyond = job.plan.beyond;
+                let again = grid.best().map(|best| maps[best.map]);
+                maps.room(1).or_raise().extend(again);
             }
             let Some(next) = self.next_map(at, &maps, &grid, error.is_some()) else {
                 ended.grid = Some(grid);

@@ -45,6 +45,8 @@ const COMPARING_TOLERANCE: f64 = 1e-2;
 /// map is worth it.
 const ENOUGH: f64 = 1e-4;
 const WORTH_A_MAP: f64 = 1.3;
+/// Seconds of an exact machine that are not worth a thought, where landmarks say of the kernel all that there is.
+const AT_ONCE_SECONDS: f64 = 1.0;
 /// Of mapping, for each row and pair of landmarks, and of training, for each head, row and landmark: about.
 const SECONDS_TO_MAP: f64 = 1e-10;
 const SECONDS_TO_TRAIN: f64 = 2e-8;
@@ -372,6 +374,10 @@ impl ReaderRole {
         let mut solver = solver.or_raise()?;
         let is_auto = terms.method == Method::Auto;
         let seconds = solver.seconds();
+        let says_all = mapped.map()?.left_out() <= LowRankJob::DEFAULT_TOLERANCE;
+        if is_auto && says_all && seconds > AT_ONCE_SECONDS {
+            return None;
+        }
         if is_auto && seconds > MOST_SECONDS {
             self.approximate = Some(Approximate::Seconds(seconds));
             return None;

@@ -240,9 +240,11 @@ CREATE FUNCTION recomputed(name text) RETURNS TABLE (primal float8, dual float8,
           LEFT JOIN (SELECT first_row + rows[n] AS row, duals[n]::float8 AS dual FROM v JOIN svm_dual AS s ON s.version_id = v.id, generate_series(1, cardinality(rows)) AS n) AS u USING (row)),
     f AS (SELECT x.id, y, dual, sum(factor * exp(greatest(-700, -gamma * ((x.day - z.day) ^ 2 + (x.due - z.due) ^ 2)))) + intercept AS f
           FROM v, x, z GROUP BY x.id, y, dual, intercept),
-    norm AS (SELECT sum(a.factor * b.factor * exp(greatest(-700, -gamma * ((a.day - b.day) ^ 2 + (a.due - b.due) ^ 2)))) + max(intercept) ^ 2 AS norm FROM v, z AS a, z AS b)
-    SELECT norm / 2 + (SELECT c * sum(greatest(0, 1 - y * f)) FROM v, f GROUP BY c), (SELECT sum(dual) FROM f) - norm / 2,
-           (SELECT bool_and(abs(f - svm_decision(name, d)) < 1e-6 * greatest(1, abs(f))) FROM f JOIN days AS d USING (id)) FROM norm
+    norm AS (SELECT sum(a.factor * b.factor * exp(greatest(-700, -gamma * ((a.day - b.day) ^ 2 + (a.due - b.due) ^ 2)))) + max(intercept) ^ 2 AS norm FROM v, z AS a, z AS b),
+    s AS (SELECT * FROM x WHERE dual > 0),
+    dual AS (SELECT sum(a.dual * b.dual * a.y * b.y * (1 + exp(greatest(-700, -gamma * ((a.day - b.day) ^ 2 + (a.due - b.due) ^ 2))))) AS of_duals FROM v, s AS a, s AS b)
+    SELECT norm / 2 + (SELECT c * sum(greatest(0, 1 - y * f)) FROM v, f GROUP BY c), (SELECT sum(dual) FROM f) - of_duals / 2,
+           (SELECT bool_and(abs(f - svm_decision(name, d)) < 1e-6 * greatest(1, abs(f))) FROM f JOIN days AS d USING (id)) FROM norm, dual
 $$;
 SELECT svm_train('days', 'late', '{day, due}', 'days_' || c, kernel => 'rbf', gamma => gamma, scale => 'none', loss => 'hinge', c => c,
                  options => '{"method": "exact", "duals": true}')

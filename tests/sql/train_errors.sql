@@ -353,3 +353,15 @@ SELECT svm_train_query('SELECT * FROM parent', 'label', '{v}', 'parent');
 SELECT svm_train('parent', 'label', '{v}', c => NULL, options => '{"fold_order": "label"}');
 \echo :LAST_ERROR_SQLSTATE
 DROP TABLE placed, parent CASCADE;
+
+-- An index makes as many features as it is large: a training is not to take all memory for it.
+SELECT svm_train_query($$SELECT (i % 7 || ':1 2147483000:' || i % 5) AS line, i % 2 = 0 AS l FROM generate_series(1, 50) AS i$$, 'l', '{libsvm(line)}', 'wide');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query($$SELECT ARRAY[1, 40000000] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 2 = 0 AS l FROM generate_series(1, 50) AS i$$, 'l', ARRAY['sparse(idx, val)'], 'wide', solver => 'scan');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query($$SELECT ARRAY[1, 2000000000] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 2 = 0 AS l FROM generate_series(1, 50) AS i$$, 'l', ARRAY['hash(sparse(idx, val), 10)'], 'wide');
+CREATE ROLE regress_svm_wide;
+SET ROLE regress_svm_wide;
+SET pgsvm.max_features = 2147483647;
+RESET ROLE;
+DROP ROLE regress_svm_wide;

@@ -23,7 +23,7 @@ const LAST_SHARE: f64 = 0.02;
 const SETS_BETWEEN: usize = 8;
 const MOST_SETS_TIMES_CANDIDATES: usize = 40_000_000;
 /// So many sets take as long as interior points do: the candidates squared, divided by this, and some at least.
-const PAIRS_A_FACTOR: usize = 400;
+const PAIRS_A_FACTOR: usize = 1600;
 const LEAST_SETS: usize = 64;
 /// Passes, one after the other, that come no nearer and find no more candidates: what is left then is rounding. Nearer is a gap of at most so many
 /// times the smallest before.
