@@ -1,0 +1,37 @@
+-- Every training ends: by its tolerance, or with a WARNING that says which bound it met and what to type.
+\set VERBOSITY default
+SET client_min_messages = error;
+SET statement_timeout = '60s';
+-- numbers of 1e15, whose planes are nearly parallel; weights of any size
+CREATE TABLE large AS
+SELECT i % 2 AS y, i % 5 AS kind, ARRAY[1e15 * sin(i), 1e15 * cos(3 * i), 1e15 * sin(7 * i + 1)]::real[] AS x, (i * 7919 % 1000) * 1e3 AS w
+FROM generate_series(1, 40) AS i;
+-- two classes that overlap
+CREATE TABLE overlapping AS
+SELECT id, a, b, (a + sin(12.9898 * id) > 0) AS y
+FROM (SELECT i AS id, 2 * sin(i * 0.7) * cos(i * 3.1) AS a, 2 * cos(i * 1.9) * sin(i * 0.3) AS b FROM generate_series(1, 400) AS i) AS drawn;
+
+-- planes alone cost more than many passes over all rows
+SELECT svm_train('large', 'y', '{x}', model => 'planes', weight => 'w', solver => 'cutting_plane', scale => 'none', c => 1e6);
+SELECT svm_train('large', 'y', '{x}', model => 'planes', weight => 'w', solver => 'ocas', scale => 'none', c => 1e6, max_passes => 3);
+SELECT svm_train('large', 'kind', '{x}', model => 'together', weight => 'w', solver => 'ocas', scale => 'none', c => 1e6,
+    options => '{"multiclass": "crammer_singer"}');
+-- dual variables of 32 bits prove nothing of such numbers, and the hint says which solver has others
+SELECT svm_train('large', 'y', '{x}', model => 'planes', loss => 'hinge', scale => 'none', c => 1e6);
+SELECT version, stop_reason, gap <= 1e-3 AS arrived FROM svm_versions WHERE name = 'planes' ORDER BY version;
+
+-- passes, of any solver
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'few', c => 1e4, max_passes => 1, tolerance => 1e-9);
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'few', c => 1e4, max_passes => 1, tolerance => 1e-9, solver => 'newton');
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'few', c => 1e4, max_passes => 1, tolerance => 1e-9, solver => 'block', scale => 'none');
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'few', c => 1e4, max_passes => 1, tolerance => 1e-9, solver => 'scan', loss => 'hinge');
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'few', c => 1e4, max_passes => 1, tolerance => 1e-9, solver => 'ocas');
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'few', c => 1e4, max_passes => 1, tolerance => 1e-9, solver => 'interior_point', kernel => 'rbf');
+
+-- exact kernel machines come to their tolerance at any C
+SELECT svm_train('overlapping', 'y', '{a,b}', model => 'exact', kernel => 'rbf', gamma => gamma, c => c, loss => loss, options => '{"method": "exact"}')
+FROM unnest('{0.1, 1}'::float8[]) AS gamma, unnest('{1e6}'::float8[]) AS c, unnest('{hinge, squared_hinge}'::text[]) AS loss;
+SELECT stop_reason, gap <= 1e-3 AS arrived, count(*) FROM svm_versions WHERE name = 'exact' GROUP BY 1, 2 ORDER BY 1, 2;
+
+SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('planes', 'together', 'few', 'exact');
+DROP TABLE large, overlapping;
