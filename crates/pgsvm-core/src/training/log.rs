@@ -311,14 +311,26 @@ impl Log {
         }
     }
 
-    /// All rows have been gone over once more, which makes so many passes: the last entry is about what the heads have ended with.
+    /// All rows have been gone over once more, which makes so many passes where it counts: the last entry is about what the heads have
+    /// ended with.
     pub(super) fn end_with(&mut self, pass: u32, (primal, dual): (f64, f64), gap: Option<f64>) {
         self.settle(primal, dual, gap);
-        if let Some(last) = self.kept.last_mut() {
-            let more = pass.saturating_sub(last.pass);
-            last.pass += more;
-            last.rows_read += u64::from(more) * self.facts.rows as u64;
-            (last.primal, last.dual, last.gap) = (Some(primal), Some(dual), gap);
+        let Some(last) = self.kept.last_mut() else {
+            return;
+        };
+        (last.primal, last.dual, last.gap) = (Some(primal), Some(dual), gap);
+        let more = pass.saturating_sub(last.pass);
+        if more > 0 {
+            let recount = LogEntry {
+                event: Event::Verify,
+                seconds: self.started.elapsed().as_secs_f64(),
+                pass,
+                block: None,
+                rows_read: last.rows_read + u64::from(more) * self.facts.rows as u64,
+                projected_gradient: None,
+                ..*last
+            };
+            self.kept.keep(recount);
         }
     }
 
