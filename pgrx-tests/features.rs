@@ -729,7 +729,8 @@ fn array_lengths_are_learned_and_held_to() {
         FeatureError::Length {
             column: x(),
             length: 3,
-            expected: 2
+            expected: 2,
+            pair: None
         }
     );
     assert_eq!(

@@ -45,6 +45,7 @@ pub use buffer::{FeatureBuffer, Nulls};
 pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use error::{utf8, FeatureError};
+pub(crate) use error_words::excluding;
 pub use kept::{
     KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
 };

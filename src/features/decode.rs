@@ -235,6 +235,7 @@ impl Decoder {
     ) -> Result<(), FeatureError> {
         // SAFETY: as the caller promises.
         unsafe { self.decode_with(values, nulls, None, out) }
+            .map_err(|error| self.features.paired(error))
     }
 
     /// The same of a row whose numbers were kept.
@@ -250,6 +251,7 @@ impl Decoder {
     ) -> Result<(), FeatureError> {
         // SAFETY: as the caller promises.
         unsafe { self.decode_with(values, nulls, Some(kept), out) }
+            .map_err(|error| self.features.paired(error))
     }
 
     /// # Safety
@@ -778,6 +780,7 @@ pub(super) fn check_length(
             column: name.to_owned(),
             length,
             expected: expected as usize,
+            pair: None,
         }),
         None if length == 0 => Err(FeatureError::Empty {
             column: name.to_owned(),

@@ -73,6 +73,43 @@ pub fn parse_form(entry: &str) -> EntryForm {
     }
 }
 
+/// Entries that commas between parentheses have split, together again; None where none was, or what is open stays so.
+/// Those that `is_column` stand for themselves.
+pub fn rejoined(entries: &[String], is_column: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+    let mut whole: Vec<String> = Vec::new();
+    let mut open = 0;
+    for entry in entries {
+        match whole.last_mut().filter(|_| open > 0) {
+            Some(last) => {
+                last.push_str(", ");
+                last.push_str(entry.trim());
+            }
+            None if is_column(entry) => {
+                whole.push(entry.clone());
+                continue;
+            }
+            None => whole.push(entry.trim().to_owned()),
+        }
+        open += depth(entry);
+    }
+    (open == 0 && whole.len() < entries.len()).then_some(whole)
+}
+
+/// Parentheses that an entry opens, less those that it closes, outside quotes.
+fn depth(entry: &str) -> i64 {
+    let mut quoted = false;
+    let mut depth = 0;
+    for character in entry.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+    }
+    depth
+}
+
 /// Splits `a, "b,c"` at the commas outside quotes and takes the quotes off. None where a quote is
 /// open or a name empty.
 fn parse_names(inside: &str) -> Option<Vec<String>> {

@@ -18,6 +18,8 @@ pub enum FeatureError {
     AmbiguousColumn { column: String },
     /// An entry of `features` is neither a column nor a form that is known.
     Entry { entry: String },
+    /// A comma of this entry has split it; all entries with their parentheses together again.
+    Split { entry: String, entries: Vec<String> },
     /// An entry of `features` asks for runs of so many words.
     Runs { entry: String, given: i64 },
     /// An entry of `features` that makes too many numbers of numbers.
@@ -75,6 +77,8 @@ pub enum FeatureError {
         column: String,
         length: usize,
         expected: usize,
+        /// Two columns that may be one sparse vector.
+        pair: Option<(String, String)>,
     },
     /// An array without elements.
     Empty { column: String },
@@ -152,6 +156,7 @@ impl FeatureError {
             | Self::Runs { .. }
             | Self::Making { .. }
             | Self::Crossed { .. }
+            | Self::Split { .. }
             | Self::HashBits { .. }
             | Self::Characters { .. }
             | Self::Letter { .. }

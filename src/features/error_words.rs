@@ -22,6 +22,7 @@ impl FeatureError {
             | Self::Excluded { .. }
             | Self::AmbiguousColumn { .. }
             | Self::Entry { .. }
+            | Self::Split { .. }
             | Self::Runs { .. }
             | Self::Characters { .. }
             | Self::TooManyMade { .. }
@@ -66,6 +67,9 @@ impl FeatureError {
             Self::MissingColumn { column, .. } => format!("column \"{column}\" does not exist"),
             Self::AmbiguousColumn { column } => format!("column \"{column}\" is ambiguous"),
             Self::Entry { entry } => format!("feature \"{entry}\" is not understood"),
+            Self::Split { entry, .. } => {
+                format!("feature \"{entry}\" has no closing parenthesis")
+            }
             Self::Runs { entry, given } => {
                 format!("feature \"{entry}\" asks for runs of {given} words")
             }
@@ -151,6 +155,7 @@ impl FeatureError {
                 column,
                 length,
                 expected,
+                ..
             } => format!("array \"{column}\" has {length} elements, not {expected}"),
             Self::Empty { column } => format!("array \"{column}\" is empty"),
             Self::Dimensions { column, dimensions } => {
@@ -234,6 +239,9 @@ impl FeatureError {
                  sparse(index_column, value_column), hash(sparse(index_column, value_column), 18) or \
                  libsvm(text_column)."
                     .to_owned()
+            }
+            Self::Split { .. } => {
+                "In an array literal such as '{text(body, english)}' a comma ends an entry.".to_owned()
             }
             Self::Runs { .. } => format!("A run has 1 to {MOST_RUN} words."),
             Self::Making { .. } => format!(
@@ -325,10 +333,21 @@ impl FeatureError {
                 "Give the columns different names: SELECT … AS {}.",
                 quote(format!("{column}_2"))
             ),
+            Self::Split { entries, .. } => {
+                let entries: Vec<_> = entries.iter().map(|entry| sql_text(entry)).collect();
+                format!("Write features => ARRAY[{}].", entries.join(", "))
+            }
+            Self::Length {
+                pair: Some((index, value)),
+                ..
+            } => {
+                let entry = sql_text(&format!("sparse({}, {})", quote(index), quote(value)));
+                format!("Indices and their values are one sparse vector: features => ARRAY[{entry}].")
+            }
             Self::Numbers { column, .. } => {
                 let number = array_element(&format!("number({})", quote(column)));
-                let exclude = sql_text(&format!("{{{}}}", array_element(column)));
-                format!("Read it as a number by {number} in features, or leave it out: exclude => {exclude}.")
+                let exclude = excluding([column.as_str()].into_iter());
+                format!("Read it as a number by {number} in features, or leave it out: {exclude}.")
             }
             Self::Index { part, .. } if part.starts_with("weighted_degree") => {
                 "Take shorter runs, or shorter strings: each run has a number of its own at each place."
@@ -342,9 +361,8 @@ impl FeatureError {
             }
             Self::Keys { keys, .. } => {
                 let names = keys.iter().take(MOST_EXCLUDED);
-                let names: Vec<_> = names.map(|(name, _)| array_element(name)).collect();
-                let names = sql_text(&format!("{{{}}}", names.join(",")));
-                format!("Leave out what is a key: exclude => {names}. {HASH_HINT}.")
+                let names = excluding(names.map(|(name, _)| name.as_str()));
+                format!("Leave out what is a key: {names}. {HASH_HINT}.")
             }
             Self::Letter { alphabet, byte, .. } if byte.is_ascii_graphic() => format!(
                 "Name all letters: 'weighted_degree(column, 8, {alphabet}{})'.",
@@ -428,6 +446,15 @@ fn numbers_but_for(column: &str, others: &[String]) -> String {
     format!(
         "The values of \"{column}\" are numbers but for {}.",
         shown.join(", ")
+    )
+}
+
+/// The argument that leaves columns out.
+pub(crate) fn excluding<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.map(array_element).collect();
+    format!(
+        "exclude => {}",
+        sql_text(&format!("{{{}}}", names.join(",")))
     )
 }
 

@@ -112,6 +112,7 @@ pub(super) fn check_array(name: &str, made: &mut Made, length: usize) -> Result<
                     column: name.to_owned(),
                     length,
                     expected: known as usize,
+                    pair: None,
                 })
             }
         }

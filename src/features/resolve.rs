@@ -2,7 +2,7 @@
 //! in the leader.
 
 use super::category::CategoryLimits;
-use super::entry::{parse_form, unquoted, EntryForm};
+use super::entry::{parse_form, rejoined, unquoted, EntryForm};
 use super::error::FeatureError;
 use super::made_form::Made;
 use super::part::{
@@ -39,7 +39,11 @@ pub fn resolve(
                 entries: entries.len(),
             })
         }
-        Some(entries) => (named_parts(entries, &columns, label)?, Vec::new()),
+        Some(entries) => {
+            let named = named_parts(entries, &columns, label);
+            let named = named.map_err(|error| split(entries, &columns).unwrap_or(error));
+            (named?, Vec::new())
+        }
         None => all_parts(&columns, label)?,
     };
     match parts.is_empty() {
@@ -113,6 +117,19 @@ fn named_parts(
         1 => Err(missing.remove(0)),
         _ => Err(FeatureError::Several(missing)),
     }
+}
+
+/// What is wrong where commas have split entries.
+fn split(entries: &[String], columns: &ByName<'_>) -> Option<FeatureError> {
+    let whole = rejoined(entries, |entry| columns.has(entry))?;
+    let torn = entries
+        .iter()
+        .zip(&whole)
+        .find(|(one, whole)| one.trim() != *whole);
+    Some(FeatureError::Split {
+        entry: torn?.0.clone(),
+        entries: whole,
+    })
 }
 
 /// Refuses an entry that reads the label, or that is not new.

@@ -1,6 +1,7 @@
 //! Which columns a model reads, and what training learned of them. Stored with the model.
 
 use super::category::Dictionary;
+use super::error::FeatureError;
 use super::kernel_form::KernelForm;
 use super::made_form::Made;
 use super::quoted::quoted;
@@ -19,6 +20,8 @@ use std::rc::Rc;
 /// Most parts of a feature set: more than a table has columns, and few enough to go through them for each name.
 pub const MOST_PARTS: usize = 10_000;
 
+/// Types of arrays that may hold indices.
+const INTEGER_ARRAYS: [&str; 3] = ["smallint[]", "integer[]", "bigint[]"];
 /// Bytes that a part takes, with its names, about.
 const PART_BYTES: usize = size_of::<FeaturePart>() + 64;
 
@@ -308,6 +311,18 @@ impl FeaturePart {
         }
     }
 
+    /// Whether it is an array of numbers as they are; and whether these are integers.
+    fn is_plain_array(&self) -> Option<bool> {
+        match self {
+            Self::Array {
+                type_name,
+                made: None,
+                ..
+            } => Some(INTEGER_ARRAYS.contains(&type_name.as_str())),
+            _ => None,
+        }
+    }
+
     /// The columns it reads.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
@@ -510,6 +525,27 @@ impl FeaturePart {
 }
 
 impl FeatureSet {
+    /// The same error; where lengths of arrays differ, with the two columns that may be indices and their values.
+    #[cold]
+    pub(super) fn paired(&self, mut error: FeatureError) -> FeatureError {
+        if let FeatureError::Length { column, pair, .. } = &mut error {
+            let arrays = self
+                .parts
+                .iter()
+                .filter(|part| part.is_plain_array().is_some());
+            let arrays: Vec<_> = arrays.take(3).collect();
+            if let [one, other] = arrays[..] {
+                let both = match (one.is_plain_array(), other.is_plain_array()) {
+                    (Some(true), Some(false)) => Some((one.name(), other.name())),
+                    (Some(false), Some(true)) => Some((other.name(), one.name())),
+                    _ => None,
+                };
+                *pair = both.filter(|(index, value)| [index, value].contains(&&*column));
+            }
+        }
+        error
+    }
+
     /// A copy.
     pub fn copied(&self) -> Result<Self, OutOfMemory> {
         Ok(Self {

@@ -1,0 +1,23 @@
+-- What someone runs into who begins: each answer says what to type
+CREATE EXTENSION IF NOT EXISTS pgsvm;
+CREATE SCHEMA first_steps;
+SET search_path = first_steps, public;
+SET client_min_messages = warning;
+
+-- entries of features that commas split
+CREATE TABLE mails AS SELECT i AS id, 'word' || i % 6 || ' and word' || i % 3 AS body, i % 5 AS age, i % 4 AS size,
+    ARRAY[i % 3, 5]::int[] AS idx, ARRAY[1, i % 2]::real[] AS val, i % 2 = 0 AS spam, CASE (i + (i % 10 = 0)::int) % 2 WHEN 0 THEN '<=50K' ELSE '>50K' END AS income
+FROM generate_series(1, 200) AS i;
+SELECT svm_train('mails', 'spam', '{text(body, english)}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('mails', 'spam', '{age,hash(sparse(idx,val),18)}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('mails', 'spam', '{polynomial(age,size,2),cross(age,size)}');
+SELECT svm_train('mails', 'spam', '{text(body}');
+SELECT svm_train('mails', 'spam', ARRAY['text(body, english)'], model => 'mails');
+
+-- two arrays that are one sparse vector
+SELECT svm_load_libsvm('pairs', content => E'+1 1:0.5 3:-2\n-1 2:1\n+1 1:0.6 3:-1\n-1 2:0.5\n');
+SELECT svm_train('pairs', 'label');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('pairs', 'label', ARRAY['sparse(idx, val)'], model => 'pairs');
