@@ -4,7 +4,8 @@
 use super::row_decoder::RowDecoder;
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
-use crate::features::{FeatureError, Nulls};
+use crate::features::{excluding, FeatureError, Nulls};
+use crate::targets::labels;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{Cache, RowError};
@@ -59,10 +60,7 @@ impl RowDecoder {
                     counted(self.rows_skipped, "row")
                 ),
             )
-            .hint(match self.null_counts.iter().any(|count| *count > 0) {
-                true => "nulls => 'mean' and nulls => 'zero' keep rows with NULL features",
-                false => "Give some rows a weight above 0",
-            })),
+            .hint(self.rows_back())),
             [only] => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,
                 format!(
@@ -72,7 +70,31 @@ impl RowDecoder {
                 ),
             )
             .hint("A training needs rows of two classes")),
-            classes => self.costs.check_complete(classes),
+            classes => {
+                if !self.continues {
+                    let rows = self.rows_seen - labels.nulls;
+                    labels::check_classes(labels.column(), classes, rows)?;
+                }
+                self.costs.check_complete(classes)
+            }
+        }
+    }
+
+    /// What keeps rows where all were skipped: without the columns that are NULL in all of them, where there are such.
+    fn rows_back(&self) -> String {
+        if !self.null_counts.iter().any(|count| *count > 0) {
+            return "Give some rows a weight above 0".to_owned();
+        }
+        let parts = self.decoder.learned().parts.iter().zip(&self.null_counts);
+        let empty = parts.filter(|(_, count)| **count >= self.rows_skipped);
+        let mut empty = empty.flat_map(|(part, _)| part.columns()).peekable();
+        let keep = "nulls => 'mean' and nulls => 'zero' keep rows with NULL features";
+        match empty.peek() {
+            None => keep.to_owned(),
+            Some(_) => format!(
+                "Leave out what is NULL in all rows: {}; {keep}",
+                excluding(empty)
+            ),
         }
     }
 

@@ -31,9 +31,10 @@ pub(super) fn costs(
     let chosen = choices.is_some();
     let costs = match (c, choices) {
         (Some(_), Some(_)) => {
-            return Err(invalid(
-                "\"costs\" are for c => NULL, which chooses among them",
-            ))
+            return Err(
+                invalid("\"costs\" are for c => NULL, which chooses among them")
+                    .hint("c => NULL; or leave \"costs\" out of the options"),
+            )
         }
         (None, None) => USUAL_COSTS.to_vec(),
         (None, Some(costs)) => costs,

@@ -12,6 +12,7 @@ use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::sql::columns_told::{counted, element, nulls, number_columns, read_texts, texts};
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
+use crate::targets::labels::looks_like_regression;
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::{Approximate, Away, Trained};
 use crate::training::validation;
@@ -654,6 +655,10 @@ impl Announcement<'_> {
     /// What is said of a model that looks as if it had learned nothing.
     fn learned_nothing(&self) -> Option<Failure> {
         let report = &self.trained.trainer.report;
+        let classes = &self.trained.reader.classes;
+        if let Some(warning) = looks_like_regression(&self.request.label, classes, report.rows) {
+            return Some(warning);
+        }
         let fit = report.fit.as_ref()?;
         let accuracy = OnTrainingRows::of(self.trained).accuracy?;
         let troubles = troubles(

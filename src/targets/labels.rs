@@ -9,6 +9,7 @@ use crate::base::errors::{Code, Failure};
 use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use crate::pg::numeric;
 use crate::pg::varlena::{with_text, Varlena};
+use pgrx::spi::quote_identifier;
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
 use pgsvm_core::memory::{copied, list, text, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,11 @@ use std::collections::HashMap;
 pub const MOST_CLASSES: usize = 1000;
 /// Up to this many classes a value is compared with all, and looked up beyond.
 const COMPARED: usize = 8;
+/// Numbers that are classes without a doubt; rows that one of more classes has at least.
+const FEW_CLASSES: usize = 20;
+const ROWS_OF_A_CLASS: u64 = 20;
+/// Up to this many distinct values are no key, as for features.
+const LIKE_A_KEY: usize = 100;
 /// Values that a message lists.
 const LISTED: usize = 3;
 
@@ -333,13 +339,16 @@ impl Labels {
         let first: Vec<_> = first.map(|class| format!("\"{}\"", class.text)).collect();
         Failure::new(
             Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("label column \"{}\" has more than {MOST_CLASSES} values", self.column),
+            format!(
+                "label column \"{}\" has more than {MOST_CLASSES} values",
+                self.column
+            ),
         )
-        .detail(format!("Each value is a class. The first are {}.", first.join(", ")))
-        .hint(format!(
-            "Make classes of them: svm_train_query('SELECT …, {} > … AS label FROM …', 'label', model => '…')",
-            self.column
+        .detail(format!(
+            "Each value is a class. The first are {}.",
+            first.join(", ")
         ))
+        .hint(classes_hint(&self.column, &self.classes))
     }
 }
 
@@ -372,6 +381,15 @@ impl LabelKey {
         match self {
             Self::Text(bytes) | Self::Numeric(_, bytes) => Some(bytes),
             _ => None,
+        }
+    }
+
+    /// The nearest double to a number.
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(value) => Some(*value as f64),
+            Self::Number(value) | Self::Numeric(value, _) => Some(*value),
+            Self::Enum(..) | Self::Text(_) => None,
         }
     }
 
@@ -448,6 +466,52 @@ pub fn compared_type(label_type: &str, column: pg_sys::Oid) -> &'static str {
         pg_sys::NUMERICOID => "pg_catalog.numeric",
         pg_sys::BPCHAROID => "pg_catalog.bpchar",
         _ => "pg_catalog.text",
+    }
+}
+
+/// How to make classes of the numbers, or of the texts, that a column has.
+fn classes_hint(column: &str, values: &[LabelValue]) -> String {
+    let are_numbers = values.iter().all(|value| value.key.number().is_some());
+    let middle = match ascending(values).get(values.len() / 2) {
+        Some(middle) if are_numbers => values[*middle].text.as_str(),
+        _ => "…",
+    };
+    format!(
+        "{} classes of them: svm_train_query('SELECT …, {} > {middle} AS label FROM …', 'label', model => '…')",
+        if are_numbers { "There is no regression here; make" } else { "Make" },
+        quote_identifier(column),
+    )
+}
+
+/// What is said of a label column whose `values`, of so many rows, look like numbers to predict: many of them, each in few rows
+/// or fractions some of them.
+pub fn looks_like_regression(column: &str, values: &[LabelValue], rows: u64) -> Option<Failure> {
+    let mut numbers = values.iter().map(|value| value.key.number());
+    let whole = |number: f64| number.fract() == 0.0 || !number.is_finite();
+    let are_codes = numbers.clone().all(|number| number.is_none_or(whole))
+        && rows >= ROWS_OF_A_CLASS * values.len() as u64;
+    if values.len() <= FEW_CLASSES || are_codes || numbers.any(|number| number.is_none()) {
+        return None;
+    }
+    let message = format!("label column \"{column}\" looks like a number to predict");
+    let failure = Failure::new(Code::ERRCODE_WARNING, message);
+    let failure = failure.detail(format!(
+        "It has {} values in {rows} rows, and each is a class.",
+        values.len()
+    ));
+    Some(failure.hint(classes_hint(column, values)))
+}
+
+/// The same where no training can be meant: most rows have a value that no other has.
+pub fn check_classes(column: &str, values: &[LabelValue], rows: u64) -> Result<(), Failure> {
+    match looks_like_regression(column, values, rows) {
+        Some(failure) if values.len() > LIKE_A_KEY && values.len() as u64 > rows / 2 => {
+            Err(Failure {
+                code: Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                ..failure
+            })
+        }
+        _ => Ok(()),
     }
 }
 
