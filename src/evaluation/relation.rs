@@ -43,9 +43,13 @@ fn svm_evaluate(
 > {
     let _prepared = prepared();
     let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    let mut unknown = None;
     let rows = rows_of(evaluation(&subject), |row| {
+        let (rows, labels) = (row.get::<i64>(1)?, row.get::<i64>(12)?);
+        let example = row.get::<&str>(13)?;
+        unknown = subject.unknown_labels(rows, labels, example);
         Ok((
-            row.get(1)?,
+            rows,
             row.get(2)?,
             row.get(3)?,
             row.get(4)?,
@@ -56,10 +60,14 @@ fn svm_evaluate(
             row.get(9)?,
             row.get(10)?,
             row.get(11)?,
-            row.get(12)?,
+            labels,
         ))
     });
-    TableIterator::new(rows.or_raise())
+    let rows = rows.or_raise();
+    if let Some(warning) = unknown {
+        warning.warn();
+    }
+    TableIterator::new(rows)
 }
 
 /// `svm_confusion(model, relation [, label])`.
@@ -115,7 +123,7 @@ fn svm_roc(
 /// The rows of a query of ours.
 fn rows_of<T>(
     query: Result<String, Failure>,
-    read: impl Fn(&SpiHeapTupleData<'_>) -> Result<T, SpiError>,
+    mut read: impl FnMut(&SpiHeapTupleData<'_>) -> Result<T, SpiError>,
 ) -> Result<Vec<T>, Failure> {
     let query = terminated(&query?)?;
     let rows = || {
@@ -168,10 +176,12 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
     Ok(written(format_args!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
              (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
-             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.words, found.categories, found.labels
+             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.words, found.categories, found.labels, found.label
          FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows,
                    {words} AS words, {categories} AS categories,
-                   pg_catalog.count(*) FILTER (WHERE row.actual OPERATOR(pg_catalog.<>) ALL ({labels})) AS labels
+                   pg_catalog.count(*) FILTER (WHERE row.actual OPERATOR(pg_catalog.<>) ALL ({labels})) AS labels,
+                   pg_catalog.min(row.actual COLLATE pg_catalog.\"C\") FILTER (WHERE row.actual OPERATOR(pg_catalog.<>) ALL ({labels}))
+                       AS label
                FROM {rows} AS row) AS found"
     ))?)
 }

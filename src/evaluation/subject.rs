@@ -3,7 +3,8 @@
 //! nothing of it goes into SQL but quoted.
 
 use super::rows;
-use crate::base::errors::Failure;
+use crate::base::errors::{shortened, Code, Failure};
+use crate::base::near;
 use crate::base::text::{joined, written};
 use crate::features::FeaturePart;
 use crate::model::{self, Model, Sigmoid};
@@ -47,6 +48,8 @@ pub enum Says {
     Everything,
 }
 
+/// Labels that a hint shows.
+const SHOWN_LABELS: usize = 5;
 /// Most labels that are compared one by one.
 const MOST_COMPARED: usize = 32;
 
@@ -118,6 +121,40 @@ impl Subject {
             self.row,
             self.beside
         ))
+    }
+
+    /// What is said where most of the rows have labels that the model does not know, such as `example`.
+    pub fn unknown_labels(
+        &self,
+        rows: Option<i64>,
+        unknown: Option<i64>,
+        example: Option<&str>,
+    ) -> Option<Failure> {
+        let (unknown, example) = (unknown?, example?);
+        let rows = rows.unwrap_or(0).max(unknown);
+        if unknown <= rows / 2 {
+            return None;
+        }
+        let labels = self.model.labels.iter().map(String::as_str);
+        let near = near::names(example, labels.clone());
+        let known = match near.is_empty() {
+            true => labels.take(SHOWN_LABELS).map(str::to_owned).collect(),
+            false => near,
+        };
+        let known: Vec<_> = known
+            .iter()
+            .map(|label| quote_literal(shortened(label)))
+            .collect();
+        let message = format!(
+            "{unknown} of {rows} rows have labels that model \"{}\" does not know, such as {}",
+            self.model.name,
+            quote_literal(shortened(example))
+        );
+        let hint = format!(
+            "Write labels as the model knows them: {}.",
+            known.join(", ")
+        );
+        Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
     }
 
     /// Whether the model knows words.

@@ -29,3 +29,10 @@ SELECT svm_train('patients', 'target', '{x}', model => 'patients');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('patients', 'days', '{x}', model => 'days', tolerance => 0.5);
 SELECT svm_train_query('SELECT x, target > 50 AS label FROM patients', 'label', model => 'patients');
+
+-- an evaluation on labels that are written otherwise
+CREATE TABLE later AS SELECT *, income || '.' AS written, 'unknown ' || id AS other FROM mails;
+SELECT svm_train('mails', 'income', '{age,size,body}', model => 'incomes');
+SELECT accuracy, unseen_labels FROM svm_evaluate('incomes', 'later', label => 'written');
+SELECT accuracy, unseen_labels FROM svm_evaluate('incomes', 'later', label => 'other');
+SELECT unseen_labels FROM svm_evaluate('incomes', 'later', label => 'income');
