@@ -100,6 +100,24 @@ pub unsafe fn schema_of_call(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Oid {
     unsafe { pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid) }
 }
 
+/// A function's name. None when it has been dropped.
+pub fn function_name(function: pg_sys::Oid) -> Option<String> {
+    // SAFETY: a catalog look-up; the result is a terminated string or null.
+    unsafe {
+        let name = pg_sys::get_func_name(function);
+        (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
+    }
+}
+
+/// How many arguments a function is declared with; 0 for one that there is not.
+pub fn argument_count(function: pg_sys::Oid) -> usize {
+    match function_name(function) {
+        // SAFETY: a catalog look-up of a function that exists.
+        Some(_) => usize::try_from(unsafe { pg_sys::get_func_nargs(function) }).unwrap_or(0),
+        None => 0,
+    }
+}
+
 /// Whether argument `number` (from 0) stands in the query as a constant. A parameter is none, as the
 /// variables of PL/pgSQL are parameters too, which change while the call site stays.
 ///

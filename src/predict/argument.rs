@@ -2,7 +2,7 @@
 //! pgvector or a text in LIBSVM notation. What the argument's type asks for is settled once per call site.
 
 use super::complaints::{
-    argument_failure, document_failure, null_feature, out_of_range, wrong_type,
+    argument_failure, document_failure, null_feature, out_of_range, wrong_type, Called,
 };
 use super::document::DocumentReader;
 use super::forms::{array_form, read_dense_text, text_form, vector_form};
@@ -22,6 +22,7 @@ use pgrx::pg_sys;
 /// How to read the argument at one call site.
 pub struct Argument {
     form: Form,
+    called: Called,
     buffer: FeatureBuffer,
 }
 
@@ -50,20 +51,21 @@ pub enum Form {
 }
 
 impl Argument {
-    /// Prepares for arguments of this type.
-    pub fn new(model: &Model, type_id: pg_sys::Oid) -> Result<Self, Failure> {
-        let form = match type_kind(type_id) {
-            TypeKind::Array(kind) => array_form(model, type_id, kind)?,
-            TypeKind::Text => text_form(model)?,
-            TypeKind::Vector(kind) => vector_form(model, type_id, kind)?,
+    /// Prepares for the arguments of a call.
+    pub fn new(model: &Model, called: Called) -> Result<Self, Failure> {
+        let form = match type_kind(called.type_id) {
+            TypeKind::Array(kind) => array_form(model, &called, kind)?,
+            TypeKind::Text => text_form(model, &called)?,
+            TypeKind::Vector(kind) => vector_form(model, &called, kind)?,
             TypeKind::Row => Form::Row(None),
             TypeKind::Json { is_text } => {
                 Form::Document(Box::new(DocumentReader::new(model, is_text)?))
             }
-            _ => return Err(wrong_type(model, type_id)),
+            _ => return Err(wrong_type(model, &called)),
         };
         Ok(Self {
             form,
+            called,
             buffer: FeatureBuffer::default(),
         })
     }
@@ -143,7 +145,11 @@ impl Argument {
         unsafe { self.meet(model, datum) };
         if let Form::Held(held) = &mut self.form {
             // SAFETY: as the caller promises, for the row and what it holds.
-            let decision = unsafe { held.ask(model, datum, |it, held| it.decision(model, held)) };
+            let decision = unsafe {
+                held.ask((model, &self.called), datum, |it, held| {
+                    it.decision(model, held)
+                })
+            };
             return Ok(decision?.flatten());
         }
         // SAFETY: as the caller promises.
@@ -172,7 +178,9 @@ impl Argument {
             self.meet(model, datum);
             match &mut self.form {
                 Form::Held(held) => {
-                    let told = held.ask(model, datum, |it, held| it.decisions(model, held, out));
+                    let told = held.ask((model, &self.called), datum, |it, held| {
+                        it.decisions(model, held, out)
+                    });
                     return Ok(told?.unwrap_or(false));
                 }
                 Form::Array { .. } => {
@@ -235,7 +243,7 @@ impl Argument {
     /// As for `decision`, of a form that does not hold the features in a column.
     #[inline(always)]
     unsafe fn read(&mut self, model: &Model, datum: pg_sys::Datum) -> Result<(), Failure> {
-        let buffer = &mut self.buffer;
+        let (called, buffer) = (&self.called, &mut self.buffer);
         // SAFETY: as the caller promises; each form was chosen by the argument's type.
         unsafe {
             match &mut self.form {
@@ -243,10 +251,10 @@ impl Argument {
                 | Form::ArrayForHeads { decoder, .. }
                 | Form::Decoded(decoder) => decoder
                     .decode(&[datum], &[false], buffer)
-                    .map_err(|error| argument_failure(model, error, datum)),
+                    .map_err(|error| argument_failure(model, called, error, datum)),
                 Form::DenseText => read_dense_text(model, datum, buffer)
-                    .map_err(|error| argument_failure(model, error, datum)),
-                Form::Row(reader) => read_row(model, datum, reader, buffer),
+                    .map_err(|error| argument_failure(model, called, error, datum)),
+                Form::Row(reader) => read_row((model, called), datum, reader, buffer),
                 Form::Document(reader) => reader
                     .read(datum, buffer)
                     .map_err(|failure| document_failure(model, failure)),
@@ -266,7 +274,7 @@ impl Argument {
         let buffer = &mut self.buffer;
         // SAFETY: as the caller promises, for the row and what it holds.
         let read = unsafe {
-            held.ask(model, datum, |argument, features| {
+            held.ask((model, &self.called), datum, |argument, features| {
                 let usable = argument.row(model, features)?.is_some();
                 core::mem::swap(&mut argument.buffer, buffer);
                 Ok(usable)

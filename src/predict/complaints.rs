@@ -3,9 +3,11 @@
 use crate::base::errors::{Code, Failure};
 use crate::features::{FeatureBuffer, FeatureError};
 use crate::model::Model;
-use crate::pg::types::type_name;
+use crate::pg::statement::{argument_count, function_name};
+use crate::pg::types::{type_kind, type_name, TypeKind};
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
+use pgrx::spi::quote_identifier;
 
 /// Most columns that a hint lists.
 const HINTED_COLUMNS: usize = 10;
@@ -17,7 +19,7 @@ pub fn out_of_range(model: &Model) -> Failure {
     )
 }
 
-pub fn row_failure(model: &Model, error: FeatureError) -> Failure {
+pub fn row_failure(model: &Model, called: &Called, error: FeatureError) -> Failure {
     let missing = matches!(&error, FeatureError::MissingColumn { near, .. } if near.is_empty());
     let failure = Failure::from(error);
     let failure = match failure.detail {
@@ -25,7 +27,7 @@ pub fn row_failure(model: &Model, error: FeatureError) -> Failure {
         Some(_) => failure,
     };
     match missing {
-        true => failure.hint(call_hint(model)),
+        true => failure.hint(call_hint(model, called)),
         false => failure,
     }
 }
@@ -48,6 +50,7 @@ pub fn document_failure(model: &Model, failure: Failure) -> Failure {
 /// `datum` is the argument.
 pub unsafe fn argument_failure(
     model: &Model,
+    called: &Called,
     error: FeatureError,
     datum: pg_sys::Datum,
 ) -> Failure {
@@ -59,8 +62,9 @@ pub unsafe fn argument_failure(
             // SAFETY: LIBSVM notation is read from text arguments only.
             let text = unsafe { Varlena::open(datum) };
             let failure = Failure::from(error);
-            match text.payload().first() {
-                Some(b'{') => failure.hint("An array literal needs its type: '{1,2}'::float8[]."),
+            match text.payload() {
+                text if is_object(text) => failure.hint(object_hint(model, called)),
+                [b'{', ..] => failure.hint("An array literal needs its type: '{1,2}'::float8[]."),
                 _ => failure,
             }
         }
@@ -86,16 +90,16 @@ pub fn null_feature(model: &Model, row: &FeatureBuffer, by_name: bool) -> Failur
     .hint("SET pgsvm.predict_nulls = 'null' predicts NULL; nulls => 'mean' or 'zero' in training puts a value in its place.")
 }
 
-pub fn wrong_type(model: &Model, type_id: pg_sys::Oid) -> Failure {
+pub fn wrong_type(model: &Model, called: &Called) -> Failure {
     Failure::new(
         Code::ERRCODE_DATATYPE_MISMATCH,
         format!(
             "features of type {} cannot be predicted from",
-            type_name(type_id, -1)
+            type_name(called.type_id, -1)
         ),
     )
     .detail("Features are a row, a jsonb object, an array of numbers, a vector of pgvector, or a text in LIBSVM notation.")
-    .hint(call_hint(model))
+    .hint(call_hint(model, called))
 }
 
 /// The columns that the model reads, or the first of them.
@@ -109,10 +113,120 @@ fn hinted_columns(model: &Model) -> String {
 }
 
 /// How to call the model so that it works.
-pub fn call_hint(model: &Model) -> String {
-    format!(
-        "Pass a whole row with the columns {}: SELECT svm_decision('{}', t) FROM … AS t.",
-        hinted_columns(model),
-        model.base_name().replace('\'', "''")
-    )
+pub fn call_hint(model: &Model, called: &Called) -> String {
+    if called.is_object {
+        return object_hint(model, called);
+    }
+    match called.call(model, "t") {
+        Some(call) => format!(
+            "Pass a whole row with the columns {}: SELECT {call} FROM … AS t.",
+            hinted_columns(model)
+        ),
+        None => format!(
+            "Rows need the columns {}; SELECT … AS {} names one so.",
+            hinted_columns(model),
+            model
+                .features
+                .columns()
+                .first()
+                .map_or("…".into(), quote_identifier)
+        ),
+    }
 }
+
+/// How to call it with a JSON object that has no type.
+fn object_hint(model: &Model, called: &Called) -> String {
+    match called.call(model, "'{…}'::jsonb") {
+        Some(call) => format!("A JSON object needs its type: SELECT {call}."),
+        None => "A JSON object needs its type: make the column jsonb.".to_owned(),
+    }
+}
+
+/// Whether a text looks like a JSON object.
+fn is_object(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let inside = text
+        .strip_prefix(b"{")
+        .and_then(|text| text.strip_suffix(b"}"));
+    inside.is_some_and(|inside| {
+        matches!(inside.trim_ascii_start(), [] | [b'"', ..]) && inside.contains(&b':')
+    })
+}
+
+/// The call that an answer is for, as what is wrong with it is said.
+pub struct Called {
+    function: pg_sys::Oid,
+    /// Of the features.
+    pub type_id: pg_sys::Oid,
+    /// Whether they are a text that looks like a JSON object.
+    is_object: bool,
+}
+
+impl Called {
+    /// # Safety
+    /// `fcinfo` is PostgreSQL's, with a model's name and features first, neither of them NULL.
+    pub unsafe fn at(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let info = (*fcinfo).flinfo;
+            let features = (*fcinfo).args.as_slice(2)[1].value;
+            Self::new(
+                (*info).fn_oid,
+                pg_sys::get_fn_expr_argtype(info, 1),
+                features,
+            )
+        }
+    }
+
+    /// For rows that a query has, or an array given to a function that holds its model: neither is called with a row.
+    pub fn without_row(type_id: pg_sys::Oid) -> Self {
+        Self {
+            function: pg_sys::InvalidOid,
+            type_id,
+            is_object: false,
+        }
+    }
+
+    /// # Safety
+    /// `features` is a value of the type.
+    pub unsafe fn new(
+        function: pg_sys::Oid,
+        type_id: pg_sys::Oid,
+        features: pg_sys::Datum,
+    ) -> Self {
+        let is_text = matches!(type_kind(type_id), TypeKind::Text);
+        Self {
+            function,
+            type_id,
+            // SAFETY: as the caller promises.
+            is_object: is_text && is_object(unsafe { Varlena::open(features) }.payload()),
+        }
+    }
+
+    /// The same call with these features.
+    ///
+    /// # Safety
+    /// As for `new`.
+    pub unsafe fn with(&self, type_id: pg_sys::Oid, features: pg_sys::Datum) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe { Self::new(self.function, type_id, features) }
+    }
+
+    /// The call with these features as SQL writes it; None for functions that only queries of ours call.
+    fn call(&self, model: &Model, features: &str) -> Option<String> {
+        let name = function_name(self.function)?;
+        if OURS.iter().any(|ours| name.starts_with(ours)) {
+            return None;
+        }
+        let more = if argument_count(self.function) == 3 {
+            ", …"
+        } else {
+            ""
+        };
+        let model = model.base_name().replace('\'', "''");
+        Some(format!("{name}('{model}', {features}{more})"))
+    }
+}
+
+/// What the names of functions begin with that evaluations call for rows of a relation.
+const OURS: [&str; 1] = ["svm_row_"];

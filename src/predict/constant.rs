@@ -3,6 +3,7 @@
 
 use super::argument::Argument;
 use super::check_probabilities;
+use super::complaints::Called;
 use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureError, Nulls};
 use crate::model::{text, Model};
@@ -171,7 +172,10 @@ fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<ConstantForm, Failure> {
     if let [only] = types {
         let all_in_one = names.len() > 1 || model.features.dense_parts() == 1;
         if all_in_one && matches!(type_kind(*only), TypeKind::Array(_)) {
-            return Ok(ConstantForm::Array(Argument::new(model, *only)?, columns));
+            return Ok(ConstantForm::Array(
+                Argument::new(model, Called::without_row(*only))?,
+                columns,
+            ));
         }
     }
     columns.map(ConstantForm::ConstantColumns).ok_or_else(|| {

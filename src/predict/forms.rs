@@ -1,7 +1,7 @@
 //! How to read an argument of each type for a model, or why that cannot be.
 
 use super::argument::Form;
-use super::complaints::call_hint;
+use super::complaints::{call_hint, Called};
 use crate::base::errors::{Code, Failure};
 use crate::features::{
     parse_libsvm, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet,
@@ -19,8 +19,8 @@ use pgsvm_core::memory::Room;
 const ARGUMENT: &str = "features";
 
 /// Arrays of numbers: all features in order.
-pub fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Result<Form, Failure> {
-    let decoder = array_decoder(model, type_id, "an array")?;
+pub fn array_form(model: &Model, called: &Called, kind: NumberKind) -> Result<Form, Failure> {
+    let decoder = array_decoder(model, called, "an array")?;
     Ok(match model.heads.len() {
         _ if model.features.unit_rows.is_some() || model.kernel.is_some() => Form::Decoded(decoder),
         1 => Form::Array { kind, decoder },
@@ -29,12 +29,8 @@ pub fn array_form(model: &Model, type_id: pg_sys::Oid, kind: NumberKind) -> Resu
 }
 
 /// For arguments that hold all features in order; `argument` is what messages call them.
-fn array_decoder(
-    model: &Model,
-    type_id: pg_sys::Oid,
-    argument: &str,
-) -> Result<Box<Decoder>, Failure> {
-    check_no_categories(model, argument)?;
+fn array_decoder(model: &Model, called: &Called, argument: &str) -> Result<Box<Decoder>, Failure> {
+    check_no_categories(model, called, argument)?;
     if model.features.sparse_parts() > 0 {
         return Err(Failure::new(
             Code::ERRCODE_DATATYPE_MISMATCH,
@@ -43,28 +39,28 @@ fn array_decoder(
                 model.name
             ),
         )
-        .hint(call_hint(model)));
+        .hint(call_hint(model, called)));
     }
     let features = FeatureSet {
         parts: vec![FeaturePart::Array {
             name: ARGUMENT.to_owned(),
-            type_name: type_name(type_id, -1),
+            type_name: type_name(called.type_id, -1),
             length: Some(model.dense_count as u32),
             made: None,
         }],
         means: model.features.means.clone(),
         ..FeatureSet::default()
     };
-    let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
+    let decoder = Decoder::new(&features, &[argument_column(called.type_id)], model.nulls)?;
     Ok(Box::new(decoder))
 }
 
 /// pgvector's types: all features in order, or the one sparse part.
-pub fn vector_form(model: &Model, type_id: pg_sys::Oid, kind: VectorKind) -> Result<Form, Failure> {
+pub fn vector_form(model: &Model, called: &Called, kind: VectorKind) -> Result<Form, Failure> {
     if kind != VectorKind::Sparsevec {
-        return Ok(Form::Decoded(array_decoder(model, type_id, "a vector")?));
+        return Ok(Form::Decoded(array_decoder(model, called, "a vector")?));
     }
-    check_no_categories(model, "a sparsevec")?;
+    check_no_categories(model, called, "a sparsevec")?;
     if (model.features.dense_parts(), model.features.sparse_parts()) != (0, 1) {
         return Err(Failure::new(
             Code::ERRCODE_DATATYPE_MISMATCH,
@@ -73,21 +69,21 @@ pub fn vector_form(model: &Model, type_id: pg_sys::Oid, kind: VectorKind) -> Res
                 model.name
             ),
         )
-        .hint(call_hint(model)));
+        .hint(call_hint(model, called)));
     }
     let features = FeatureSet {
         parts: vec![FeaturePart::Sparsevec {
             name: ARGUMENT.to_owned(),
-            type_name: type_name(type_id, -1),
+            type_name: type_name(called.type_id, -1),
         }],
         ..FeatureSet::default()
     };
-    let decoder = Decoder::new(&features, &[argument_column(type_id)], model.nulls)?;
+    let decoder = Decoder::new(&features, &[argument_column(called.type_id)], model.nulls)?;
     Ok(Form::Decoded(Box::new(decoder)))
 }
 
 /// Categories and words come out of columns only.
-fn check_no_categories(model: &Model, argument: &str) -> Result<(), Failure> {
+fn check_no_categories(model: &Model, called: &Called, argument: &str) -> Result<(), Failure> {
     let mut parts = model.features.parts.iter();
     if let Some(part) = parts.find(|part| part.vocabulary().is_some()) {
         return Err(Failure::new(
@@ -98,7 +94,7 @@ fn check_no_categories(model: &Model, argument: &str) -> Result<(), Failure> {
             ),
         )
         .detail(format!("Its feature {} is a text's words.", part.name()))
-        .hint(call_hint(model)));
+        .hint(call_hint(model, called)));
     }
     match model.features.categories().next() {
         None => Ok(()),
@@ -110,18 +106,18 @@ fn check_no_categories(model: &Model, argument: &str) -> Result<(), Failure> {
             ),
         )
         .detail(format!("Column \"{column}\" holds categories."))
-        .hint(call_hint(model))),
+        .hint(call_hint(model, called))),
     }
 }
 
 /// Texts in LIBSVM notation: all dense features by their positions, or the one sparse part.
-pub fn text_form(model: &Model) -> Result<Form, Failure> {
+pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
     if let [part @ FeaturePart::Text { form, .. }] = model.features.parts.as_slice() {
         if form.asked {
             return only_text(model, part);
         }
     }
-    check_no_categories(model, "a text in LIBSVM notation")?;
+    check_no_categories(model, called, "a text in LIBSVM notation")?;
     match (model.features.dense_parts(), model.features.sparse_parts()) {
         (_, 0) => Ok(Form::DenseText),
         (0, 1) => {
@@ -146,7 +142,7 @@ pub fn text_form(model: &Model) -> Result<Form, Failure> {
                 model.name
             ),
         )
-        .hint(call_hint(model))),
+        .hint(call_hint(model, called))),
     }
 }
 

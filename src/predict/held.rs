@@ -2,6 +2,7 @@
 //! itself could match a function that somebody made for its type; one with a record matches ours and no other.
 
 use super::argument::Argument;
+use super::complaints::Called;
 use crate::base::errors::Failure;
 use crate::model::{relation_changes, Model};
 use crate::pg::record::{RowShape, RowValue};
@@ -54,13 +55,13 @@ impl Held {
     #[inline]
     pub unsafe fn ask<T>(
         &mut self,
-        model: &Model,
+        call: (&Model, &Called),
         datum: pg_sys::Datum,
         ask: impl FnOnce(&mut Argument, pg_sys::Datum) -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
         // SAFETY: as the caller promises; the features are valid while the row is.
         let row = unsafe { RowValue::open(datum) };
-        match self.features(model, &row)? {
+        match self.features(call, &row)? {
             Some((argument, features)) => ask(argument, features).map(Some),
             None => Ok(None),
         }
@@ -69,7 +70,7 @@ impl Held {
     /// The features in a row that fits, valid while the row is, and how to read them; None where they are NULL.
     fn features(
         &mut self,
-        model: &Model,
+        (model, called): (&Model, &Called),
         row: &RowValue,
     ) -> Result<Option<(&mut Argument, pg_sys::Datum)>, Failure> {
         let (values, nulls) = self.shape.deform(row);
@@ -79,7 +80,12 @@ impl Held {
         let value = values[self.at];
         let argument = match self.argument.take() {
             Some(argument) => argument,
-            None => Argument::new(model, self.shape.columns()[self.at].type_oid)?,
+            None => {
+                let type_id = self.shape.columns()[self.at].type_oid;
+                // SAFETY: the value is the column's.
+                let called = unsafe { called.with(type_id, value) };
+                Argument::new(model, called)?
+            }
         };
         Ok(Some((self.argument.insert(argument), value)))
     }

@@ -1,6 +1,6 @@
 //! Rows whose columns are the features by name, of any shape that comes.
 
-use super::complaints::row_failure;
+use super::complaints::{row_failure, Called};
 use super::{document, row_name};
 use crate::base::errors::Failure;
 use crate::features::{Decoder, FeatureBuffer, FeatureError};
@@ -37,7 +37,7 @@ impl RowReader {
 /// # Safety
 /// `datum` is a row value.
 pub unsafe fn read_row(
-    model: &Model,
+    (model, called): (&Model, &Called),
     datum: pg_sys::Datum,
     reader: &mut Option<Box<RowReader>>,
     out: &mut FeatureBuffer,
@@ -50,7 +50,7 @@ pub unsafe fn read_row(
         .filter(|reader| reader.changes == changes && reader.shape.fits(&row));
     let reader = match known {
         Some(known) => reader.insert(known),
-        None => reader.insert(Box::new(RowReader::new(model, &row, changes)?)),
+        None => reader.insert(Box::new(RowReader::new((model, called), &row, changes)?)),
     };
     let (values, nulls) = reader.shape.deform(&row);
     let wrong = reader.only_null.iter().find(|(at, _)| !nulls[*at]);
@@ -59,16 +59,20 @@ pub unsafe fn read_row(
         // SAFETY: the decoder was made for the shape's columns; those of another type are NULL.
         None => unsafe { reader.decoder.decode(values, nulls, out) },
     };
-    decoded.map_err(|error| name_row(&mut reader.shape, &row, row_failure(model, error)))
+    decoded.map_err(|error| name_row(&mut reader.shape, &row, row_failure(model, called, error)))
 }
 
 impl RowReader {
     /// For rows of this one's shape, after so many changes of relations.
     #[cold]
-    fn new(model: &Model, row: &RowValue, changes: u64) -> Result<Self, Failure> {
+    fn new(
+        (model, called): (&Model, &Called),
+        row: &RowValue,
+        changes: u64,
+    ) -> Result<Self, Failure> {
         let shape = RowShape::of(row);
         let (decoder, only_null) =
-            decoder_of(model, &shape).map_err(|error| row_failure(model, error))?;
+            decoder_of(model, &shape).map_err(|error| row_failure(model, called, error))?;
         Ok(Self {
             shape,
             decoder,

@@ -4,6 +4,7 @@
 //! allocation and no guarded call into the server.
 
 use super::argument::Argument;
+use super::complaints::Called;
 use crate::base::errors::{Failure, OrRaise};
 use crate::model::{self, side, ClassArgument, Freshness, Model};
 use crate::pg::statement;
@@ -220,7 +221,7 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], site: &mut CallSi
     }
     let freshness = Freshness::now(known.as_ref().map(|known| known.freshness));
     // SAFETY: as the caller promises.
-    let (schema, info) = unsafe { (statement::schema_of_call(fcinfo), (*fcinfo).flinfo) };
+    let schema = unsafe { statement::schema_of_call(fcinfo) };
     let model = model::find(schema, &String::from_utf8_lossy(name)).or_raise();
     if let Some(mut known) = known {
         if Rc::ptr_eq(&known.model, &model) {
@@ -231,8 +232,8 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], site: &mut CallSi
         known.labels.free();
     }
     // SAFETY: as the caller promises.
-    let type_id = unsafe { pg_sys::get_fn_expr_argtype(info, 1) };
-    let argument = Argument::new(&model, type_id).or_raise();
+    let called = unsafe { Called::at(fcinfo) };
+    let argument = Argument::new(&model, called).or_raise();
     site.last = Some(Use::new(name, freshness, model, argument));
 }
 

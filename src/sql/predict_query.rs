@@ -15,7 +15,7 @@ use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
 use crate::pg::snapshot::with_latest;
 use crate::pg::varlena::Varlena;
-use crate::predict::complaints::{null_feature, out_of_range, row_failure};
+use crate::predict::complaints::{null_feature, out_of_range, row_failure, Called};
 use crate::predict::{any_null, null};
 use crate::request::source::{quote, Source};
 use pgrx::pg_sys;
@@ -66,7 +66,7 @@ fn predict(
     let planned = query::plan(&select(model, source, key)?);
     let features = planned.columns.len() - usize::from(key.is_some());
     let decoder = Decoder::new(&model.features, &planned.columns[..features], model.nulls)
-        .map_err(|error| row_failure(model, error))?;
+        .map_err(|error| row_failure(model, &Called::without_row(pg_sys::RECORDOID), error))?;
     let mut batch = Batch::new(model, decoder, key.map(|_| features));
     with_latest(|| {
         let mut running = Running::start(&planned);
@@ -167,7 +167,13 @@ impl<'a> Batch<'a> {
         let (values, nulls) = (&row.values[..features], &row.nulls[..features]);
         // SAFETY: the decoder was made for these columns.
         let decoded = unsafe { self.decoder.decode(values, nulls, &mut self.buffer) };
-        decoded.map_err(|error| self.told(row_failure(self.model, error)))?;
+        decoded.map_err(|error| {
+            self.told(row_failure(
+                self.model,
+                &Called::without_row(pg_sys::RECORDOID),
+                error,
+            ))
+        })?;
         let answered = self.buffer.null_parts.is_empty() || self.meets_null()?;
         if answered {
             self.model.prepare(&mut self.buffer);

@@ -36,3 +36,16 @@ SELECT svm_train('mails', 'income', '{age,size,body}', model => 'incomes');
 SELECT accuracy, unseen_labels FROM svm_evaluate('incomes', 'later', label => 'written');
 SELECT accuracy, unseen_labels FROM svm_evaluate('incomes', 'later', label => 'other');
 SELECT unseen_labels FROM svm_evaluate('incomes', 'later', label => 'income');
+
+-- hints name the function that was called
+SELECT svm_classify('incomes', '{"age": 3, "size": 2, "body": "word1"}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_classify('incomes', ARRAY[1, 2]);
+SELECT svm_decision('patients', '{"x": 0.5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('patients', '{0.5}');
+SELECT svm_decision('patients', '{"x": 0.5}'::jsonb) IS NOT NULL AS decided;
+SELECT svm_margin('incomes', t, '>50K') FROM (SELECT 1 AS age) AS t;
+SELECT * FROM svm_explain('incomes', '{"age": 3}'::text);
+SELECT svm_explain('incomes', t) FROM (SELECT 1 AS age) AS t;
+SELECT * FROM svm_evaluate('incomes', 'patients', label => 'ward');
