@@ -57,11 +57,36 @@ fn svm_export(
         let schema = model::schema_of_call(fcinfo);
         match format {
             Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),
-            Format::Liblinear => write(&model, &StoredVersion::read(&schema, &model)?),
+            Format::Liblinear => {
+                say_what_is_lost(&model);
+                write(&model, &StoredVersion::read(&schema, &model)?)
+            }
             Format::Libsvm => libsvm_export::write(&model, &StoredVersion::read(&schema, &model)?),
         }
     };
     export().or_raise()
+}
+
+/// Tells who exports what LIBLINEAR's format has no place for.
+fn say_what_is_lost(model: &Model) {
+    let features = &model.features;
+    let has_words = features
+        .parts
+        .iter()
+        .any(|part| part.vocabulary().is_some());
+    let lost = match features.categories().next() {
+        Some(_) => "names of columns and categories",
+        None if has_words => "words",
+        None if features.parts.len() > 1 => "names of columns",
+        None => return,
+    };
+    let message = format!(
+        "LIBLINEAR's format numbers features: the {lost} of model \"{}\" are not in it",
+        model.name
+    );
+    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .hint("format => 'pgsvm' writes all of the model.")
+        .notice();
 }
 
 #[derive(Clone, Copy)]

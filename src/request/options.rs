@@ -486,6 +486,34 @@ impl Choices {
     }
 }
 
+/// What is no option but an argument of a training.
+const ARGUMENTS: [&str; 24] = [
+    "bad_rows",
+    "c",
+    "class_weight",
+    "coef0",
+    "degree",
+    "exclude",
+    "features",
+    "gamma",
+    "intercept",
+    "kernel",
+    "key",
+    "label",
+    "loss",
+    "max_passes",
+    "metric",
+    "model",
+    "nulls",
+    "probability",
+    "rank",
+    "scale",
+    "seed",
+    "solver",
+    "tolerance",
+    "weight",
+];
+
 fn unknown(name: &str) -> Failure {
     let mut names = String::new();
     for (at, entry) in OPTIONS.iter().enumerate() {
@@ -498,6 +526,9 @@ fn unknown(name: &str) -> Failure {
     }
     let near = near::names(name, OPTIONS.iter().map(|entry| entry.name));
     let unknown = invalid(format!("unknown option \"{}\"", shortened(name)));
+    if ARGUMENTS.contains(&name) {
+        return unknown.hint(format!("{name} is an argument of its own: {name} => …"));
+    }
     unknown.hint(match near.first() {
         Some(near) => format!("Perhaps \"{near}\" is meant."),
         None => format!("options know {names}"),

@@ -5,6 +5,7 @@
 //! model at a time is done one after the other, and decided by what the one before has committed.
 
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
+use crate::base::near;
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::model;
@@ -22,6 +23,8 @@ use std::ffi::CString;
 
 /// The grantee that stands for every role; PostgreSQL lets no role have this name.
 const EVERYBODY: &str = "public";
+/// Most names that are compared with one that there is not.
+const MOST_COMPARED: u32 = 10_000;
 
 /// `svm_deploy(model, version) -> text`: makes a stored version the current one.
 #[pg_extern(sql = false)]
@@ -133,8 +136,7 @@ fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCa
     let _prepared = prepared();
     let grant = || {
         let owned = Owned::lock("svm_grant()", model, fcinfo)?;
-        let role = required(role, "role")?;
-        check_role(role)?;
+        let role = found_role(required(role, "role")?)?;
         owned.follow_grantees(role)?;
         owned.execute(
             "INSERT INTO {s}.svm_permission (model_id, owner, grantee)
@@ -155,6 +157,8 @@ fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionC
     let revoke = || {
         let owned = Owned::lock("svm_revoke()", model, fcinfo)?;
         let role = required(role, "role")?;
+        // one that is gone is revoked by its name
+        let role = found_role(role).unwrap_or(role);
         let revoked = owned.execute(
             "DELETE FROM {s}.svm_permission
              WHERE model_id OPERATOR(pg_catalog.=) $1 AND
@@ -432,14 +436,27 @@ fn missing(schema: &str, name: &str) -> Failure {
             "The model is called by its name alone: {name}. svm_deploy and svm_drop take the version as an argument of its own: {name}, {version}.",
             name = literal(base)
         )),
-        None => failure.hint(format!(
-            "The models you can use: SELECT name FROM {schema}.svm_models."
-        )),
+        None => failure.hint(match near_name(schema, name) {
+            Some(near) => format!("Perhaps {} is meant.", literal(&near)),
+            None => format!("The models you can use: SELECT name FROM {schema}.svm_models."),
+        }),
     }
 }
 
-/// Refuses a grantee that is neither a role nor everybody.
-fn check_role(role: &str) -> Result<(), Failure> {
+/// The name most like this one, of the models that the caller can use.
+fn near_name(schema: &str, name: &str) -> Option<String> {
+    let names = read_one::<Vec<String>>(
+        &format!("SELECT pg_catalog.array_agg(name) FROM (SELECT name FROM {schema}.svm_models ORDER BY name LIMIT {MOST_COMPARED}) AS models"),
+        &[],
+    );
+    let names = names.ok().flatten().unwrap_or_default();
+    near::names(name, names.iter().map(String::as_str))
+        .into_iter()
+        .next()
+}
+
+/// The grantee of this name: a role, or everybody, however that is written where no role is called so. Refuses others.
+fn found_role(role: &str) -> Result<&str, Failure> {
     let known = role == EVERYBODY
         || read_one::<bool>(
             "SELECT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) $1)",
@@ -448,7 +465,10 @@ fn check_role(role: &str) -> Result<(), Failure> {
         .map_err(spi_failure)?
             == Some(true);
     if known {
-        return Ok(());
+        return Ok(role);
+    }
+    if role.eq_ignore_ascii_case(EVERYBODY) {
+        return Ok(EVERYBODY);
     }
     Err(Failure::new(
         Code::ERRCODE_UNDEFINED_OBJECT,

@@ -49,3 +49,33 @@ SELECT svm_margin('incomes', t, '>50K') FROM (SELECT 1 AS age) AS t;
 SELECT * FROM svm_explain('incomes', '{"age": 3}'::text);
 SELECT svm_explain('incomes', t) FROM (SELECT 1 AS age) AS t;
 SELECT * FROM svm_evaluate('incomes', 'patients', label => 'ward');
+
+-- names that are nearly right, and arguments among the options
+CREATE ROLE regress_svm_beginner;
+SELECT svm_grant('incomes', 'PUBLIC');
+SELECT svm_revoke('incomes', 'Public');
+SELECT svm_grant('incomes', 'REGRESS_SVM_BEGINNER');
+\echo :LAST_ERROR_SQLSTATE
+DROP ROLE regress_svm_beginner;
+SELECT svm_drop('incmes');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('mails', 'spam', '{age}', model => 'ages', options => '{"c": 5}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('mails', 'spam', '{age}', model => 'ages', c => 1, options => '{"costs": [1, 2]}');
+\echo :LAST_ERROR_SQLSTATE
+CREATE TABLE empty AS SELECT * FROM mails LIMIT 0;
+SELECT svm_train('empty', 'spam', model => 'empty');
+\echo :LAST_ERROR_SQLSTATE
+
+-- a column that is NULL in all rows leaves no row
+CREATE TABLE noted AS SELECT age, NULL::text AS note, NULL::float8 AS "Late fee", spam FROM mails;
+SELECT svm_train('noted', 'spam', model => 'noted', nulls => 'skip');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train('noted', 'spam', '{age,"Late fee"}', model => 'noted', nulls => 'skip');
+
+-- what a format cannot hold
+SET client_min_messages = notice;
+SELECT left(svm_export('incomes'), 11);
+SELECT left(svm_export('incomes', 'pgsvm'), 1);
+SELECT svm_drop(name) FROM (VALUES ('mails'), ('pairs'), ('days'), ('patients'), ('incomes')) AS made(name);
+DROP SCHEMA first_steps CASCADE;
