@@ -27,7 +27,9 @@ pub struct Given {
 const KERNEL: &str = "kernel";
 const KERNEL_PARAMETERS: [&str; 4] = ["gamma", "degree", "coef0", "rank"];
 
-const OTHERS: [&str; 13] = [
+const METRIC: &str = "metric";
+
+const OTHERS: [&str; 14] = [
     // first, as the next ones are its
     KERNEL,
     KERNEL_PARAMETERS[0],
@@ -41,6 +43,7 @@ const OTHERS: [&str; 13] = [
     "key",
     "loss",
     "c",
+    METRIC,
     "options",
 ];
 
@@ -166,7 +169,10 @@ fn taken_options(
     settle_choices(now, (&options, before), &mut taken);
     let in_force = |name: &str| now.get(name).or_else(|| before.get(name));
     let chooses_gamma = names_choice(&options, "gamma") || names_choice(&taken, "gamma");
-    let chooses = in_force("c") == Some(&Value::Null)
+    // a metric alone has C chosen
+    let by_metric = in_force("c").is_none() && in_force(METRIC).is_some();
+    let chooses = by_metric
+        || in_force("c") == Some(&Value::Null)
         || names_choice(&options, "c")
         || names_choice(&taken, "c");
     let chooses_s = [&options, &taken]
@@ -176,6 +182,11 @@ fn taken_options(
         || chooses_gamma
         || chooses_s
         || in_force("probability") == Some(&Value::Bool(true));
+    // a metric says by what something is chosen
+    let is_fixed = in_force("c").is_some_and(|c| !c.is_null());
+    if is_fixed && !(chooses || chooses_gamma || chooses_s) {
+        before.remove(METRIC);
+    }
     taken.retain(|name, _| {
         let means_something = match name.as_str() {
             "costs" => chooses,
@@ -242,6 +253,7 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         "probability" => arguments.probability.map(Value::from),
         "key" => text(&arguments.key),
         "loss" => text(&arguments.loss),
+        METRIC => text(&arguments.metric),
         KERNEL => text(&arguments.kernel),
         "gamma" => arguments.gamma.map(Value::from),
         "degree" => arguments.degree.map(Value::from),
@@ -276,6 +288,7 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failu
         "probability" => arguments.probability = value.as_bool(),
         "key" => arguments.key = text(),
         "loss" => arguments.loss = text(),
+        METRIC => arguments.metric = text(),
         KERNEL => arguments.kernel = text(),
         "gamma" => arguments.gamma = value.as_f64(),
         "degree" => arguments.degree = small(value),

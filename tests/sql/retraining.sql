@@ -166,6 +166,16 @@ SELECT svm_train('others', 'label', '{y}', 'compared', options => '{"deploy": "i
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('others', 'label', '{y}', 'compared', options => '{"deploy": "if_better", "relation": "moving", "metric": "auc"}');
 \echo :LAST_ERROR_SQLSTATE
+
+-- a metric by which C was chosen chooses it again, unless C is given
+SELECT svm_train('others', 'label', '{y}', 'by metric', metric => 'auc', options => '{"folds": 3, "deploy": true}');
+SELECT svm_train('others', 'label', model => 'by metric', options => '{"deploy": true}');
+SELECT given('by metric');
+SELECT v.version, v.validation IS NOT NULL AS chosen FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'by metric' ORDER BY 1;
+SELECT svm_train('others', 'label', model => 'by metric', c => 1, options => '{"deploy": true}');
+SELECT given('by metric');
+SELECT svm_train('others', 'label', model => 'by metric', options => '{"deploy": true}');
+SELECT given('by metric');
 -- with the rights of who trains
 CREATE ROLE regress_svm_owner;
 GRANT CREATE ON SCHEMA retraining TO regress_svm_owner;
