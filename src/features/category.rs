@@ -318,10 +318,11 @@ impl Dictionary {
         self.values.len() as u64 + u64::from(self.null_code.is_some()) + hashed
     }
 
-    /// The code of its only value.
+    /// The code of its only value; of a column that is NULL in all rows, that of NULL.
     pub fn only_code(&self) -> Option<u32> {
         match self.codes.as_slice() {
             [only] => Some(*only),
+            [] if self.hashed.is_none() => self.null_code,
             _ => None,
         }
     }
@@ -343,6 +344,11 @@ impl Tally {
     /// Whether all values so far were UUIDs that were left out.
     pub fn only_uuids(&self, dictionary: &Dictionary) -> bool {
         self.uuids && dictionary.len() == 0
+    }
+
+    /// Whether no row so far had a value.
+    pub fn only_null(&self, dictionary: &Dictionary) -> bool {
+        !self.uuids && dictionary.null_code.is_some() && dictionary.len() == 1
     }
 
     /// Of the distinct values without a code of their own, the share whose code is that of another one.

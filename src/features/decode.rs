@@ -449,6 +449,11 @@ impl Decoder {
             .only_uuids(&self.features.parts[number], number)
     }
 
+    /// Whether part `number` is a category column that was NULL in all rows, where that is a category.
+    pub fn is_only_null(&self, number: usize) -> bool {
+        self.one_hot.only_null(&self.features.parts[number], number)
+    }
+
     /// Puts in what stands for missing dense values.
     #[cold]
     fn fill(&self, out: &mut FeatureBuffer) {

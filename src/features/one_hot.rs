@@ -137,6 +137,13 @@ impl OneHot {
             .is_some_and(|(tally, dictionary)| tally.only_uuids(dictionary))
     }
 
+    /// Whether part `number` is a category column that was NULL in all rows, where that is a category.
+    pub fn only_null(&self, part: &FeaturePart, number: usize) -> bool {
+        let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
+        let known = tally.zip(part.dictionary());
+        known.is_some_and(|(tally, dictionary)| tally.only_null(dictionary))
+    }
+
     /// The code of the value of category part `number`; None where it is none of those known.
     ///
     /// # Safety

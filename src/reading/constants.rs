@@ -126,7 +126,8 @@ impl Constants {
         if !(only && features.sparse_parts() > 1) {
             for (number, part) in parts.iter().enumerate() {
                 let values = part.dictionary().map(|it| it.len());
-                constant[number] |= values == Some(1) && nulls[number] == 0;
+                let only_value = values == Some(1) && nulls[number] == 0;
+                constant[number] |= only_value || decoder.is_only_null(number);
             }
         }
         let stays = |number: usize| !constant[number] && !decoder.is_left_out(number);

@@ -68,14 +68,24 @@ SELECT svm_train('empty', 'spam', model => 'empty');
 \echo :LAST_ERROR_SQLSTATE
 
 -- a column that is NULL in all rows leaves no row
-CREATE TABLE noted AS SELECT age, NULL::text AS note, NULL::float8 AS "Late fee", spam FROM mails;
+CREATE TABLE noted AS SELECT age + 3 * spam::int AS age, NULL::text AS note, NULL::float8 AS "Late fee", spam FROM mails;
 SELECT svm_train('noted', 'spam', model => 'noted', nulls => 'skip');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('noted', 'spam', '{age,"Late fee"}', model => 'noted', nulls => 'skip');
+
+-- nor does it say anything where a NULL counts; a UUID or NULL does
+SELECT svm_train('noted', 'spam', model => 'noted');
+SELECT feature FROM svm_weights('noted');
+ALTER TABLE noted ADD id serial;
+SELECT svm_train('noted', 'spam', model => 'noted', key => 'id');
+SELECT feature FROM svm_weights('noted') WHERE abs(weight) > 1e-9 ORDER BY feature COLLATE "C";
+CREATE TABLE traced AS SELECT age + 3 * spam::int AS age, CASE WHEN age + size > 3 THEN gen_random_uuid()::text END AS trace, spam FROM mails;
+SELECT svm_train('traced', 'spam', model => 'traced');
+SELECT feature FROM svm_weights('traced') ORDER BY feature COLLATE "C";
 
 -- what a format cannot hold
 SET client_min_messages = notice;
 SELECT left(svm_export('incomes'), 11);
 SELECT left(svm_export('incomes', 'pgsvm'), 1);
-SELECT svm_drop(name) FROM (VALUES ('mails'), ('pairs'), ('days'), ('patients'), ('incomes')) AS made(name);
+SELECT svm_drop(name) FROM (VALUES ('mails'), ('pairs'), ('days'), ('patients'), ('incomes'), ('noted'), ('traced')) AS made(name);
 DROP SCHEMA first_steps CASCADE;
