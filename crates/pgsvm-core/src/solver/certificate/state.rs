@@ -788,8 +788,11 @@ impl HeadState {
             }
             self.stop.begin_round(gap);
         } else if self.exactness == Exactness::Known {
-            // it was not there after all
-            self.exactness = Exactness::Refuted;
+            // it was not there after all; one that queries has no full passes
+            self.exactness = match self.queries {
+                true => Exactness::Narrow,
+                false => Exactness::Refuted,
+            };
         } else if self.queries {
             self.stop.aim_at(gap);
         } else if self.verifies_primal && self.sees_all {
