@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// Longest value that a dictionary keeps.
 pub const LONGEST_VALUE_BYTES: usize = 1000;
 /// Bytes that the dictionaries of all columns may take, as much as the words of texts.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 8 << 20;
 /// Bytes that a value takes in a dictionary beside its text, about.
 const VALUE_BYTES: usize = 96;
 /// A column with no more distinct values than this never looks like a key.

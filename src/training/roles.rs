@@ -374,7 +374,9 @@ impl ReaderRole {
         let mut solver = solver.or_raise()?;
         let is_auto = terms.method == Method::Auto;
         let seconds = solver.seconds();
-        let says_all = mapped.map()?.left_out() <= LowRankJob::DEFAULT_TOLERANCE;
+        // what is left out counts the more the larger C is
+        let left_out = mapped.map()?.left_out() * job.cost().max(1.0);
+        let says_all = left_out <= LowRankJob::DEFAULT_TOLERANCE;
         if is_auto && says_all && seconds > AT_ONCE_SECONDS {
             return None;
         }
