@@ -209,7 +209,7 @@ fn entries_name_columns_and_forms() {
 }
 
 fn entries_that_cannot_be_features_are_refused() {
-    let select = "SELECT 1 AS a, '{1}'::int[] AS idx, '{1}'::real[] AS val, 'x' AS t, '1 day'::interval AS d, 1 AS y, 2 AS twice, 3 AS twice";
+    let select = "SELECT 1 AS a, '{1}'::int[] AS idx, '{1}'::real[] AS val, 'x' AS t, '(1,2)'::point AS d, 1 AS y, 2 AS twice, 3 AS twice";
     let refused = |entry: &str| resolved(Some(&["val", entry]), select).expect_err(entry);
     let missing = |column: &str, near: Option<&str>| FeatureError::MissingColumn {
         column: column.to_owned(),
