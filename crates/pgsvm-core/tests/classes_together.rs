@@ -9,8 +9,8 @@ use common::*;
 use parts::Parts;
 use pgsvm_core::engine::OwnedExample;
 use pgsvm_core::{
-    Balance, Cuts, Holding, Leader, Loss, Plan, Problem, ReaderJob, Scale, ScanTrainer, Step,
-    StopReason, StopRule, TrainerReport,
+    Balance, Cuts, Holding, Leader, Loss, Plan, Problem, ReaderJob, Scale, ScanTrainer, StopReason,
+    StopRule, TrainerReport,
 };
 use std::time::Instant;
 
@@ -76,17 +76,7 @@ fn train_together(
     if let Some((threads, bytes)) = threads {
         assert!(trainer.scan_here(threads, bytes).unwrap());
     }
-    loop {
-        match trainer.step(1000).unwrap() {
-            Step::Progress => {}
-            Step::Blocked => {
-                let pass = trainer.pass().unwrap();
-                let sums = parts.scan(&pass, &form);
-                trainer.take(pass, sums).unwrap();
-            }
-            Step::Done => break,
-        }
-    }
+    assert!(parts.train(&mut trainer, 1000, &form, || ()));
     let report = trainer.report().unwrap();
     let numbers = |head: usize| {
         let weights = trainer.weights(head);

@@ -10,7 +10,7 @@ use parts::Parts;
 use pgsvm_core::engine::{OwnedExample, Settings, Threads};
 use pgsvm_core::{
     Balance, Cuts, HeadReport, Holding, Leader, Loss, Plan, Policy, Problem, ReaderJob, Scale,
-    ScanTrainer, Step, StopReason,
+    ScanTrainer, StopReason,
 };
 use std::time::{Duration, Instant};
 
@@ -113,19 +113,12 @@ fn by_scans(problem: &Problem, rows: &[OwnedExample], what: &str) {
     if problem.cuts() != Cuts::BesideHeld {
         assert!(trainer.scan_here(1, 1 << 20).unwrap());
     }
-    loop {
-        match trainer.step(1 << 20).unwrap() {
-            // it goes on by rows that stream
-            _ if trainer.gives_way() => return,
-            Step::Progress => {}
-            Step::Blocked => {
-                let pass = trainer.pass().unwrap();
-                let sums = parts.scan(&pass, &form);
-                trainer.take(pass, sums).unwrap();
-            }
-            Step::Done => break,
-        }
+    let ends = parts.train(&mut trainer, 1 << 20, &form, || {
         assert!(began.elapsed() < WITHIN, "{what}: no end");
+    });
+    if !ends {
+        // it goes on by rows that stream
+        return;
     }
     let report = trainer.report().unwrap();
     let weights = trainer.weights(0);

@@ -12,7 +12,7 @@ use pgsvm_core::engine::{
 use pgsvm_core::kernels::{KernelKind, KernelSpec};
 use pgsvm_core::{
     HeadSpec, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob, Scale,
-    ScanTrainer, Step, StopReason, Survey, TrainerReport,
+    ScanTrainer, StopReason, Survey, TrainerReport,
 };
 use std::time::Instant;
 
@@ -33,17 +33,7 @@ fn by_scans(problem: &Problem, examples: &[OwnedExample], parts: usize) -> Found
     let plan = Plan::train(problem.c());
     let mut trainer =
         ScanTrainer::interior_point(problem, &plan, surveyed, Instant::now()).unwrap();
-    loop {
-        match trainer.step(1000).unwrap() {
-            Step::Progress => {}
-            Step::Blocked => {
-                let pass = trainer.pass().unwrap();
-                let sums = dealt.scan(&pass, &form);
-                trainer.take(pass, sums).unwrap();
-            }
-            Step::Done => break,
-        }
-    }
+    assert!(dealt.train(&mut trainer, 1000, &form, || ()));
     let w = trainer.weights(0);
     Found {
         w: w.iter().chain([w.intercept()]).collect(),

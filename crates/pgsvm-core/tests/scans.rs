@@ -639,17 +639,7 @@ fn a_training_over_rows_that_have_changed_begins_where_the_one_before_has_got_to
             if let Some(starts) = starts {
                 trainer.begin_at(starts).unwrap();
             }
-            loop {
-                match trainer.step(1000).unwrap() {
-                    Step::Progress => {}
-                    Step::Blocked => {
-                        let pass = trainer.pass().unwrap();
-                        let sums = parts.scan(&pass, &form);
-                        trainer.take(pass, sums).unwrap();
-                    }
-                    Step::Done => break,
-                }
-            }
+            assert!(parts.train(&mut trainer, 1000, &form, || ()));
             assert_eq!(trainer.standing().unwrap().len(), 1);
             trainer.report().unwrap()
         };

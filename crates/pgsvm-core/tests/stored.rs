@@ -10,7 +10,7 @@ use parts::Parts;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
 use pgsvm_core::{
     Balance, Cuts, HeadReport, HeadSpec, Holding, Inner, Leader, Loss, Plan, Policy, Problem,
-    ReaderJob, Scale, ScanTrainer, Step, StopReason, StopRule, Updates,
+    ReaderJob, Scale, ScanTrainer, StopReason, StopRule, Updates,
 };
 use std::collections::HashMap;
 use std::time::Instant;
@@ -211,17 +211,8 @@ fn by_scans(problem: &Problem, interior: bool, rows: &[OwnedExample], here: bool
         false => ScanTrainer::new(problem, &plan, surveyed, holding, now).unwrap(),
     };
     assert!(!here || trainer.scan_here(2, PLENTY).unwrap());
-    loop {
-        match trainer.step(1 << 20).unwrap() {
-            _ if trainer.gives_way() => return None,
-            Step::Progress => {}
-            Step::Blocked => {
-                let pass = trainer.pass().unwrap();
-                let sums = parts.scan(&pass, &form);
-                trainer.take(pass, sums).unwrap();
-            }
-            Step::Done => break,
-        }
+    if !parts.train(&mut trainer, 1 << 20, &form, || ()) {
+        return None;
     }
     let heads = trainer.report().unwrap().heads;
     let w = (0..heads.len()).map(|head| {

@@ -4,7 +4,7 @@
 use pgsvm_core::engine::OwnedExample;
 use pgsvm_core::message;
 use pgsvm_core::source::Example;
-use pgsvm_core::{ReaderJob, RowForm, ScanPass, ScanSums, Survey};
+use pgsvm_core::{ReaderJob, RowForm, ScanPass, ScanSums, ScanTrainer, Step, Survey};
 use serde::{de::DeserializeOwned, Serialize};
 
 pub fn example(owned: &OwnedExample) -> Example<'_> {
@@ -84,5 +84,29 @@ impl<'a> Parts<'a> {
             }
         }
         all.expect("a part at least")
+    }
+
+    /// Trains to the end, in steps of so many rows, and scans whenever sums are waited for; `each` looks on after every step.
+    /// False where the training gives way to one by rows that stream.
+    pub fn train(
+        &self,
+        trainer: &mut ScanTrainer,
+        rows: usize,
+        form: &RowForm,
+        mut each: impl FnMut(),
+    ) -> bool {
+        loop {
+            match trainer.step(rows).unwrap() {
+                _ if trainer.gives_way() => return false,
+                Step::Progress => {}
+                Step::Blocked => {
+                    let pass = trainer.pass().unwrap();
+                    let sums = self.scan(&pass, form);
+                    trainer.take(pass, sums).unwrap();
+                }
+                Step::Done => return true,
+            }
+            each();
+        }
     }
 }
