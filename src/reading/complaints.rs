@@ -130,7 +130,7 @@ impl RowDecoder {
         Err(failure)
     }
 
-    /// The pure reader's complaint in the words of the table.
+    /// A row makes so many features, which are more than a training may have.
     pub(super) fn too_many_features(&self, features: usize) -> Failure {
         Failure::new(
             Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
@@ -146,6 +146,7 @@ impl RowDecoder {
         .hint("Hash the indices: features => ARRAY['hash(sparse(idx, val), 18)']; a superuser may raise pgsvm.max_features")
     }
 
+    /// The pure reader's complaint in the words of the table.
     pub(super) fn row_failure(&self, error: RowError) -> Failure {
         match error {
             RowError::NonFinite { feature, value, .. } => Failure::new(

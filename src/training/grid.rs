@@ -99,22 +99,15 @@ impl Grid {
         let best = self.best.filter(|_| self.left > 0)?;
         let map = *maps.get(best.map)?;
         let is_usual = maps.len() > 1 && map.kernel.gamma().is_none();
-        let others = self.scores.iter().filter(|(gamma, _)| *gamma != best.gamma);
-        let above = others.clone().find(|(gamma, _)| *gamma > best.gamma);
-        let below = others.clone().find(|(gamma, _)| *gamma < best.gamma);
-        let nearest = others.min_by(|a, b| {
-            let away = |gamma: f64| (gamma / best.gamma).ln().abs();
-            away(a.0).total_cmp(&away(b.0))
-        })?;
-        let times = match (above, below) {
-            (None, Some(_)) => STEP_BEYOND,
-            (Some(_), None) => 1.0 / STEP_BEYOND,
-            _ => return None,
-        };
-        let rises = self.scoring.is_better(best.score, nearest.1);
-        if !is_usual || !rises || self.scoring.is_perfect(best.score) {
+        let scores = self.scores.iter().copied();
+        let ratio = self.scoring.outwards((best.gamma, best.score), scores)?;
+        if !is_usual || self.scoring.is_perfect(best.score) {
             return None;
         }
+        let times = match ratio > 1.0 {
+            true => STEP_BEYOND,
+            false => 1.0 / STEP_BEYOND,
+        };
         self.left -= 1;
         let scale_times = times * map.scale_times;
         Some(LowRankJob { scale_times, ..map })

@@ -33,6 +33,28 @@ impl Scoring {
         }
     }
 
+    /// Where the best of some values that were tried is the smallest or the largest of them, and better than the one beside it: how
+    /// many times that it is.
+    pub fn outwards(
+        self,
+        (best, score): (f64, Option<f64>),
+        tried: impl Iterator<Item = (f64, Option<f64>)> + Clone,
+    ) -> Option<f64> {
+        let beside = |smaller: bool| {
+            let inner = tried.clone();
+            let inner = inner.filter(|(value, _)| (*value < best) == smaller && *value != best);
+            inner.min_by(|(a, _), (b, _)| {
+                let distance = |value: f64| (value / best).ln().abs();
+                distance(*a).total_cmp(&distance(*b))
+            })
+        };
+        let (value, other) = match (beside(true), beside(false)) {
+            (Some(neighbour), None) | (None, Some(neighbour)) => neighbour,
+            _ => return None,
+        };
+        self.is_better(score, other).then(|| best / value)
+    }
+
     /// Whether none is better.
     pub fn is_perfect(self, score: Option<f64>) -> bool {
         score == Some(if self == Self::LogLoss { 0.0 } else { 1.0 })

@@ -38,7 +38,9 @@ impl Search {
         }
         self.best = Some((verdict.best.c, verdict.score));
         if is_first {
-            self.ratio = outwards(self.scoring, costs, verdict);
+            let tried = costs.iter().copied().zip(verdict.scores.iter().copied());
+            let best = (verdict.best.c, verdict.score);
+            self.ratio = self.scoring.outwards(best, tried);
         }
         true
     }
@@ -53,24 +55,4 @@ impl Search {
         self.left -= 1;
         Some(next)
     }
-}
-
-/// Where the best C is the smallest or the largest and better than its neighbour: how many times that it is.
-fn outwards(scoring: Scoring, costs: &[f64], verdict: &Verdict) -> Option<f64> {
-    let beside = |smaller: bool| {
-        let inner = costs.iter().zip(&verdict.scores);
-        let inner =
-            inner.filter(|(c, _)| (**c < verdict.best.c) == smaller && **c != verdict.best.c);
-        inner.min_by(|(a, _), (b, _)| {
-            let distance = |c: f64| (c / verdict.best.c).ln().abs();
-            distance(**a).total_cmp(&distance(**b))
-        })
-    };
-    let (c, score) = match (beside(true), beside(false)) {
-        (Some(neighbour), None) | (None, Some(neighbour)) => neighbour,
-        _ => return None,
-    };
-    scoring
-        .is_better(verdict.score, *score)
-        .then(|| verdict.best.c / c)
 }
