@@ -170,26 +170,11 @@ impl<'a> Turns<'a> {
             true => self.compare(maps, cache, reader, &mut progress),
             false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
-        let mut solved = reader.solve_further(job, &trainer, &mut progress);
-        let (mut trainer, mut last) = (trainer, f64::INFINITY);
-        while solved.is_none() && !job.plan.holds_out() && maps.len() == 1 {
-            let report = trainer.report();
-            let primal = report.summary().primal;
-            let settled = primal > SETTLED * last;
-            let more = reader.with_more_landmarks(job, report.heads.len());
-            let Some(map) = more.filter(|_| !settled) else {
-                break;
-            };
-            last = primal;
-            drop(trainer);
-            let (mapped, cache) = reader.mapped_anew(self.fresh, job, &map);
-            Ended {
-                reader,
-                trainer,
-                ..
-            } = self.run(cache, mapped, job.plan.clone(), false, &mut progress);
-            solved = None;
-        }
+        let solved = reader.solve_further(job, &trainer, &mut progress);
+        let (mut reader, trainer) = match solved {
+            None if maps.len() == 1 => self.double_landmarks(reader, trainer, &mut progress),
+            _ => (reader, trainer),
+        };
         let proved = reader.prove(job, &trainer, solved.as_ref());
         let gamma = reader.gamma();
         let compared = reader.compare(job, trainer.report().c);
@@ -236,6 +221,34 @@ impl<'a> Turns<'a> {
             tested,
             ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
         }
+    }
+
+    /// Trains a machine that stays one of low rank though nobody asked for it with twice as many landmarks, and so on, as long as that
+    /// is worth it and its objective falls.
+    fn double_landmarks(
+        &self,
+        mut reader: ReaderRole,
+        mut trainer: TrainerRole,
+        progress: &mut Progress,
+    ) -> (ReaderRole, TrainerRole) {
+        let (job, mut last) = (self.job, f64::INFINITY);
+        while !job.plan.holds_out() {
+            let report = trainer.report();
+            let primal = report.summary().primal;
+            let more = reader.with_more_landmarks(job, report.heads.len());
+            let Some(map) = more.filter(|_| primal <= SETTLED * last) else {
+                break;
+            };
+            last = primal;
+            drop(trainer);
+            let (mapped, cache) = reader.mapped_anew(self.fresh, job, &map);
+            Ended {
+                reader,
+                trainer,
+                ..
+            } = self.run(cache, mapped, job.plan.clone(), false, progress);
+        }
+        (reader, trainer)
     }
 
     /// Compares the gammas of a grid by how good their machines are on held-out rows, and trains the final machine, where one is
