@@ -243,7 +243,7 @@ impl HeadState {
         self.sums.visits += primal.rows - unseen;
         self.sums.updates += support;
         self.support = support;
-        self.stop.end_full(relative_gap(primal.value, dual));
+        self.stop.end_full(relative_gap(primal.value, dual), true);
         let proof = (dual, support, self.sums.visits);
         let better = at_hand && self.bounds.take_pair(primal, proof, arrived);
         if arrived || self.is_known() {
@@ -363,7 +363,8 @@ impl HeadState {
         }
         self.truncated.end_full(estimate);
         let estimate = estimate.min(self.best_primal());
-        self.stop.end_full(relative_gap(estimate, dual));
+        self.stop
+            .end_full(relative_gap(estimate, dual), self.sees_all);
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
@@ -387,7 +388,7 @@ impl HeadState {
         let (dual, _) = self.dual_of(alpha, norms.v, diag);
         let outer = 0.5 * norms.apart;
         let gap = relative_gap(dual + open + outer, dual);
-        self.stop.end_full(gap);
+        self.stop.end_full(gap, false);
         let full = self.sums.full;
         self.measured = Measured {
             inner: open,
@@ -623,7 +624,8 @@ impl HeadState {
         // as long as rows change sides at any visit nothing is known
         let searches =
             self.truncated.opens() || self.finds_more || self.exactness == Exactness::Refuted;
-        self.cannot_wait() || (!searches && (self.is_known() || self.stop.expects()))
+        self.cannot_wait()
+            || (!searches && (self.is_known() || self.stop.expects() || self.stop.is_overdue()))
     }
 
     /// Whether the gap is there: to verify it takes the rows with a > 0 only.
@@ -778,6 +780,7 @@ impl HeadState {
                 return self.end_with((proof, proved.weight), shrink);
             }
         }
+        self.stop.go_on();
         if is_there || self.truncated.is_loose(self.terms.c, most) {
             self.truncated.look_at_best();
             self.stop.ask_again();

@@ -15,6 +15,9 @@ const ROUND_MOST: f64 = 0.003;
 /// The most by which a gap estimated in active passes is doubted.
 const MOST_DOUBT: f64 = 8.0;
 
+/// Full passes that leave rows unread until all are gone over, whatever is estimated of them; twice as many after each time in vain.
+const UNREAD_PASSES: u32 = 4;
+
 /// Largest and smallest projected gradient of no visit.
 const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
@@ -31,6 +34,9 @@ pub(in crate::solver) struct Stopping {
     /// The gap that the last full pass seems to end with, and how far such estimates are believed.
     estimate: f64,
     slack: f64,
+    /// Full passes since the last proof that left rows unread, which tell of no primal; and how many are too many.
+    unread: u32,
+    most_unread: u32,
     /// How many times smaller than what a proof waits for the gap estimated in active passes must be.
     doubt: f64,
     /// Whether the last active pass seems to have closed the gap.
@@ -54,6 +60,8 @@ impl Stopping {
             full_passes: 0,
             estimate: f64::INFINITY,
             slack: ESTIMATE_SLACK,
+            unread: 0,
+            most_unread: UNREAD_PASSES,
             doubt: 1.0,
             seems_there: false,
             again: false,
@@ -161,10 +169,24 @@ impl Stopping {
         self.scanned
     }
 
-    /// Counts a full pass that seems to end with this gap.
-    pub(in crate::solver) fn end_full(&mut self, estimate: f64) {
+    /// Counts a full pass that seems to end with this gap. `sees_all`: it tells the losses of all rows.
+    pub(in crate::solver) fn end_full(&mut self, estimate: f64, sees_all: bool) {
         self.full_passes += 1;
         self.estimate = estimate;
+        self.unread += u32::from(!sees_all);
+    }
+
+    /// Whether rows have been left unread for long: estimates of them may be wrong forever.
+    pub(in crate::solver) fn is_overdue(&self) -> bool {
+        self.unread >= self.most_unread
+    }
+
+    /// A proof has ended, and it goes on.
+    pub(in crate::solver) fn go_on(&mut self) {
+        if self.is_overdue() {
+            self.most_unread = self.most_unread.saturating_mul(2);
+        }
+        self.unread = 0;
     }
 
     /// Notes whether an active pass seems to have closed the gap.
@@ -210,5 +232,32 @@ impl Stopping {
 
     pub(in crate::solver) fn reason(&self) -> Option<StopReason> {
         self.reason
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_left_unread_are_gone_over_however_wrong_an_estimate_was() {
+        let mut stop = Stopping::new(StopRule::Gap, 1e-3, 1000);
+        // an estimate at the dual is believed once and never again
+        stop.end_full(0.0, true);
+        assert!(stop.expects());
+        stop.learn(0.1);
+        for most in [4, 8, 16] {
+            for _ in 0..most {
+                assert!(!stop.expects() && !stop.is_overdue());
+                stop.end_full(1e-6, false);
+            }
+            assert!(stop.is_overdue());
+            stop.go_on();
+        }
+        // passes that see all rows tell the primal, and need no proof
+        for _ in 0..100 {
+            stop.end_full(1e-6, true);
+        }
+        assert!(!stop.is_overdue());
     }
 }
