@@ -29,13 +29,15 @@ const KERNEL_PARAMETERS: [&str; 4] = ["gamma", "degree", "coef0", "rank"];
 
 const METRIC: &str = "metric";
 
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 16] = [
     // first, as the next ones are its
     KERNEL,
     KERNEL_PARAMETERS[0],
     KERNEL_PARAMETERS[1],
     KERNEL_PARAMETERS[2],
     KERNEL_PARAMETERS[3],
+    "scale",
+    "intercept",
     "nulls",
     "weight",
     "class_weight",
@@ -240,6 +242,8 @@ fn settle_choices(
 fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
     let text = |given: &Option<String>| given.clone().map(Value::from);
     Ok(match name {
+        "scale" => text(&arguments.scale),
+        "intercept" => arguments.intercept.map(Value::from),
         "nulls" => text(&arguments.nulls),
         "weight" => text(&arguments.weight),
         "class_weight" => arguments
@@ -277,6 +281,8 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
 fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failure> {
     let text = || value.as_str().map(str::to_owned);
     match name {
+        "scale" => arguments.scale = text(),
+        "intercept" => arguments.intercept = value.as_bool(),
         "nulls" => arguments.nulls = text(),
         "weight" => arguments.weight = text(),
         "class_weight" => {

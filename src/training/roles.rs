@@ -362,6 +362,7 @@ impl ReaderRole {
     ) -> Option<ExactOutcome> {
         let terms = job.kernel.as_ref()?;
         let rows = self.reader.report().or_raise().rows;
+        let c = trainer.report().c.unwrap_or(job.cost());
         let wanted = match terms.method {
             Method::LowRank | Method::InteriorPoint(_) => false,
             Method::Auto | Method::Exact => true,
@@ -375,7 +376,7 @@ impl ReaderRole {
         let is_auto = terms.method == Method::Auto;
         let seconds = solver.seconds();
         // what is left out counts the more the larger C is
-        let left_out = mapped.map()?.left_out() * job.cost().max(1.0);
+        let left_out = mapped.map()?.left_out() * c.max(1.0);
         let says_all = left_out <= LowRankJob::DEFAULT_TOLERANCE;
         if is_auto && says_all && seconds > AT_ONCE_SECONDS {
             return None;

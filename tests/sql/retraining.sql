@@ -54,6 +54,12 @@ SELECT given('m');
 SELECT svm_train('others', 'label', '{z}', options => '{"inherit": true}');
 SELECT svm_train('others', 'label');
 SELECT name, version, feature_columns FROM versions WHERE name = 'others_label';
+-- so does what weights are measured by: a gamma is one of scaled columns, or of others
+SELECT svm_train('others', 'label', model => 'plain', scale => 'none', intercept => false);
+SELECT svm_train('others', 'label', model => 'plain');
+SELECT given('plain');
+SELECT svm_train('others', 'label', model => 'plain', scale => 'standard', intercept => true);
+SELECT given('plain');
 -- of the deployed version, not of the newest
 SELECT svm_train('others', 'label', '{y}', options => '{"deploy": false}');
 SELECT svm_train('others', 'label');
