@@ -19,29 +19,37 @@ const THE_LABEL: &str = "the label";
 /// Said of a column that is the label before it was turned into that.
 pub const LABEL_IS_MADE_OF_IT: &str = "the label is made of it";
 
-/// Whether function $1 asks a model: one of the extension's, one that calls such a one in a body that PostgreSQL has parsed, or one whose
-/// text names a function that predicts, as those do that svm_create_function makes.
+/// Whether function $1 asks a model: one of the extension's or of its language, or one that calls such a one, in a body that PostgreSQL
+/// has parsed or by a name in its text.
 const ASKS_A_MODEL: &str = "
-WITH RECURSIVE called (function) AS (
+WITH RECURSIVE own (function) AS (
+    SELECT member.objid FROM pg_catalog.pg_depend AS member
+    JOIN pg_catalog.pg_extension AS extension ON extension.oid OPERATOR(pg_catalog.=) member.refobjid
+    WHERE member.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+        AND member.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass
+        AND member.deptype::pg_catalog.text OPERATOR(pg_catalog.=) 'e' AND extension.extname OPERATOR(pg_catalog.=) 'pgsvm'
+), called (function) AS (
     SELECT $1
     UNION
-    SELECT depend.refobjid
-    FROM called JOIN pg_catalog.pg_depend AS depend
-        ON depend.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+    SELECT next.function FROM called CROSS JOIN LATERAL (
+        SELECT depend.refobjid FROM pg_catalog.pg_depend AS depend
+        WHERE depend.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
             AND depend.objid OPERATOR(pg_catalog.=) called.function
             AND depend.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+        UNION ALL
+        SELECT named.oid FROM pg_catalog.pg_proc AS caller
+        JOIN pg_catalog.pg_language AS language ON language.oid OPERATOR(pg_catalog.=) caller.prolang
+            AND language.lanname::pg_catalog.text OPERATOR(pg_catalog.<>) ALL ('{internal,c}')
+        JOIN pg_catalog.pg_proc AS named ON named.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+            AND pg_catalog.strpos(pg_catalog.lower(caller.prosrc), pg_catalog.lower(named.proname::pg_catalog.text))
+                OPERATOR(pg_catalog.>) 0
+        WHERE caller.oid OPERATOR(pg_catalog.=) called.function
+    ) AS next (function)
 )
 SELECT EXISTS (
-    SELECT FROM called
-    JOIN pg_catalog.pg_depend AS member ON member.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-        AND member.objid OPERATOR(pg_catalog.=) called.function AND member.deptype::pg_catalog.text OPERATOR(pg_catalog.=) 'e'
-    JOIN pg_catalog.pg_extension AS extension ON extension.oid OPERATOR(pg_catalog.=) member.refobjid
-    WHERE extension.extname OPERATOR(pg_catalog.=) 'pgsvm'
-) OR EXISTS (
     SELECT FROM called JOIN pg_catalog.pg_proc AS function ON function.oid OPERATOR(pg_catalog.=) called.function
-    LEFT JOIN pg_catalog.pg_language AS language ON language.oid OPERATOR(pg_catalog.=) function.prolang
-        AND language.lanname OPERATOR(pg_catalog.=) 'pgsvm'
-    WHERE language.oid IS NOT NULL OR function.prosrc OPERATOR(pg_catalog.~) '\\msvm_(predict|classify|decision|probability|margin)\\s*\\('
+    JOIN pg_catalog.pg_language AS language ON language.oid OPERATOR(pg_catalog.=) function.prolang
+    WHERE language.lanname OPERATOR(pg_catalog.=) 'pgsvm' OR function.oid OPERATOR(pg_catalog.=) ANY (SELECT own.function FROM own)
 )";
 
 /// Why each column of a source gives the label away, where it does.

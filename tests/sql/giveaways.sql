@@ -32,9 +32,16 @@ SELECT told($$svm_train('rows', 'z', exclude => '{y}')$$);
 -- generated columns: of the label, and by a model that a function holds
 SELECT svm_create_function('rows_y@1', 'score', kind => 'decision', immutable => true);
 CREATE FUNCTION wrapped(a float8, b float8, c float8, kind text) RETURNS float8 LANGUAGE sql IMMUTABLE RETURN 2 * score(a, b, c, kind);
+-- bodies that PostgreSQL parses when they run, the name in capitals or quoted, behind another one
+CREATE FUNCTION in_plpgsql(a float8, b float8, c float8, kind text) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$BEGIN RETURN "score" (a, b, c, kind); END$$;
+CREATE FUNCTION behind(a float8, b float8, c float8, kind text) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$SELECT 3 + IN_PLPGSQL($1, $2, $3, $4)$$;
+CREATE FUNCTION by_decision(a float8, b float8, c float8, kind text) RETURNS float8 LANGUAGE plpgsql AS
+$$BEGIN RETURN (SELECT public . SVM_DECISION ('rows_y@1', r) FROM (SELECT a, b, c, kind) AS r); END$$;
 ALTER TABLE rows ADD flag int GENERATED ALWAYS AS (CASE WHEN y THEN 7 ELSE 3 END) STORED,
     ADD "twice it" text GENERATED ALWAYS AS ('y is ' || y::int) STORED,
     ADD scored float8 GENERATED ALWAYS AS (score(a, b, c, kind)) STORED,
+    ADD scored_in_plpgsql float8 GENERATED ALWAYS AS (in_plpgsql(a, b, c, kind)) STORED,
+    ADD scored_behind float8 GENERATED ALWAYS AS (behind(a, b, c, kind)) STORED,
     ADD scored_by_another float8 GENERATED ALWAYS AS (1 + wrapped(a, b, c, kind)) STORED,
     ADD honest float8 GENERATED ALWAYS AS (a * b + sqrt(c)) STORED;
 SELECT told($$svm_train('rows', 'y', exclude => '{z}', options => '{"inherit": false}')$$);
@@ -47,6 +54,7 @@ SELECT told($$svm_train_query('SELECT (s.r).a, (s.r).b, (s.r).y, (s.r).z AS copi
 
 -- through views, queries, unions and WITH, and for a model that is asked there
 CREATE VIEW seen AS SELECT a, b, y AS label, y::int AS code, CASE WHEN flag = 7 THEN 'yes' ELSE 'no' END AS word, svm_decision('rows_y@1', rows) AS asked,
+    by_decision(a, b, c, kind) AS asked_behind,
     honest, lag(y) OVER (ORDER BY a)::int AS before, sum(y::int) OVER (PARTITION BY a, b, c) AS summed FROM rows;
 SELECT told($$svm_train('seen', 'label', model => 'seen', nulls => 'zero')$$);
 CREATE VIEW seen_again AS WITH part AS (SELECT *, code + 1 AS more FROM seen) SELECT label AS l, more, a, b FROM (SELECT * FROM part UNION ALL SELECT * FROM part) AS both_parts;
