@@ -1,11 +1,12 @@
--- Training. A default of NULL, and of NaN for c, says that the argument is not given; src/request.rs has what holds then.
+-- Training. A default of NULL, and of 'default' for c, says that the argument is not given; src/request.rs has what holds then. All four
+-- functions have the same arguments in the same order, without those that they have no use for; what only one has comes last.
 
 CREATE OR REPLACE FUNCTION svm_train(
     relation regclass,
     label text,
     features text[] DEFAULT NULL,
     model text DEFAULT NULL,
-    c float8 DEFAULT 'NaN',
+    c svm_numbers DEFAULT 'default',
     loss text DEFAULT NULL,
     intercept boolean DEFAULT NULL,
     scale text DEFAULT NULL,
@@ -22,11 +23,14 @@ CREATE OR REPLACE FUNCTION svm_train(
     exclude text[] DEFAULT NULL,
     metric text DEFAULT NULL,
     kernel text DEFAULT NULL,
-    gamma float8 DEFAULT NULL,
+    gamma svm_numbers DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
     rank int DEFAULT NULL,
-    bad_rows text DEFAULT NULL
+    bad_rows text DEFAULT NULL,
+    folds int DEFAULT NULL,
+    fold_column text DEFAULT NULL,
+    fold_order text DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -37,7 +41,7 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     label text,
     features text[] DEFAULT NULL,
     model text DEFAULT NULL,
-    c float8 DEFAULT 'NaN',
+    c svm_numbers DEFAULT 'default',
     loss text DEFAULT NULL,
     intercept boolean DEFAULT NULL,
     scale text DEFAULT NULL,
@@ -54,11 +58,14 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     exclude text[] DEFAULT NULL,
     metric text DEFAULT NULL,
     kernel text DEFAULT NULL,
-    gamma float8 DEFAULT NULL,
+    gamma svm_numbers DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
     rank int DEFAULT NULL,
-    bad_rows text DEFAULT NULL
+    bad_rows text DEFAULT NULL,
+    folds int DEFAULT NULL,
+    fold_column text DEFAULT NULL,
+    fold_order text DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -69,10 +76,8 @@ COMMENT ON FUNCTION svm_train_query IS
 CREATE OR REPLACE FUNCTION svm_cross_validate(
     relation regclass,
     label text,
-    c float8[] DEFAULT NULL,
-    folds int DEFAULT NULL,
-    fold_column text DEFAULT NULL,
     features text[] DEFAULT NULL,
+    c svm_numbers DEFAULT 'default',
     loss text DEFAULT NULL,
     intercept boolean DEFAULT NULL,
     scale text DEFAULT NULL,
@@ -86,13 +91,15 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     options jsonb DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     metric text DEFAULT NULL,
-    fold_order text DEFAULT NULL,
     kernel text DEFAULT NULL,
-    gamma float8[] DEFAULT NULL,
+    gamma svm_numbers DEFAULT NULL,
     degree int DEFAULT NULL,
     coef0 float8 DEFAULT NULL,
     rank int DEFAULT NULL,
-    bad_rows text DEFAULT NULL
+    bad_rows text DEFAULT NULL,
+    folds int DEFAULT NULL,
+    fold_column text DEFAULT NULL,
+    fold_order text DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
                  score float8, overall float8, best boolean, gamma float8, truncation float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
@@ -104,11 +111,7 @@ CREATE OR REPLACE FUNCTION svm_select_features(
     relation regclass,
     label text,
     features text[] DEFAULT NULL,
-    keep int DEFAULT 1,
-    remove int DEFAULT 1,
-    c float8 DEFAULT 'NaN',
-    folds int DEFAULT NULL,
-    fold_column text DEFAULT NULL,
+    c svm_numbers DEFAULT 'default',
     loss text DEFAULT NULL,
     intercept boolean DEFAULT NULL,
     scale text DEFAULT NULL,
@@ -122,7 +125,12 @@ CREATE OR REPLACE FUNCTION svm_select_features(
     options jsonb DEFAULT NULL,
     exclude text[] DEFAULT NULL,
     metric text DEFAULT NULL,
-    bad_rows text DEFAULT NULL
+    bad_rows text DEFAULT NULL,
+    folds int DEFAULT NULL,
+    fold_column text DEFAULT NULL,
+    fold_order text DEFAULT NULL,
+    keep int DEFAULT 1,
+    remove int DEFAULT 1
 ) RETURNS TABLE (step int, removed text[], features_left text[], score float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_select_features_wrapper';
 COMMENT ON FUNCTION svm_select_features IS

@@ -1,13 +1,14 @@
 //! The arguments of `svm_train` and `svm_train_query`, checked into types before any work starts.
 //!
 //! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
-//! known ones. `svm_cross_validate` and `svm_train(c => NULL)` try several C on the same folds.
+//! known ones. `svm_cross_validate` and `svm_train(c => 'auto')` try several C on the same folds.
 
 mod class_weight;
 pub mod deploy;
 pub mod given;
 mod holding_out;
 pub mod kernel;
+pub mod numbers;
 mod options;
 pub mod reads;
 pub mod scans;
@@ -18,7 +19,7 @@ mod watching;
 pub mod words;
 
 pub use class_weight::ClassWeight;
-pub use holding_out::{cost, scoring_words};
+pub use holding_out::scoring_words;
 pub use options::{read_options, TextTerms, CRAMMER_SINGER};
 pub use solver::{Expansion, Terms};
 pub use words::{invalid, required};
@@ -31,13 +32,15 @@ use crate::request::class_weight::class_weight;
 use crate::request::deploy::Deploy;
 use crate::request::holding_out::{costs, folds, scoring, MOST_BEYOND};
 use crate::request::kernel::KernelTerms;
-use crate::request::options::{Choices, BAD_ROWS};
+use crate::request::numbers::Numbers;
+use crate::request::options::{Choices, BAD_ROWS, FOLDS, FOLD_COLUMN, FOLD_ORDER};
 use crate::request::solver::terms;
 use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{Inner, Leader, Scale};
+use serde_json::Value;
 
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
@@ -46,10 +49,8 @@ pub struct Arguments {
     pub label: Option<String>,
     pub features: Option<Vec<Option<String>>>,
     pub model: Option<String>,
-    /// One C, or those to choose from; None: the usual ones.
-    pub c: Option<Vec<Option<f64>>>,
-    /// Whether somebody said so.
-    pub c_given: bool,
+    /// One C, or those to choose from.
+    pub c: Numbers,
     pub folds: Option<i32>,
     pub fold_column: Option<String>,
     pub fold_order: Option<String>,
@@ -70,9 +71,8 @@ pub struct Arguments {
     pub options: Option<JsonText>,
     pub exclude: Option<Vec<Option<String>>>,
     pub kernel: Option<String>,
-    pub gamma: Option<f64>,
-    /// Several, to be validated.
-    pub gammas: Option<Vec<Option<f64>>>,
+    /// One gamma, or those to choose from.
+    pub gamma: Numbers,
     pub degree: Option<i32>,
     pub coef0: Option<f64>,
     pub rank: Option<i32>,
@@ -179,14 +179,24 @@ impl Arguments {
         self.check_for(Purpose::Validate)
     }
 
-    /// Puts `bad_rows`, which is kept as an option, among the options.
+    /// Puts the arguments that are kept as options among these.
     pub fn settle_options(&mut self) -> Result<(), Failure> {
-        let Some(word) = self.bad_rows.take() else {
+        let arguments = [
+            (BAD_ROWS, self.bad_rows.take().map(Value::from)),
+            (FOLDS, self.folds.take().map(Value::from)),
+            (FOLD_COLUMN, self.fold_column.take().map(Value::from)),
+            (FOLD_ORDER, self.fold_order.take().map(Value::from)),
+        ];
+        let given = arguments.into_iter();
+        let mut given = given
+            .filter_map(|(name, value)| Some((name, value?)))
+            .peekable();
+        if given.peek().is_none() {
             return Ok(());
-        };
+        }
         let mut options = read_options(self.options.as_ref())?;
         if let Some(options) = options.as_object_mut() {
-            options.insert(BAD_ROWS.to_owned(), word.into());
+            options.extend(given.map(|(name, value)| (name.to_owned(), value)));
         }
         self.options = Some(JsonText::of(&options)?);
         Ok(())
@@ -210,17 +220,17 @@ impl Arguments {
         let truncations = choices.truncations(&terms);
         // whoever says by what is chosen, and no C and nothing else to choose, has C chosen
         let chooses_others = is_grid || !truncations.is_empty() || purpose == Purpose::Validate;
-        let by_metric = self.metric.is_some() && !self.c_given && !chooses_others;
-        let c = match choices.chooses_c || by_metric {
-            true => {
-                let named = self.c_given || purpose == Purpose::Validate;
-                check_chosen(self.c.as_deref().filter(|_| named))?;
-                None
-            }
-            false => self.c,
+        let by_metric = self.metric.is_some() && !chooses_others;
+        let is_chosen = choices.chooses_c || by_metric || purpose == Purpose::Validate;
+        let c = match self.c {
+            Numbers::Default if is_chosen => Numbers::Auto,
+            c => c,
         };
+        if choices.chooses_c {
+            check_chosen(&c)?;
+        }
         // beyond the usual C there may be better ones; whoever names some wants these
-        let usual = c.is_none() && choices.costs.is_none();
+        let usual = c == Numbers::Auto && choices.costs.is_none();
         let (costs, given) = costs(c, choices.costs)?;
         let mut plan = Plan {
             costs,
@@ -241,17 +251,19 @@ impl Arguments {
         let holds_out = plan.holds_out() || is_grid;
         if self.metric.is_some() && !holds_out {
             return Err(invalid("metric says by what c is chosen, but c is given")
-                .hint("c => NULL chooses c; or leave metric out"));
+                .hint("c => 'auto' chooses c; or leave metric out"));
         }
-        let fold_column = self.fold_column.or(choices.fold_column);
-        let fold_order = self.fold_order.or(choices.fold_order);
+        let (fold_column, fold_order) = (choices.fold_column, choices.fold_order);
         if holds_out {
-            let count = self.folds.or(choices.folds);
-            plan.folds = Some(folds(count, fold_column.as_deref(), fold_order.as_deref())?);
+            plan.folds = Some(folds(
+                choices.folds,
+                fold_column.as_deref(),
+                fold_order.as_deref(),
+            )?);
         } else if choices.folds.is_some() || fold_column.is_some() || fold_order.is_some() || given
         {
             return Err(invalid("rows are held out only to choose c, gamma or \"truncation\" or to fit probabilities")
-                .hint("c => NULL chooses c, probability => true fits probabilities; or leave folds out of the options"));
+                .hint("c => 'auto' chooses c, probability => true fits probabilities; or leave folds out"));
         }
         if let Some(name) = &choices.warm_start {
             check_warm_start(name, &plan, terms.inner)?;
@@ -333,12 +345,12 @@ impl Request {
     }
 }
 
-/// Refuses a C that is given where one is to be chosen.
-fn check_chosen(given: Option<&[Option<f64>]>) -> Result<(), Failure> {
+/// Refuses one C where it is to be chosen.
+fn check_chosen(given: &Numbers) -> Result<(), Failure> {
     match given {
-        None => Ok(()),
-        Some(_) => Err(invalid("c is to be chosen, but is given")
+        Numbers::Are(all) if all.len() == 1 => Err(invalid("c is to be chosen, but is given")
             .hint("Leave c out, or \"c\" out of \"choose\"")),
+        _ => Ok(()),
     }
 }
 

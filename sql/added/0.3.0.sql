@@ -7,6 +7,46 @@ COMMENT ON FUNCTION svm_internal.svm_new_id() IS 'a random number of 63 bits: th
 ALTER TABLE svm_model ALTER id SET DEFAULT svm_internal.svm_new_id();
 ALTER TABLE svm_version ALTER id SET DEFAULT svm_internal.svm_new_id();
 
+-- What C and gamma are given as: a number, a list of numbers or a word, whatever its type in SQL. A literal and a parameter of no
+-- type become it, and numbers and arrays as their texts; src/request/numbers.rs reads it. It has no operators.
+CREATE TYPE svm_numbers;
+CREATE FUNCTION svm_internal.svm_numbers_in(cstring) RETURNS svm_numbers
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textin';
+CREATE FUNCTION svm_internal.svm_numbers_out(svm_numbers) RETURNS cstring
+    LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textout';
+CREATE FUNCTION svm_internal.svm_numbers_receive(internal) RETURNS svm_numbers
+    LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textrecv';
+CREATE FUNCTION svm_internal.svm_numbers_send(svm_numbers) RETURNS bytea
+    LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textsend';
+COMMENT ON FUNCTION svm_internal.svm_numbers_in(cstring) IS 'part of svm_numbers';
+COMMENT ON FUNCTION svm_internal.svm_numbers_out(svm_numbers) IS 'part of svm_numbers';
+COMMENT ON FUNCTION svm_internal.svm_numbers_receive(internal) IS 'part of svm_numbers';
+COMMENT ON FUNCTION svm_internal.svm_numbers_send(svm_numbers) IS 'part of svm_numbers';
+CREATE TYPE svm_numbers (
+    INPUT = svm_internal.svm_numbers_in,
+    OUTPUT = svm_internal.svm_numbers_out,
+    RECEIVE = svm_internal.svm_numbers_receive,
+    SEND = svm_internal.svm_numbers_send,
+    LIKE = text
+);
+COMMENT ON TYPE svm_numbers IS 'a number, a list of numbers to choose from, or ''auto'': what svm_train takes as c and gamma';
+CREATE CAST (smallint AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (smallint[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (int AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (int[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (real AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (real[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8 AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (text AS svm_numbers) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (varchar AS svm_numbers) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (text[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+CREATE CAST (varchar[] AS svm_numbers) WITH INOUT AS IMPLICIT;
+
 -- Dumps of 0.2.0 set these; nothing draws from them.
 CREATE SEQUENCE svm_model_id_seq;
 CREATE SEQUENCE svm_version_id_seq;

@@ -42,6 +42,12 @@ impl Call {
         }
     }
 
+    /// The type that the declaration gives the argument called `name`; None where it has none.
+    pub fn declared(&self, name: &str) -> Option<pg_sys::Oid> {
+        let known = self.names.iter().find(|(known, _)| known == name);
+        known.map(|(_, declared)| *declared)
+    }
+
     /// The value of the argument called `name`; None where it is NULL, or where the declaration has none. For what is
     /// of fixed size, or asks for memory with a way to fail.
     ///

@@ -1,7 +1,7 @@
 //! The columns of a training's source, looked at before anything is read: whether those that are named are there and can be what
 //! they are to be, and which ones are features where none are named.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::base::text::listed;
 use crate::catalog::giveaways::{self, LABEL_IS_MADE_OF_IT};
@@ -109,14 +109,32 @@ fn resolve_features(
 
 /// The features that are named, none of which may be excluded too.
 fn named_features(request: &Request, columns: &[Column]) -> Result<FeatureSet, Failure> {
-    let (set, _) = features::resolve(request.features.as_deref(), columns, &request.label)
-        .map_err(|error| without_identifiers(error, columns))?;
+    let named = request.features.as_deref();
+    let resolved = features::resolve(named, columns, &request.label);
+    let (set, _) = resolved.map_err(|error| {
+        let failure = Failure::from(without_identifiers(error, columns));
+        match named.and_then(numbers_for_c) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })?;
     let is_excluded = |name: &&str| request.exclude.iter().any(|it| it == name);
     let excluded = set.columns().into_iter().find(is_excluded);
     match excluded.map(str::to_owned) {
         None => Ok(set),
         Some(column) => Err(FeatureError::Excluded { column }.into()),
     }
+}
+
+/// What to type where all features are numbers: 0.2.0's svm_cross_validate had C in the place of features.
+fn numbers_for_c(features: &[String]) -> Option<String> {
+    let are_numbers = features.iter().all(|it| it.parse::<f64>().is_ok());
+    are_numbers.then(|| {
+        format!(
+            "Numbers to choose C from go by name: c => '{{{}}}'",
+            shortened(&features.join(","))
+        )
+    })
 }
 
 /// All columns but those that are something else; `giveaways`: why each of all columns gives the label away.

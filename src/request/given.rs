@@ -6,6 +6,7 @@
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::text::written;
 use crate::pg::json::JsonText;
+use crate::request::numbers::Numbers;
 use crate::request::options::{is_of_one_training, read_options, AUTO};
 use crate::request::Arguments;
 use pgsvm_core::memory::owned;
@@ -170,11 +171,13 @@ fn taken_options(
     };
     settle_choices(now, (&options, before), &mut taken);
     let in_force = |name: &str| now.get(name).or_else(|| before.get(name));
-    let chooses_gamma = names_choice(&options, "gamma") || names_choice(&taken, "gamma");
+    let chooses_gamma = in_force("gamma").is_some_and(is_choice)
+        || names_choice(&options, "gamma")
+        || names_choice(&taken, "gamma");
     // a metric alone has C chosen
     let by_metric = in_force("c").is_none() && in_force(METRIC).is_some();
     let chooses = by_metric
-        || in_force("c") == Some(&Value::Null)
+        || in_force("c").is_some_and(is_choice)
         || names_choice(&options, "c")
         || names_choice(&taken, "c");
     let chooses_s = [&options, &taken]
@@ -185,7 +188,7 @@ fn taken_options(
         || chooses_s
         || in_force("probability") == Some(&Value::Bool(true));
     // a metric says by what something is chosen
-    let is_fixed = in_force("c").is_some_and(|c| !c.is_null());
+    let is_fixed = in_force("c").is_some_and(Value::is_number);
     if is_fixed && !(chooses || chooses_gamma || chooses_s) {
         before.remove(METRIC);
     }
@@ -208,6 +211,11 @@ fn taken_options(
     Ok(told)
 }
 
+/// Whether this leaves a choice: 'auto', which was NULL at first, or a list.
+fn is_choice(value: &Value) -> bool {
+    !value.is_number()
+}
+
 /// Whether options say that C or gamma is to be chosen.
 fn names_choice(options: &Map<String, Value>, name: &str) -> bool {
     let named = options.get("choose").and_then(Value::as_array);
@@ -221,18 +229,23 @@ fn settle_choices(
     (options, before): (&Map<String, Value>, &mut Map<String, Value>),
     taken: &mut Map<String, Value>,
 ) {
-    let is_fixed = |name: &str| now.get(name).is_some_and(|value| !value.is_null());
+    let is_fixed = |name: &str| now.get(name).is_some_and(Value::is_number);
     if let Some(Value::Array(words)) = taken.get_mut("choose") {
         words.retain(|word| !word.as_str().is_some_and(is_fixed));
         if words.is_empty() {
             taken.remove("choose");
         }
     }
-    if is_fixed("gamma") {
-        taken.remove("gammas");
-    }
-    for name in ["c", "gamma"] {
-        if names_choice(options, name) {
+    for (name, list) in [("c", "costs"), ("gamma", "gammas")] {
+        // of a list as an argument and one as an option that of now holds
+        if now
+            .get(name)
+            .is_some_and(|value| value.is_number() || value.is_array())
+        {
+            taken.remove(list);
+        }
+        let is_list = before.get(name).is_some_and(Value::is_array);
+        if names_choice(options, name) || (is_list && options.contains_key(list)) {
             before.remove(name);
         }
     }
@@ -259,14 +272,11 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         "loss" => text(&arguments.loss),
         METRIC => text(&arguments.metric),
         KERNEL => text(&arguments.kernel),
-        "gamma" => arguments.gamma.map(Value::from),
+        "gamma" => arguments.gamma.value(),
         "degree" => arguments.degree.map(Value::from),
         "coef0" => arguments.coef0.map(Value::from),
         "rank" => arguments.rank.map(Value::from),
-        "c" => arguments.c_given.then(|| {
-            let c = arguments.c.as_ref().and_then(|all| all.first().copied());
-            c.flatten().map_or(Value::Null, Value::from)
-        }),
+        "c" => arguments.c.value(),
         _ => match read_options(arguments.options.as_ref())? {
             Value::Object(mut options) => {
                 options.retain(|name, _| !is_of_one_training(name));
@@ -296,14 +306,11 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failu
         "loss" => arguments.loss = text(),
         METRIC => arguments.metric = text(),
         KERNEL => arguments.kernel = text(),
-        "gamma" => arguments.gamma = value.as_f64(),
+        "gamma" => arguments.gamma = Numbers::of_value(value),
         "degree" => arguments.degree = small(value),
         "coef0" => arguments.coef0 = value.as_f64(),
         "rank" => arguments.rank = small(value),
-        "c" => {
-            arguments.c = value.as_f64().map(|c| vec![Some(c)]);
-            arguments.c_given = true;
-        }
+        "c" => arguments.c = Numbers::of_value(value),
         _ => {}
     }
     Ok(())
@@ -320,6 +327,10 @@ fn words(value: &Value) -> String {
         Value::Null => "NULL".to_owned(),
         Value::String(text) => format!("'{}'", shortened(text).replace('\'', "''")),
         Value::Object(_) => shown(&format_args!("'{value}'")),
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().map(Value::to_string).collect();
+            format!("'{{{}}}'", shortened(&all.join(",")))
+        }
         other => shown(other),
     }
 }

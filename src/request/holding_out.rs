@@ -2,6 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::request::class_weight::ClassWeight;
+use crate::request::numbers::{Numbers, C};
 use crate::request::words::{invalid, required, sql_float, word};
 use core::ops::RangeInclusive;
 use pgsvm_core::plan::{Folds, MOST_FOLDS};
@@ -13,32 +14,23 @@ const USUAL_COST: f64 = 1.0;
 const USUAL_COSTS: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
 /// Values of C beyond the usual ones that may be tried, each ten times the one before or a tenth.
 pub(super) const MOST_BEYOND: u32 = 3;
-/// Most C in one cross-validation: each is a head for every fold and class.
-const MOST_COSTS: usize = 100;
 /// Folds where nothing says how many.
 const USUAL_FOLDS: i32 = 5;
 
-/// The C of a training, as its argument says it: NaN where it is not given, NULL where it is to be chosen.
-pub fn cost(argument: Option<f64>) -> Option<Vec<Option<f64>>> {
-    argument.map(|c| vec![Some(if c.is_nan() { USUAL_COST } else { c })])
-}
-
 /// The C to train with, or those to choose from, and whether `options` gave them.
-pub(super) fn costs(
-    c: Option<Vec<Option<f64>>>,
-    choices: Option<Vec<f64>>,
-) -> Result<(Vec<f64>, bool), Failure> {
+pub(super) fn costs(c: Numbers, choices: Option<Vec<f64>>) -> Result<(Vec<f64>, bool), Failure> {
     let chosen = choices.is_some();
     let costs = match (c, choices) {
-        (Some(_), Some(_)) => {
-            return Err(
-                invalid("\"costs\" are for c => NULL, which chooses among them")
-                    .hint("c => NULL; or leave \"costs\" out of the options"),
-            )
-        }
-        (None, None) => USUAL_COSTS.to_vec(),
-        (None, Some(costs)) => costs,
-        (Some(given), None) => {
+        (Numbers::Auto, None) => USUAL_COSTS.to_vec(),
+        (Numbers::Auto, Some(costs)) => costs,
+        (Numbers::Default | Numbers::Are(_), Some(_)) => return Err(invalid(
+            "\"costs\" are for c => 'auto', which chooses among them",
+        )
+        .hint(
+            "c => 'auto'; or the list as c, and no \"costs\" in the options: c => '{0.1, 1, 10}'",
+        )),
+        (Numbers::Default, None) => vec![USUAL_COST],
+        (Numbers::Are(given), None) => {
             let given = given.into_iter().map(|c| required(c, "c"));
             given.collect::<Result<Vec<_>, _>>()?
         }
@@ -48,13 +40,7 @@ pub(super) fn costs(
 }
 
 fn check_costs(costs: &[f64]) -> Result<(), Failure> {
-    if costs.is_empty() || costs.len() > MOST_COSTS {
-        return Err(invalid(format!(
-            "c must have 1 to {MOST_COSTS} values, not {}",
-            costs.len()
-        ))
-        .hint("c => ARRAY[0.01, 0.1, 1, 10]"));
-    }
+    C.check_count(costs.len())?;
     for (at, c) in costs.iter().enumerate() {
         if !(c.is_finite() && *c > 0.0) {
             return Err(invalid(format!(

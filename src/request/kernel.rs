@@ -3,6 +3,7 @@
 
 use crate::base::errors::Failure;
 use crate::features::{word_of, KERNELS};
+use crate::request::numbers::{Numbers, GAMMA};
 use crate::request::options::{Choices, MachinesWord};
 use crate::request::solver::INTERIOR_POINT;
 use crate::request::words::{chosen, invalid, required, sql_float};
@@ -47,8 +48,6 @@ pub(super) const METHODS: [(&str, Method); 3] = [
 /// The gammas that are tried where none are given: so many times 'scale'. Steps of four are those of the coarse grid in LIBSVM's
 /// guide; three to either side reach from where a machine is nearly linear to where it looks at nearest neighbours.
 const USUAL_TIMES: [f64; 7] = [0.015625, 0.0625, 0.25, 1.0, 4.0, 16.0, 64.0];
-/// Most gammas in one training: each maps all rows anew.
-const MOST_GAMMAS: usize = 100;
 
 /// A kernel machine that is asked for.
 #[derive(Debug, Clone)]
@@ -141,39 +140,31 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
 
 /// The gammas to choose from, or to validate: each as a number, or as so many times 'scale'.
 fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)>, Failure> {
-    let is_chosen = choices.chooses_gamma || choices.gammas.is_some();
-    if is_chosen && (given.gamma.is_some() || given.gammas.is_some()) {
+    let is_given = match &given.gamma {
+        Numbers::Default | Numbers::Auto => false,
+        // among several one is chosen
+        Numbers::Are(all) => choices.gammas.is_some() || (choices.chooses_gamma && all.len() == 1),
+    };
+    if is_given {
         return Err(invalid("gamma is to be chosen, but is given").hint(
             "Leave gamma out, or \"gamma\" out of \"choose\" and \"gammas\" out of the options",
         ));
     }
-    let named = match (&given.gammas, &choices.gammas) {
-        (Some(all), _) => {
-            check_count(all.len())?;
+    let named = match (&given.gamma, &choices.gammas) {
+        (Numbers::Are(all), _) => {
+            GAMMA.check_count(all.len())?;
             let all = all.iter().map(|gamma| required(*gamma, "gamma"));
             all.collect::<Result<Vec<_>, _>>()?
         }
-        (None, Some(named)) => {
-            check_count(named.len())?;
+        (_, Some(named)) => {
+            GAMMA.check_count(named.len())?;
             named.clone()
         }
-        (None, None) if choices.chooses_gamma => {
-            return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec());
-        }
-        (None, None) => return Ok(vec![(given.gamma, 1.0)]),
+        (Numbers::Default, None) if !choices.chooses_gamma => return Ok(vec![(None, 1.0)]),
+        (_, None) => return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec()),
     };
     check_twice(&named)?;
     Ok(named.iter().map(|gamma| (Some(*gamma), 1.0)).collect())
-}
-
-fn check_count(count: usize) -> Result<(), Failure> {
-    match count {
-        1..=MOST_GAMMAS => Ok(()),
-        _ => {
-            let message = format!("gamma must have 1 to {MOST_GAMMAS} values, not {count}");
-            Err(invalid(message).hint("gamma => ARRAY[0.01, 0.1, 1]"))
-        }
-    }
 }
 
 /// Refuses a gamma that comes twice; what each is for itself is looked at with its kernel.
@@ -197,7 +188,7 @@ fn interior_point(
     // the rank belongs to the factor, whatever the kernel
     let others = Arguments {
         rank: None,
-        gamma: given.gamma,
+        gamma: given.gamma.clone(),
         degree: given.degree,
         coef0: given.coef0,
         ..Arguments::default()
@@ -279,11 +270,7 @@ const WITH_CONSTANT: Kinds = (
 fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Result<(), Failure> {
     let all = [
         ("option \"method\"", choices.method.is_some(), ALL),
-        (
-            "gamma",
-            given.gamma.is_some() || given.gammas.is_some(),
-            ALL,
-        ),
+        ("gamma", given.gamma.is_given(), ALL),
         ("a choice of gamma", choices.chooses_gamma, ALL),
         ("option \"gammas\"", choices.gammas.is_some(), ALL),
         ("degree", given.degree.is_some(), POLYNOMIAL),

@@ -102,6 +102,9 @@ pub(super) const AUTO: &str = "auto";
 
 /// What has an argument of its own too.
 pub(super) const BAD_ROWS: &str = "bad_rows";
+pub(super) const FOLDS: &str = "folds";
+pub(super) const FOLD_COLUMN: &str = "fold_column";
+pub(super) const FOLD_ORDER: &str = "fold_order";
 
 /// Several classes told apart by one problem; and the loss of models that are trained so.
 pub const CRAMMER_SINGER: &str = "crammer_singer";
@@ -213,13 +216,13 @@ static OPTIONS: [Entry; 49] = [
     entry("gammas", Solvers::All, Of::Model, |all, it| {
         it.numbers().map(|gammas| all.gammas = Some(gammas))
     }),
-    entry("folds", Solvers::All, Of::Model, |all, it| {
+    entry(FOLDS, Solvers::All, Of::Model, |all, it| {
         it.signed().map(|folds| all.folds = Some(folds))
     }),
-    entry("fold_column", Solvers::All, Of::Model, |all, it| {
+    entry(FOLD_COLUMN, Solvers::All, Of::Model, |all, it| {
         it.copy().map(|column| all.fold_column = Some(column))
     }),
-    entry("fold_order", Solvers::All, Of::Model, |all, it| {
+    entry(FOLD_ORDER, Solvers::All, Of::Model, |all, it| {
         it.copy().map(|column| all.fold_order = Some(column))
     }),
     entry("max_categories", Solvers::All, Of::Model, |all, it| {

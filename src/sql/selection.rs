@@ -7,7 +7,7 @@ use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::source::Source;
-use crate::request::{self, Arguments};
+use crate::request::Arguments;
 use crate::sql::train;
 use crate::training::outcome::Trained;
 use crate::training::validation;
@@ -113,9 +113,6 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
     let given = unsafe {
         Arguments {
             source: call.get("relation").map(Source::Relation),
-            c: request::cost(call.get("c")),
-            folds: call.get("folds"),
-            fold_column: call.text("fold_column"),
             model: Some(NAMELESS.to_owned()),
             // which holds rows out beside the training on all of them
             probability: Some(true),

@@ -15,8 +15,9 @@ use crate::planning::job::Role;
 use crate::planning::prepare::{prepare, Prepared};
 use crate::planning::source_columns::LeftOut;
 use crate::reading::vocabularies;
+use crate::request::numbers::{Argument, Numbers, C, GAMMA};
 use crate::request::source::Source;
-use crate::request::{self, scans, Arguments, Request};
+use crate::request::{scans, Arguments, Request};
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
 use crate::sql::{follow, giveaways};
 use crate::storing::predecessor::{self, TakenOver};
@@ -42,7 +43,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
     let arguments = unsafe {
         Arguments {
             source: call.get("relation").map(Source::Relation),
-            ..costed(&call)
+            ..arguments(&call)
         }
     };
     cut_off(|| train(arguments, fcinfo)).or_raise()
@@ -57,7 +58,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
     let arguments = unsafe {
         Arguments {
             source: call.long_text("query").map(Source::query),
-            ..costed(&call)
+            ..arguments(&call)
         }
     };
     cut_off(|| train(arguments, fcinfo)).or_raise()
@@ -90,11 +91,6 @@ fn svm_cross_validate(
     let arguments = unsafe {
         Arguments {
             source: call.get("relation").map(Source::Relation),
-            c: call.numbers("c"),
-            folds: call.get("folds"),
-            fold_column: call.text("fold_column"),
-            fold_order: call.text("fold_order"),
-            gammas: call.numbers("gamma"),
             ..arguments(&call)
         }
     };
@@ -134,6 +130,11 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
     unsafe {
         Arguments {
             label: call.text("label"),
+            c: numbers(call, C).map_or(Numbers::Auto, Numbers::or_default),
+            gamma: numbers(call, GAMMA).unwrap_or_default(),
+            folds: call.get("folds"),
+            fold_column: call.text("fold_column"),
+            fold_order: call.text("fold_order"),
             features: call.texts("features"),
             model: call.text("model"),
             loss: call.text("loss"),
@@ -161,18 +162,22 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
     }
 }
 
-/// The same with C, as a training has one.
+/// A number, a list of numbers or a word; None where that is NULL. 0.2.0 declared one C, or a list.
 ///
 /// # Safety
 /// As above.
-unsafe fn costed(call: &Call) -> Arguments {
+unsafe fn numbers(call: &Call, argument: Argument) -> Option<Numbers> {
+    let name = argument.name;
     // SAFETY: as the caller promises.
-    let (c, gamma, others) = unsafe { (call.get::<f64>("c"), call.get("gamma"), arguments(call)) };
-    Arguments {
-        gamma,
-        c: request::cost(c),
-        c_given: !c.is_some_and(f64::is_nan),
-        ..others
+    unsafe {
+        match call.declared(name) {
+            Some(pg_sys::FLOAT8OID) => call.get(name).map(Numbers::of),
+            Some(pg_sys::FLOAT8ARRAYOID) => call.numbers(name).map(Numbers::Are),
+            _ => {
+                let text = call.long_text(name);
+                text.map(|text| argument.read(&text).or_raise())
+            }
+        }
     }
 }
 

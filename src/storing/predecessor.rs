@@ -9,6 +9,7 @@ use crate::pg::json::JsonText;
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::pg::statement;
 use crate::request::given::{self, Given, Names};
+use crate::request::numbers::Numbers;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight};
 use crate::storing::provenance;
@@ -225,7 +226,7 @@ impl Deployed {
         let class_weight = class_weight.map(|it| JsonText::read(it).unwrap_or_else(|_| it.into()));
         let version = self.short;
         let c = match (version.chosen, version.c) {
-            (true, _) => Some(Value::Null),
+            (true, _) => Numbers::Auto.value(),
             (false, c) => c.filter(|c| *c != 1.0).map(Value::from),
         };
         let nulls = Some(version.nulls).filter(|nulls| nulls != "error");

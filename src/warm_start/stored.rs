@@ -10,6 +10,7 @@ use crate::pg::json::JsonText;
 use crate::pg::kept_statement::read_one;
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::request::given;
+use crate::request::numbers::Numbers;
 use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request, CRAMMER_SINGER};
@@ -225,8 +226,7 @@ impl Stored {
             label: Some(self.label_column.clone()),
             features: Some(gathered(entries)?),
             model: Some(model.to_owned()),
-            c: Some(vec![Some(self.c)]),
-            c_given: true,
+            c: Numbers::of(self.c),
             loss: Some(self.loss.clone()),
             intercept: Some(self.intercept_used),
             scale: Some(self.scale.clone()),
@@ -250,7 +250,7 @@ impl Stored {
         if let Some(form) = &features.kernel {
             let (kernel, gamma, degree, coef0) = form.arguments();
             arguments.kernel = Some(kernel.to_owned());
-            arguments.gamma = gamma;
+            arguments.gamma = gamma.map(Numbers::of).unwrap_or_default();
             arguments.degree = degree.map(|degree| degree as i32);
             arguments.coef0 = coef0;
             arguments.rank = self.given_rank();

@@ -159,7 +159,7 @@ def test_the_readme_lists_every_argument_with_its_type(connection, function):
         declaration, _, default = argument.partition(" DEFAULT ")
         name, kind = declaration.split(" ", 1)
         # declared defaults say that an argument is not given; what holds then stands in the table
-        assert re.sub(r"::[\w \[\]]+$", "", default) in ("", "NULL", "'NaN'")
+        assert re.sub(r"::[\w \[\]]+$", "", default) in ("", "NULL", "'default'")
         arguments.append((name, TYPE_NAMES.get(kind, kind)))
     rows = [(names(row[0])[0], row[1]) for row in table_after("what holds where nothing is given")]
     other = "query" if function == "svm_train" else "relation"

@@ -1,5 +1,7 @@
 """What a training again under a name says: the settings that it took over, and whether it is deployed."""
 
+from decimal import Decimal
+
 import pytest
 
 from harness.sessions import listen, one
@@ -45,3 +47,22 @@ def test_a_version_that_is_better_is_told_so(told):
     assert notices[-1].severity == "WARNING"
     assert notices[-1].text.startswith("model retrained_label@3 is stored and not deployed: auc on retrained ")
     assert one(connection, "SELECT version FROM svm_models WHERE name = 'retrained_label'") == 2
+
+
+@pytest.mark.parametrize("is_binary", [False, True])
+@pytest.mark.parametrize("name", ["c", "gamma"])
+def test_numbers_come_from_drivers_in_any_type(told, name, is_binary):
+    connection, _ = told
+    train = f"SELECT svm_train('retrained', 'label', '{{x,y}}', kernel => 'rbf', {name} => %{'b' if is_binary else 's'})"
+    found = f"SELECT version.given -> '{name}' FROM svm_versions AS version ORDER BY trained_at DESC LIMIT 1"
+    one_number = [2, 2.0, Decimal("2"), "2", "{2}", [2], [2.0], [Decimal("2")]]
+    for given, expected in [(it, 2.0) for it in one_number] + [([0.5, 2], [0.5, 2.0]), ("auto", "auto")]:
+        one(connection, train, [given])
+        assert one(connection, found) == expected, given
+    # a parameter that nobody gives a type
+    connection.execute(
+        f"PREPARE numbered AS SELECT svm_train('retrained', 'label', '{{x,y}}', kernel => 'rbf', {name} => $1)"
+    )
+    connection.execute("EXECUTE numbered(0.25)")
+    assert one(connection, found) == 0.25
+    connection.execute("DEALLOCATE numbered")

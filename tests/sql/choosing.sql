@@ -10,7 +10,7 @@ FROM generate_series(1, 1400) AS i;
 -- Each metric: the best C has the best score over all folds, of equals the smallest.
 CREATE TABLE tried AS
 SELECT metric, found.* FROM unnest('{accuracy, balanced_accuracy, f1, auc, log_loss}'::text[]) AS metric,
-    svm_cross_validate('patients', 'state', ARRAY[1e-4, 1e-3, 0.01, 1], fold_column => 'part', features => '{x, y}', metric => metric, class_weight => NULL) AS found;
+    svm_cross_validate('patients', 'state', c => ARRAY[1e-4, 1e-3, 0.01, 1], fold_column => 'part', features => '{x, y}', metric => metric, class_weight => NULL) AS found;
 SELECT metric, count(*), count(DISTINCT overall) = count(DISTINCT c) AS apart, bool_and(best = (c = (
     SELECT c FROM tried AS t WHERE t.metric = tried.metric ORDER BY CASE metric WHEN 'log_loss' THEN -overall ELSE overall END DESC, c LIMIT 1))) AS is_best
 FROM tried GROUP BY metric ORDER BY metric;
@@ -47,12 +47,12 @@ SELECT DISTINCT v.version, e ->> 'metric' AS metric, e ->> 'overall' IS NOT NULL
 -- of many classes: macro F1, mean AUC, log loss below that of chance
 SELECT metric, bool_and(overall BETWEEN 0 AND CASE metric WHEN 'log_loss' THEN ln(4) ELSE 1 END) AS sensible, count(*) FILTER (WHERE best) AS best
 FROM unnest('{accuracy, balanced_accuracy, f1, auc, log_loss}'::text[]) AS metric,
-    svm_cross_validate('public.patients', 'part', ARRAY[0.01, 1], 3, features => '{x, y, day}', metric => metric) GROUP BY metric ORDER BY metric;
+    svm_cross_validate('public.patients', 'part', c => ARRAY[0.01, 1], folds => 3, features => '{x, y, day}', metric => metric) GROUP BY metric ORDER BY metric;
 
 -- Folds that go forward: seven pieces of the days, of which the first is only trained on; each day is in one.
-SELECT fold, rows, best FROM svm_cross_validate('patients', 'state', ARRAY[0.01], 6, fold_order => 'day', features => '{x, y}');
+SELECT fold, rows, best FROM svm_cross_validate('patients', 'state', c => ARRAY[0.01], folds => 6, fold_order => 'day', features => '{x, y}');
 WITH pieces AS (SELECT state, x, y, least(floor(percent_rank() OVER (ORDER BY day) * 7), 6)::int AS piece FROM patients)
-SELECT fold, rows = (SELECT count(*) FROM pieces WHERE piece::text = fold) AS same_rows FROM svm_cross_validate('patients', 'state', ARRAY[0.01], 6, fold_order => 'day');
+SELECT fold, rows = (SELECT count(*) FROM pieces WHERE piece::text = fold) AS same_rows FROM svm_cross_validate('patients', 'state', c => ARRAY[0.01], folds => 6, fold_order => 'day');
 -- the same as models of the pieces before, and no feature
 CREATE TABLE pieces AS SELECT state, x, y, least(floor(percent_rank() OVER (ORDER BY day) * 4), 3)::int AS piece FROM patients;
 DO $$ BEGIN
@@ -60,7 +60,7 @@ DO $$ BEGIN
         PERFORM svm_train_query(format('SELECT state, x, y FROM pieces WHERE piece < %s', n), 'state', model => 'before ' || n, c => 0.01);
     END LOOP;
 END $$;
-SELECT fold, abs(objective / primal - 1) < 0.011 AS same_objective FROM svm_cross_validate('patients', 'state', ARRAY[0.01], 3, fold_order => 'day', exclude => '{id, part}')
+SELECT fold, abs(objective / primal - 1) < 0.011 AS same_objective FROM svm_cross_validate('patients', 'state', c => ARRAY[0.01], folds => 3, fold_order => 'day', exclude => '{id, part}')
 JOIN svm_models ON name = 'before ' || fold ORDER BY fold;
 SELECT svm_train('patients', 'state', model => 'forward', c => NULL, probability => true, metric => 'auc', options => '{"fold_order": "day", "folds": 3}');
 SELECT (SELECT string_agg(column_name, ' ' ORDER BY column_name) FROM svm_features('forward')) AS features,
@@ -78,7 +78,7 @@ SET client_min_messages = notice;
 SELECT svm_train('small', 'state', c => NULL, scale => 'none', metric => 'log_loss');
 SET client_min_messages = warning;
 SELECT c, round(avg(overall)::numeric, 3) AS overall, bool_and(best) AS best FROM svm_cross_validate('small', 'state', scale => 'none', metric => 'log_loss') GROUP BY c ORDER BY c;
-SELECT DISTINCT c FROM svm_cross_validate('small', 'state', ARRAY[1, 10], scale => 'none', metric => 'log_loss') ORDER BY c;
+SELECT DISTINCT c FROM svm_cross_validate('small', 'state', c => ARRAY[1, 10], scale => 'none', metric => 'log_loss') ORDER BY c;
 \set VERBOSITY default
 
 -- A metric without a C chooses C by it; the names that kernels have elsewhere are known.

@@ -108,12 +108,12 @@ WHERE name IN ('few_setosa_kind', 'same word') OR name LIKE 'two %' ORDER BY nam
 
 -- cross-validation: a row for each C and fold, equally many rows of each class in each fold, nothing stored
 SELECT c, fold, rows, accuracy BETWEEN 0.5 AND 1 AS learned, auc BETWEEN 0.5 AND 1 AS ranked, objective > 0 AS objective, best
-FROM svm_cross_validate('irises', 'kind', ARRAY[0.0001, 1], 3, features => ARRAY['length', 'width'], loss => 'hinge') ORDER BY c, fold;
+FROM svm_cross_validate('irises', 'kind', c => ARRAY[0.0001, 1], folds => 3, features => ARRAY['length', 'width'], loss => 'hinge') ORDER BY c, fold;
 SELECT count(*) FROM svm_models WHERE name LIKE 'irises%';
 -- by a column, which is no feature then: the folds are its values, and as good as separate trainings say (0.63 each; those
 -- of folds stop at a gap of 1e-2)
 SELECT fold, rows, abs(accuracy - 0.63) < 0.04 AS as_separately, best
-FROM svm_cross_validate('irises', 'kind', ARRAY[1.0], fold_column => 'copies', features => ARRAY['length', 'width'], loss => 'hinge', scale => 'none', tolerance => 1e-6) ORDER BY fold;
+FROM svm_cross_validate('irises', 'kind', c => ARRAY[1.0], fold_column => 'copies', features => ARRAY['length', 'width'], loss => 'hinge', scale => 'none', tolerance => 1e-6) ORDER BY fold;
 SELECT c, count(*) AS folds FROM svm_cross_validate('irises', 'kind', fold_column => 'copies') GROUP BY c ORDER BY c;
 
 -- C chosen: what was found is kept, and the model is that of a training with this C

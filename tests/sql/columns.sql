@@ -63,7 +63,7 @@ SELECT told($$svm_train('visits', 'bought', model => 'follows', key => 'id', exc
 UPDATE visits SET pages = 3 WHERE id < 10;
 SELECT told($$svm_refresh('follows')$$);
 SELECT told($$svm_train('visits', 'bought', model => 'begun', exclude => '{Total Charges}', options => '{"warm_start": "follows"}')$$);
-SELECT count(*) FROM svm_cross_validate('visits', 'bought', ARRAY[1.0], folds => 2, exclude => '{token,day}');
+SELECT count(*) FROM svm_cross_validate('visits', 'bought', c => ARRAY[1.0], folds => 2, exclude => '{token,day}');
 RESET client_min_messages;
 
 -- errors of exclude

@@ -50,7 +50,7 @@ SELECT truncation IN (0.625, 1.25, 2.5, 5) AS one_of_them, c IN (0.01, 1) AS c F
 SELECT count(*), count(DISTINCT it->>'truncation') AS tried, count(*) FILTER (WHERE (it->>'best')::bool) AS of_the_best
 FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id, jsonb_array_elements(v.validation) AS it WHERE m.name = 'both';
 SELECT c, truncation, count(*) AS folds, bool_or(best) AS best
-FROM svm_cross_validate('marks', 'side', '{1, 0.1}', 3, features => '{x}', loss => 'ramp', options => '{"truncation": "auto"}')
+FROM svm_cross_validate('marks', 'side', c => '{1, 0.1}', folds => 3, features => '{x}', loss => 'ramp', options => '{"truncation": "auto"}')
 GROUP BY c, truncation ORDER BY c, truncation OFFSET 6;
 -- a model that follows its table keeps the s that was chosen
 SELECT svm_train('marks', 'side', '{x}', 'follows', loss => 'ramp', key => 'id', options => '{"truncation": "auto", "folds": 3}');

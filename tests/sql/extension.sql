@@ -22,7 +22,7 @@ LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
 WHERE e.extname = 'pgsvm' AND obj_description(d.objid, d.classid::regclass::name) IS NULL
     -- of a composite type the pg_class row has none, of an array type and a table's row type none is wanted
     AND (t.oid IS NULL OR t.typtype = 'c' AND (SELECT relkind FROM pg_class WHERE oid = t.typrelid) = 'c')
-    AND (d.classid <> 'pg_class'::regclass OR (SELECT relkind FROM pg_class WHERE oid = d.objid) <> 'c')
+    AND d.classid <> 'pg_cast'::regclass AND (d.classid <> 'pg_class'::regclass OR (SELECT relkind FROM pg_class WHERE oid = d.objid) <> 'c')
 ORDER BY 1;
 -- columns of views and of composite types without one
 SELECT c.relname, a.attname

@@ -11,25 +11,25 @@ FROM (SELECT i AS id, 1 + i % 2 + 1.6 * (drawn(i, 1) - 0.5) AS radius, 6.2831853
       FROM generate_series(1, 1200) AS i) AS drawn;
 
 -- A line for each gamma, C and fold: what a cross-validation of that gamma alone finds, however many there are.
-CREATE TABLE grid AS SELECT * FROM svm_cross_validate('rings', 'ring', '{0.01, 1}', fold_column => 'part', features => '{x, y}', kernel => 'rbf', rank => 20, gamma => '{0.02, 1, 40}');
+CREATE TABLE grid AS SELECT * FROM svm_cross_validate('rings', 'ring', c => '{0.01, 1}', fold_column => 'part', features => '{x, y}', kernel => 'rbf', rank => 20, gamma => '{0.02, 1, 40}');
 CREATE TABLE alone AS SELECT found.* FROM unnest('{0.02, 1, 40}'::float8[]) AS g,
-    svm_cross_validate('rings', 'ring', '{0.01, 1}', fold_column => 'part', features => '{x, y}', kernel => 'rbf', rank => 20, gamma => ARRAY[g]) AS found;
+    svm_cross_validate('rings', 'ring', c => '{0.01, 1}', fold_column => 'part', features => '{x, y}', kernel => 'rbf', rank => 20, gamma => ARRAY[g]) AS found;
 SELECT gamma, c, count(*), min(overall) BETWEEN 0.5 AND 0.95 AS sensible FROM grid GROUP BY gamma, c ORDER BY gamma, c;
 SELECT count(*) AS differ FROM (SELECT c, fold, rows, accuracy, auc, objective, score, overall, gamma FROM grid
     EXCEPT SELECT c, fold, rows, accuracy, auc, objective, score, overall, gamma FROM alone) AS other;
 SELECT count(*), bool_and((c, gamma) = (SELECT c, gamma FROM grid ORDER BY overall DESC, c, gamma LIMIT 1)) AS is_best FROM grid WHERE best;
 -- of pairs that are equally good the smallest C wins, and then the smallest gamma
 CREATE TABLE apart AS SELECT id, x, y, ring FROM (SELECT *, sqrt(x * x + y * y) AS radius FROM rings) AS r WHERE radius < 1.3 AND ring = 'inner' OR radius > 1.6 AND ring = 'outer';
-WITH found AS (SELECT * FROM svm_cross_validate('apart', 'ring', '{10, 1}', 3, features => '{x, y}', kernel => 'rbf', gamma => '{3, 1, 2}'))
+WITH found AS (SELECT * FROM svm_cross_validate('apart', 'ring', c => '{10, 1}', folds => 3, features => '{x, y}', kernel => 'rbf', gamma => '{3, 1, 2}'))
 SELECT count(DISTINCT (c, gamma)) FILTER (WHERE overall = 1) > 2 AS several, min(c) FILTER (WHERE best) = min(c) FILTER (WHERE overall = 1) AS smallest_c,
     min(gamma) FILTER (WHERE best) = min(gamma) FILTER (WHERE overall = 1 AND c = (SELECT min(c) FROM found WHERE overall = 1)) AS smallest_gamma FROM found;
 -- of a linear machine there is none; of a kernel machine with one gamma, that
-SELECT DISTINCT gamma FROM svm_cross_validate('rings', 'ring', '{1}', 3, features => '{x, y}');
-SELECT DISTINCT gamma::numeric(8, 4) FROM svm_cross_validate('rings', 'ring', '{1}', 3, features => '{x, y}', kernel => 'rbf');
+SELECT DISTINCT gamma FROM svm_cross_validate('rings', 'ring', c => '{1}', folds => 3, features => '{x, y}');
+SELECT DISTINCT gamma::numeric(8, 4) FROM svm_cross_validate('rings', 'ring', c => '{1}', folds => 3, features => '{x, y}', kernel => 'rbf');
 -- where neither the rows nor what is made of them fits the cache
 SET pgsvm.cache_size = '64kB';
 SELECT count(*) AS lines, max(abs(overall - (SELECT g.overall FROM grid AS g WHERE (g.c, g.gamma, g.fold) = (s.c, s.gamma, s.fold)))) < 0.05 AS close
-FROM svm_cross_validate('rings', 'ring', '{0.01, 1}', fold_column => 'part', features => '{x, y}', kernel => 'rbf', rank => 20, gamma => '{0.02, 1}') AS s;
+FROM svm_cross_validate('rings', 'ring', c => '{0.01, 1}', fold_column => 'part', features => '{x, y}', kernel => 'rbf', rank => 20, gamma => '{0.02, 1}') AS s;
 RESET pgsvm.cache_size;
 
 -- Both chosen: the best pair of the same grid, and the machine that this pair gives.
@@ -83,16 +83,16 @@ SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"gammas": "one"}');
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"choose": "gamma"}');
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', options => '{"choose": ["degree"]}');
-SELECT * FROM svm_cross_validate('rings', 'ring', '{1}', 3, kernel => 'rbf', gamma => '{1, NULL}');
-SELECT * FROM svm_cross_validate('rings', 'ring', '{1}', 3, kernel => 'rbf', options => '{"choose": ["c"]}');
+SELECT * FROM svm_cross_validate('rings', 'ring', c => '{1}', folds => 3, kernel => 'rbf', gamma => '{1, NULL}');
+SELECT * FROM svm_cross_validate('rings', 'ring', c => '{1}', folds => 3, kernel => 'rbf', options => '{"choose": ["c"]}');
 -- a gamma with which the kernel is no inner product is passed over, and named, wherever it stands; where it is so with all it is an error
-SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', '{1, 10}', 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{0.00001, 3}') GROUP BY gamma;
-SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', '{1, 10}', 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{4, 0.00001, 3}') GROUP BY gamma;
+SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', c => '{1, 10}', folds => 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{0.00001, 3}') GROUP BY gamma;
+SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', c => '{1, 10}', folds => 3, features => '{x, y}', kernel => 'sigmoid', gamma => '{4, 0.00001, 3}') GROUP BY gamma;
 SET client_min_messages = error;
 SELECT svm_train('rings', 'ring', '{x, y}', 'passed', kernel => 'sigmoid', coef0 => 0, options => '{"gammas": [3, 0.00001, 2]}');
 SELECT features #>> '{kernel,gamma}' AS gamma FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'passed';
 SET client_min_messages = warning;
-SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', '{1, 10}', 3, features => '{x, y}', kernel => 'polynomial', degree => 9, gamma => '{0.5, 1000000}') GROUP BY gamma;
+SELECT gamma, count(*), bool_or(best) AS best FROM svm_cross_validate('rings', 'ring', c => '{1, 10}', folds => 3, features => '{x, y}', kernel => 'polynomial', degree => 9, gamma => '{0.5, 1000000}') GROUP BY gamma;
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', options => '{"gammas": [3, 2]}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM svm_models WHERE name = 'bad';

@@ -47,7 +47,7 @@ ALTER TABLE rows ADD flag int GENERATED ALWAYS AS (CASE WHEN y THEN 7 ELSE 3 END
 SELECT told($$svm_train('rows', 'y', exclude => '{z}', options => '{"inherit": false}')$$);
 -- whoever names them takes them, and is told
 SELECT told($$svm_train('rows', 'y', ARRAY['a','flag','cross(kind,"twice it")','scored','honest'], 'named')$$);
-SELECT count(*) FROM svm_cross_validate('rows', 'y', '{1}', 3, features => '{a,b,scored_by_another}');
+SELECT count(*) FROM svm_cross_validate('rows', 'y', c => '{1}', folds => 3, features => '{a,b,scored_by_another}');
 
 -- a field of a row is that one, not all
 SELECT told($$svm_train_query('SELECT (s.r).a, (s.r).b, (s.r).y, (s.r).z AS copied, r IS NULL AS whole FROM (SELECT rows AS r FROM rows) AS s', 'y', exclude => '{copied}', model => 'fields')$$);

@@ -87,7 +87,7 @@ SELECT svm_train('circles', 'quarter', '{x, y}', 'quarters', kernel => 'rbf', so
        svm_train('circles', 'ring', '{x, y}', 'chosen', kernel => 'rbf', c => NULL, probability => true, solver => 'interior_point');
 SELECT name, classes, landmarks, training_accuracy > 0.93 AS good, gap <= 1e-3 AS certified, probabilities FROM svm_models WHERE name IN ('quarters', 'chosen') ORDER BY name;
 SELECT accuracy > 0.93 AS good FROM svm_evaluate('quarters', 'circles');
-SELECT count(*), min(accuracy) > 0.9 AS good FROM svm_cross_validate('circles', 'ring', '{0.1, 1}', 3, features => '{x, y}', kernel => 'rbf', solver => 'interior_point');
+SELECT count(*), min(accuracy) > 0.9 AS good FROM svm_cross_validate('circles', 'ring', c => '{0.1, 1}', folds => 3, features => '{x, y}', kernel => 'rbf', solver => 'interior_point');
 
 -- Without an intercept, of sparse rows, of a query, of a polynomial; a cache through which rows stream while they are read.
 SELECT svm_train('circles', 'ring', '{x, y}', 'no_intercept', kernel => 'rbf', intercept => false, solver => 'interior_point'),

@@ -69,7 +69,7 @@ SELECT abs(sum(svm_probability('quarters', c.*, class)) - 1) < 1e-9 AS one FROM 
 SELECT accuracy > 0.95 AS good FROM svm_evaluate('quarters', 'circles');
 SELECT svm_train('circles', 'ring', '{x, y}', 'chosen', kernel => 'rbf', c => NULL, weight => 'id', class_weight => 'balanced');
 SELECT c < 1000 AS chosen, training_accuracy > 0.99 AS good FROM svm_models WHERE name = 'chosen';
-SELECT count(*), min(accuracy) > 0.9 AS good FROM svm_cross_validate('circles', 'ring', '{0.1, 1}', 3, features => '{x, y}', kernel => 'rbf');
+SELECT count(*), min(accuracy) > 0.9 AS good FROM svm_cross_validate('circles', 'ring', c => '{0.1, 1}', folds => 3, features => '{x, y}', kernel => 'rbf');
 
 -- Other kinds of features: arrays, sparse ones, categories, booleans, missing values, rows of length 1, columns of one value.
 CREATE TABLE kinds AS

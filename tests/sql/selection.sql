@@ -68,7 +68,7 @@ SET client_min_messages = error;
 -- elimination: what says nothing goes first
 SELECT step, removed, features_left, score BETWEEN 0.5 AND 1 AS scored, best FROM svm_select_features('visits', 'bought', nulls => 'mean', folds => 4);
 SELECT step, removed, cardinality(features_left) FROM svm_select_features('visits', 'bought', '{pages,seconds,country,version}', keep => 2, remove => 3);
-SELECT abs(s.score - (SELECT sum(accuracy * rows) / sum(rows) FROM svm_cross_validate('visits', 'bought', '{1}', 3, features => s.features_left))) < 0.01 AS as_cross_validated
+SELECT abs(s.score - (SELECT sum(accuracy * rows) / sum(rows) FROM svm_cross_validate('visits', 'bought', c => '{1}', folds => 3, features => s.features_left))) < 0.01 AS as_cross_validated
 FROM svm_select_features('visits', 'bought', '{pages,seconds,country}', folds => 3) AS s;
 SELECT count(*) FROM svm_models WHERE name ~ 'select';
 -- of numbers and noise the noise goes

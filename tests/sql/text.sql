@@ -43,7 +43,7 @@ SELECT svm_train('mails', 'spam', '{age,text(body),kind}', 'mixed');
 SELECT "position", column_name, treatment, features FROM svm_features('mixed');
 SELECT bool_and(svm_predict('mixed', m) = spam::int) AS learned FROM mails AS m;
 SELECT count(*) > 0 AS validated, bool_and(accuracy > 0.9) AS learned
-FROM svm_cross_validate('mails', 'spam', ARRAY[1.0]::float8[], 3, features => '{age,text(body),kind}');
+FROM svm_cross_validate('mails', 'spam', c => ARRAY[1.0]::float8[], folds => 3, features => '{age,text(body),kind}');
 
 -- options, and runs of words
 SELECT svm_train('mails', 'spam', '{"text(body, 2)"}', 'runs', options => '{"min_df": 2, "max_df": 0.5, "sublinear": true}');
