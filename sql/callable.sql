@@ -14,3 +14,6 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(n
     svm_internal.svm_weights_unordered(text) TO PUBLIC;
 -- whether a name is free
 GRANT EXECUTE ON FUNCTION svm_internal.svm_is_taken(text) TO PUBLIC;
+-- what becomes svm_numbers does so by these
+GRANT EXECUTE ON FUNCTION svm_internal.svm_numbers_in(cstring), svm_internal.svm_numbers_out(svm_numbers), svm_internal.svm_numbers_receive(internal),
+    svm_internal.svm_numbers_send(svm_numbers) TO PUBLIC;
