@@ -55,7 +55,12 @@ pub enum FeatureError {
         named: bool,
     },
     /// A text column that looks like a key because its values are numbers; values that are none.
-    Numbers { column: String, others: Vec<String> },
+    Numbers {
+        column: String,
+        others: Vec<String>,
+        /// Whether somebody named the features.
+        named: bool,
+    },
     /// A category of so many bytes.
     LongCategory { column: String, bytes: usize },
     /// A category, class or fold that is no UTF-8, where the database has another encoding; its first bytes.

@@ -289,7 +289,7 @@ impl FeatureError {
                 )
             }
             Self::AllLeftOut { columns } => format!("Left out: {}.", listed(columns)),
-            Self::Numbers { column, others } => numbers_but_for(column, others),
+            Self::Numbers { column, others, .. } => numbers_but_for(column, others),
             _ => return None,
         })
     }
@@ -344,10 +344,13 @@ impl FeatureError {
                 let entry = sql_text(&format!("sparse({}, {})", quote(index), quote(value)));
                 format!("Indices and their values are one sparse vector: features => ARRAY[{entry}].")
             }
-            Self::Numbers { column, .. } => {
+            Self::Numbers { column, named, .. } => {
                 let number = array_element(&format!("number({})", quote(column)));
-                let exclude = excluding([column.as_str()].into_iter());
-                format!("Read it as a number by {number} in features, or leave it out: {exclude}.")
+                let without = match named {
+                    true => " of features".to_owned(),
+                    false => format!(": {}", excluding([column.as_str()].into_iter())),
+                };
+                format!("Read it as a number by {number} in features, or leave it out{without}.")
             }
             Self::Index { part, .. } if part.starts_with("weighted_degree") => {
                 "Take shorter runs, or shorter strings: each run has a number of its own at each place."

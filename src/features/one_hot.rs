@@ -34,7 +34,7 @@ struct Learning {
 }
 
 /// What is wrong with a column that nobody called a category and nearly all of whose values are numbers.
-fn looks_like_numbers(part: &FeaturePart) -> Option<FeatureError> {
+fn looks_like_numbers(part: &FeaturePart, named: bool) -> Option<FeatureError> {
     match part {
         FeaturePart::Category {
             name,
@@ -44,6 +44,7 @@ fn looks_like_numbers(part: &FeaturePart) -> Option<FeatureError> {
         } => Some(FeatureError::Numbers {
             column: name.clone(),
             others: dictionary.but_numbers()?,
+            named,
         }),
         _ => None,
     }
@@ -99,7 +100,7 @@ impl OneHot {
             let Some(count) = part.dictionary().and_then(|known| tally.key(known)) else {
                 continue;
             };
-            match looks_like_numbers(part) {
+            match looks_like_numbers(part, learning.limits.named) {
                 Some(error) => refused.push(error),
                 None => keys.push((part.name(), count)),
             }

@@ -91,6 +91,11 @@ impl RowDecoder {
         let keep = "nulls => 'mean' and nulls => 'zero' keep rows with NULL features";
         match empty.peek() {
             None => keep.to_owned(),
+            Some(_) if self.named => {
+                let empty: Vec<_> = empty.map(|name| format!("\"{name}\"")).collect();
+                let empty = listed(&empty);
+                format!("Leave what is NULL in all rows out of features: {empty}; {keep}")
+            }
             Some(_) => format!(
                 "Leave out what is NULL in all rows: {}; {keep}",
                 excluding(empty)

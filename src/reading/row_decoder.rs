@@ -40,6 +40,8 @@ pub struct RowDecoder {
     pub(super) kept: Option<Kept>,
     /// Whether categories go on from those of a model.
     pub(super) continues: bool,
+    /// Whether somebody named the features.
+    pub(super) named: bool,
     pub(super) cache_bytes: usize,
     /// Columns of one value.
     pub(super) constants: Constants,
@@ -97,6 +99,7 @@ impl RowDecoder {
             keys: None,
             kept: None,
             continues: false,
+            named: job.categories.named,
             cache_bytes: job.cache_bytes,
             constants: Constants::new(
                 // a kernel compares rows as they are, constant features too

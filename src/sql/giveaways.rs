@@ -6,13 +6,16 @@ use crate::planning::source_columns::LeftOut;
 use crate::training::outcome::Trained;
 use pgrx::spi::quote_literal;
 
-/// WARNINGs about the features of a training.
-pub fn warn(trained: &Trained, left_out: &LeftOut, named: bool) {
+/// Features that a hint names at most.
+const MOST_NAMED: usize = 20;
+
+/// WARNINGs about the features of a training; `features` are those that somebody named.
+pub fn warn(trained: &Trained, left_out: &LeftOut, features: Option<&[String]>) {
     let telltales = &trained.reader.telltales;
     let failures = [
         named_though(&left_out.named_though),
-        telling(&telltales.telling),
-        counting(&telltales.counting).filter(|_| !named),
+        telling(&telltales.telling, features),
+        counting(&telltales.counting).filter(|_| features.is_none()),
     ];
     failures.into_iter().flatten().for_each(|it| it.warn());
 }
@@ -28,7 +31,7 @@ fn named_though(columns: &[String]) -> Option<Failure> {
 }
 
 /// Of what tells the classes apart alone.
-fn telling(columns: &[(String, f64)]) -> Option<Failure> {
+fn telling(columns: &[(String, f64)], features: Option<&[String]>) -> Option<Failure> {
     let names: Vec<_> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let measures: Vec<_> = columns.iter().map(|it| format!("{:.4}", it.1)).collect();
     let (tells, it, is) = match columns.len() {
@@ -43,9 +46,10 @@ fn telling(columns: &[(String, f64)]) -> Option<Failure> {
     );
     // an element of an array goes with the array
     let whole = !names.iter().any(|name| name.ends_with([']', ')']));
-    let how = match whole {
-        true => format!(": {}", excluding(&names)),
-        false => String::new(),
+    let how = match (whole, features) {
+        (true, None) => format!(": {}", excluding(&names)),
+        (false, None) => String::new(),
+        (_, Some(features)) => without(features, &names),
     };
     Some(
         Failure::new(Code::ERRCODE_WARNING, message)
@@ -54,6 +58,17 @@ fn telling(columns: &[(String, f64)]) -> Option<Failure> {
                 "If {who} {is} made of the label, or known only after it, leave {it} out{how}"
             )),
     )
+}
+
+/// How columns are left out of the features that are named.
+fn without(features: &[String], names: &[&str]) -> String {
+    let others = features.iter().map(String::as_str);
+    let others: Vec<_> = others.filter(|it| !names.contains(it)).collect();
+    let are_entries = others.len() + names.len() == features.len();
+    match are_entries && (1..=MOST_NAMED).contains(&others.len()) {
+        true => format!(": features => {}", list_of(&others)),
+        false => " of features".to_owned(),
+    }
 }
 
 /// Of whole numbers that rise from row to row.
@@ -75,6 +90,11 @@ fn counting(columns: &[String]) -> Option<Failure> {
 
 /// The argument that leaves columns out.
 fn excluding(names: &[&str]) -> String {
+    format!("exclude => {}", list_of(names))
+}
+
+/// Names as SQL writes an array of them.
+fn list_of(names: &[&str]) -> String {
     let quoted = |name: &&str| match name
         .bytes()
         .all(|it| it.is_ascii_alphanumeric() || it == b'_')
@@ -83,8 +103,5 @@ fn excluding(names: &[&str]) -> String {
         false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
     };
     let names: Vec<_> = names.iter().map(quoted).collect();
-    format!(
-        "exclude => {}",
-        quote_literal(format!("{{{}}}", names.join(",")))
-    )
+    quote_literal(format!("{{{}}}", names.join(",")))
 }

@@ -299,8 +299,7 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    let named = request.features.is_some();
-    giveaways::warn(&trained, &prepared.left_out, named);
+    giveaways::warn(&trained, &prepared.left_out, request.features.as_deref());
     let told = Announcement {
         request: &request,
         trained: &trained,
@@ -321,7 +320,7 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
     let (trained, left_out) = prepare_and_run(&request)?;
     warn_of_lost_digits(&trained);
-    giveaways::warn(&trained, &left_out, request.features.is_some());
+    giveaways::warn(&trained, &left_out, request.features.as_deref());
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }
 
