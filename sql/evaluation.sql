@@ -57,6 +57,72 @@ COMMENT ON AGGREGATE svm_metrics(anycompatible, anycompatible, anycompatible) IS
     'accuracy and its kin; precision, recall and f1 of the class named';
 
 -- The same of labels that are text: what svm_evaluate calls, which no aggregate of anybody's can match better.
+-- A label of any type beside the text that svm_classify makes of it, and a text beside a boolean.
+CREATE OR REPLACE FUNCTION svm_internal.svm_mixed_metrics_add(internal, actual "any", predicted "any") RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_mixed_metrics_add(internal, actual "any", predicted "any", positive "any") RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_mixed_metrics_final(internal, actual "any", predicted "any") RETURNS svm_metric_values
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_final_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_mixed_metrics_final(internal, actual "any", predicted "any", positive "any")
+RETURNS svm_metric_values
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_metrics_final_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_mixed_metrics_add(internal, "any", "any") IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_mixed_metrics_add(internal, "any", "any", "any") IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_mixed_metrics_final(internal, "any", "any") IS 'part of svm_metrics';
+COMMENT ON FUNCTION svm_internal.svm_mixed_metrics_final(internal, "any", "any", "any") IS 'part of svm_metrics';
+CREATE OR REPLACE AGGREGATE svm_metrics(actual anyelement, predicted text) (
+    SFUNC = svm_internal.svm_mixed_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_internal.svm_mixed_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+CREATE OR REPLACE AGGREGATE svm_metrics(actual anyelement, predicted text, positive anyelement) (
+    SFUNC = svm_internal.svm_mixed_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_internal.svm_mixed_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+CREATE OR REPLACE AGGREGATE svm_metrics(actual text, predicted boolean) (
+    SFUNC = svm_internal.svm_mixed_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_internal.svm_mixed_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+CREATE OR REPLACE AGGREGATE svm_metrics(actual text, predicted boolean, positive boolean) (
+    SFUNC = svm_internal.svm_mixed_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_internal.svm_mixed_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_metrics(anyelement, text) IS
+    'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
+COMMENT ON AGGREGATE svm_metrics(anyelement, text, anyelement) IS
+    'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
+COMMENT ON AGGREGATE svm_metrics(text, boolean) IS
+    'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
+COMMENT ON AGGREGATE svm_metrics(text, boolean, boolean) IS
+    'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
 CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text) (
     SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
@@ -173,7 +239,28 @@ RETURNS TABLE (
     unseen_labels bigint
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
-COMMENT ON FUNCTION svm_evaluate IS 'how well a model predicts the labels of a relation, in one scan';
+COMMENT ON FUNCTION svm_evaluate(text, regclass, text, text) IS
+    'how well a model predicts the labels of a relation, in one scan';
+CREATE OR REPLACE FUNCTION svm_evaluate(
+    model text, source text, label text DEFAULT NULL, features text DEFAULT NULL
+)
+RETURNS TABLE (
+    rows bigint,
+    accuracy float8,
+    balanced_accuracy float8,
+    "precision" float8,
+    recall float8,
+    f1 float8,
+    auc float8,
+    log_loss float8,
+    rows_left_out bigint,
+    unseen_words float8,
+    unseen_categories bigint,
+    unseen_labels bigint
+)
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
+COMMENT ON FUNCTION svm_evaluate(text, text, text, text) IS
+    'how well a model predicts the labels of a relation, in one scan; of a relation, by its name, or of a query';
 
 CREATE OR REPLACE FUNCTION svm_confusion(
     model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL
@@ -184,7 +271,19 @@ RETURNS TABLE (
     rows bigint
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 4 AS 'MODULE_PATHNAME', 'svm_confusion_wrapper';
-COMMENT ON FUNCTION svm_confusion IS 'how many rows of each class a model predicts as which';
+COMMENT ON FUNCTION svm_confusion(text, regclass, text, text) IS
+    'how many rows of each class a model predicts as which';
+CREATE OR REPLACE FUNCTION svm_confusion(
+    model text, source text, label text DEFAULT NULL, features text DEFAULT NULL
+)
+RETURNS TABLE (
+    actual text,
+    predicted text,
+    rows bigint
+)
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 4 AS 'MODULE_PATHNAME', 'svm_confusion_wrapper';
+COMMENT ON FUNCTION svm_confusion(text, text, text, text) IS
+    'how many rows of each class a model predicts as which; of a relation, by its name, or of a query';
 
 CREATE OR REPLACE FUNCTION svm_roc(
     model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL
@@ -195,5 +294,16 @@ RETURNS TABLE (
     true_positive_rate float8
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1000 AS 'MODULE_PATHNAME', 'svm_roc_wrapper';
-COMMENT ON FUNCTION svm_roc IS
+COMMENT ON FUNCTION svm_roc(text, regclass, text, text) IS
     'the ROC curve of a model of two classes: what taking rows from a decision on as positive would get right';
+CREATE OR REPLACE FUNCTION svm_roc(
+    model text, source text, label text DEFAULT NULL, features text DEFAULT NULL
+)
+RETURNS TABLE (
+    threshold float8,
+    false_positive_rate float8,
+    true_positive_rate float8
+)
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1000 AS 'MODULE_PATHNAME', 'svm_roc_wrapper';
+COMMENT ON FUNCTION svm_roc(text, text, text, text) IS
+    'the ROC curve of a model of two classes: what taking rows from a decision on as positive would get right; of a relation, by its name, or of a query';

@@ -159,6 +159,11 @@ CREATE OR REPLACE FUNCTION svm_update(model text, relation regclass, options jso
 COMMENT ON FUNCTION svm_update(text, regclass, jsonb) IS
     'adds the rows of a relation to those a model with a key was trained on, as a new version, and returns its name';
 
+CREATE OR REPLACE FUNCTION svm_update(model text, source text, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_update_wrapper';
+COMMENT ON FUNCTION svm_update(text, text, jsonb) IS
+    'adds the rows of a relation, by its name, or a query to those a model with a key was trained on, as a new version, and returns its name';
+
 CREATE OR REPLACE FUNCTION svm_update_query(model text, query text, options jsonb DEFAULT '{}') RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_update_wrapper';
 COMMENT ON FUNCTION svm_update_query(text, text, jsonb) IS
@@ -168,6 +173,11 @@ CREATE OR REPLACE FUNCTION svm_forget(model text, relation regclass, options jso
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_forget_wrapper';
 COMMENT ON FUNCTION svm_forget(text, regclass, jsonb) IS
     'removes the rows with the keys in a relation from those a model was trained on, as a new version, and returns its name';
+
+CREATE OR REPLACE FUNCTION svm_forget(model text, source text, options jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_forget_wrapper';
+COMMENT ON FUNCTION svm_forget(text, text, jsonb) IS
+    'removes the rows with the keys in a relation, by its name, or a query from those a model was trained on, as a new version, and returns its name';
 
 CREATE OR REPLACE FUNCTION svm_forget_query(model text, query text, options jsonb DEFAULT '{}') RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_forget_wrapper';

@@ -98,25 +98,52 @@ c_function!(
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with the arguments declared in SQL; so for all functions here.
 unsafe fn metrics_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: as the caller promises; all classes are of the type for which the writer is made.
+    // SAFETY: as the caller promises; all classes are of the type for which the writer is made, or texts where `classes` says so.
     unsafe {
         let counts = aggregate::state::<Counts>(fcinfo);
         let pair = argument(fcinfo, 1).zip(argument(fcinfo, 2));
         if let Some((actual, predicted)) = pair {
-            let writer = writer(fcinfo);
+            let Classes { writer, are_text } = classes(fcinfo);
             if (*fcinfo).nargs > 3 && counts.positive.is_none() {
                 counts.positive = argument(fcinfo, 3)
                     .map(|positive| writer.with_text(positive, counts::name).or_raise());
             }
-            let mut place = |class| {
-                writer
-                    .with_text(class, |text| counts.place(text))
-                    .or_raise()
+            let mut place = |class, is_text: bool| {
+                let place = |text: &[u8]| counts.place(text);
+                let place = match is_text {
+                    true => writer.with_text_read(class, place),
+                    false => writer.with_text(class, place),
+                };
+                place.or_raise()
             };
-            let (actual, predicted) = (place(actual), place(predicted));
+            let (actual, predicted) = (place(actual, are_text[0]), place(predicted, are_text[1]));
             counts.add(actual, predicted, 1).or_raise();
         }
         aggregate::returned(counts)
+    }
+}
+
+/// How the classes of a call are written.
+struct Classes {
+    writer: Writer,
+    /// Whether the actual class, and the predicted one, comes as a text while the other is of another type.
+    are_text: [bool; 2],
+}
+
+/// The type of the classes, and which of the actual and the predicted one is a text to be read as that type.
+///
+/// # Safety
+/// As for `metrics_add`.
+unsafe fn type_of_classes(fcinfo: pg_sys::FunctionCallInfo) -> (pg_sys::Oid, [bool; 2]) {
+    // SAFETY: as the caller promises.
+    let types = unsafe {
+        let info = (*fcinfo).flinfo;
+        [1, 2].map(|at| pg_sys::get_fn_expr_argtype(info, at))
+    };
+    match types {
+        [actual, predicted] if actual == predicted => (actual, [false; 2]),
+        [pg_sys::TEXTOID, predicted] => (predicted, [true, false]),
+        [actual, _] => (actual, [false, true]),
     }
 }
 
@@ -124,15 +151,16 @@ unsafe fn metrics_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 ///
 /// # Safety
 /// As for `metrics_add`.
-unsafe fn writer<'a>(fcinfo: pg_sys::FunctionCallInfo) -> &'a mut Writer {
+unsafe fn classes<'a>(fcinfo: pg_sys::FunctionCallInfo) -> &'a mut Classes {
     // SAFETY: only this function sets `fn_extra`; what it sets lives as long as the function's memory.
     unsafe {
         let info = (*fcinfo).flinfo;
         if (*info).fn_extra.is_null() {
-            let type_oid = pg_sys::get_fn_expr_argtype(info, 1);
+            let (type_oid, are_text) = type_of_classes(fcinfo);
             let writer = Writer::new(type_oid, (*info).fn_mcxt);
-            let writer = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(writer);
-            (*info).fn_extra = writer.cast();
+            let classes = Classes { writer, are_text };
+            let classes = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(classes);
+            (*info).fn_extra = classes.cast();
         }
         &mut *(*info).fn_extra.cast()
     }
@@ -146,7 +174,7 @@ unsafe fn writer<'a>(fcinfo: pg_sys::FunctionCallInfo) -> &'a mut Writer {
 unsafe fn metrics_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let type_oid = pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, 1);
+        let (type_oid, _) = type_of_classes(fcinfo);
         let metrics = aggregate::finished::<Counts>(fcinfo).and_then(|counts| {
             let positive = counts.positive_class(|a, b| written::compare(type_oid, a, b).is_gt());
             counts.metrics(positive.as_deref()).or_raise()

@@ -31,11 +31,9 @@ unsafe fn svm_export_rows(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe {
         let mut results = ResultSet::begin(fcinfo);
         let call = Call::of(fcinfo);
-        let (model, label) = (call.text("model"), call.text("label"));
-        let relation = call.get::<pg_sys::Oid>("relation");
         let scaled = call.get::<bool>("scaled").unwrap_or(true);
         cut_off(|| {
-            let subject = Subject::of_call(fcinfo, model.as_deref(), relation, label.as_deref())?;
+            let subject = Subject::of_call(fcinfo)?;
             let scaled = scaled && is_scaled(&subject)?;
             let planned = query::plan(&lines(&subject, scaled)?);
             with_latest(|| {

@@ -16,13 +16,10 @@ use pgsvm_core::memory::{owned, OutOfMemory, Room};
 /// Most classes whose areas are averaged: each row takes as many decisions again.
 const MOST_AREAS: usize = 32;
 
-/// `svm_evaluate(model, relation [, label])`.
+/// `svm_evaluate(model, relation | query [, label])`.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn svm_evaluate(
-    model: Option<&str>,
-    relation: Option<pg_sys::Oid>,
-    label: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -42,7 +39,8 @@ fn svm_evaluate(
     ),
 > {
     let _prepared = prepared();
-    let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    // SAFETY: PostgreSQL calls the function by its SQL declaration.
+    let subject = unsafe { Subject::of_call(fcinfo) }.or_raise();
     let mut unknown = None;
     let rows = rows_of(evaluation(&subject), |row| {
         let (rows, labels) = (row.get::<i64>(1)?, row.get::<i64>(12)?);
@@ -70,12 +68,9 @@ fn svm_evaluate(
     TableIterator::new(rows)
 }
 
-/// `svm_confusion(model, relation [, label])`.
+/// `svm_confusion(model, relation | query [, label])`.
 #[pg_extern(sql = false)]
 fn svm_confusion(
-    model: Option<&str>,
-    relation: Option<pg_sys::Oid>,
-    label: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -86,7 +81,8 @@ fn svm_confusion(
     ),
 > {
     let _prepared = prepared();
-    let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    // SAFETY: PostgreSQL calls the function by its SQL declaration.
+    let subject = unsafe { Subject::of_call(fcinfo) }.or_raise();
     let rows = rows_of(confusion(&subject), |row| {
         let text = |at: usize| {
             let text = row.get::<&str>(at)?;
@@ -97,12 +93,9 @@ fn svm_confusion(
     TableIterator::new(rows.or_raise())
 }
 
-/// `svm_roc(model, relation [, label])`.
+/// `svm_roc(model, relation | query [, label])`.
 #[pg_extern(sql = false)]
 fn svm_roc(
-    model: Option<&str>,
-    relation: Option<pg_sys::Oid>,
-    label: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -113,7 +106,8 @@ fn svm_roc(
     ),
 > {
     let _prepared = prepared();
-    let subject = Subject::of_call(fcinfo, model, relation, label).or_raise();
+    // SAFETY: PostgreSQL calls the function by its SQL declaration.
+    let subject = unsafe { Subject::of_call(fcinfo) }.or_raise();
     let rows = rows_of(roc(&subject), |row| {
         Ok((row.get(1)?, row.get(2)?, row.get(3)?))
     });

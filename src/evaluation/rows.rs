@@ -1,4 +1,4 @@
-//! Which of a relation's columns an evaluation reads, and as what predictions are given them: the caller needs
+//! Which columns of a relation or a query an evaluation reads, and as what predictions are given them: the caller needs
 //! no right on any other, and no other is fetched.
 
 use crate::base::errors::{shortened, Code, Failure};
@@ -18,7 +18,7 @@ use pgrx::spi::quote_literal;
 /// Longest name that PostgreSQL keeps whole.
 const LONGEST_NAME_BYTES: usize = 63;
 
-/// SQL for the rows of a relation.
+/// SQL for the rows of a relation or a query.
 pub struct Rows {
     /// A FROM item; as a whole it is what predictions are given.
     pub from: String,
@@ -33,34 +33,36 @@ pub struct Rows {
     pub label_type: pg_sys::Oid,
 }
 
-/// The rows of a relation that exists. `schema`: the extension's, quoted; `features`: the column that holds all of them, where there is
+/// The rows of a source. `schema`: the extension's, quoted; `features`: the column that holds all of them, where there is
 /// one.
 pub fn of(
     schema: &str,
-    relation: pg_sys::Oid,
+    source: &Source,
     model: &Model,
     label: &str,
     features: Option<&str>,
 ) -> Result<Rows, Failure> {
-    let source = Source::Relation(relation);
     let columns = source.columns()?;
-    let from = source.table_expression()?;
+    let (from, told) = (source.table_expression()?, source.told()?);
     let find = |name: &str| columns.iter().find(|column| column.name == name);
     let held_in = features.map(|name| {
         let hint = "Name the column that holds the features: features => 'column'.";
-        find(name).ok_or_else(|| missing(name, &from).hint(hint))
+        find(name).ok_or_else(|| missing(name, &told).hint(hint))
     });
     let held_in = held_in.transpose()?;
     let row = quote(&source::free_name("pgsvm row", &columns));
     let label_column = find(label);
     let label_sql = label_of(&row, label, label_column, held_in).ok_or_else(|| {
-        missing(label, &from).hint("Name the column that holds the labels: label => 'column'.")
+        missing(label, &told).hint("Name the column that holds the labels: label => 'column'.")
     })?;
     let label_type = label_column.map_or(pg_sys::TEXTOID, |column| column.type_oid);
     if held_in.is_none() && query::spread_of(&format!("SELECT * FROM {from}")).is_citus {
         // what Citus writes for a node keeps the names of a table's columns, and loses those of a query's
         return Ok(Rows {
-            from,
+            from: match source {
+                Source::Relation(_) => from,
+                Source::Query(_) => written(format_args!("(SELECT * FROM {from})"))?,
+            },
             label: label_sql,
             value: format!("{row}::pg_catalog.record"),
             name: row,
@@ -68,7 +70,7 @@ pub fn of(
             label_type,
         });
     }
-    let mut list = columns_read(model, label, held_in, &columns, relation)?;
+    let mut list = columns_read(model, label, held_in, &columns, source)?;
     list.extend(label_column.map(|_| quote(label)));
     Ok(Rows {
         from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
@@ -108,7 +110,7 @@ fn columns_read(
     label: &str,
     held_in: Option<&Column>,
     columns: &[Column],
-    relation: pg_sys::Oid,
+    source: &Source,
 ) -> Result<Vec<String>, Failure> {
     if let Some(column) = held_in.or_else(|| only_array(model, columns)) {
         return Ok(vec![format!("{} AS {}", quote(&column.name), quote(HELD))]);
@@ -116,7 +118,10 @@ fn columns_read(
     let is_there = |name: &&str| columns.iter().any(|column| column.name == *name);
     let read = model.features.columns().into_iter();
     let read = read.filter(|name| *name != label).filter(is_there);
-    let known_by = known_by(relation)?;
+    let known_by = match source {
+        Source::Relation(relation) => known_by(*relation)?,
+        Source::Query(_) => Vec::new(),
+    };
     let named = known_by
         .iter()
         .filter(|name| NAMING.len() + name.len() <= LONGEST_NAME_BYTES)
@@ -163,9 +168,12 @@ fn known_by(relation: pg_sys::Oid) -> Result<Vec<String>, Failure> {
     Ok(names.ok().flatten().unwrap_or_default())
 }
 
-fn missing(column: &str, from: &str) -> Failure {
+fn missing(column: &str, source: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
-        format!("column \"{}\" does not exist in {from}", shortened(column)),
+        format!(
+            "column \"{}\" does not exist in {source}",
+            shortened(column)
+        ),
     )
 }

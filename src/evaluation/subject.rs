@@ -1,4 +1,4 @@
-//! What an evaluation is of: a version of a model, a relation, and the SQL for its rows' labels and
+//! What an evaluation is of: a version of a model, a relation or a query, and the SQL for its rows' labels and
 //! predictions. What the tables say of the model may have been written by anybody who owns it, so
 //! nothing of it goes into SQL but quoted.
 
@@ -10,6 +10,7 @@ use crate::features::FeaturePart;
 use crate::model::{self, Model, Sigmoid};
 use crate::pg::call::Call;
 use crate::request::required;
+use crate::request::source::Source;
 use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
@@ -17,7 +18,7 @@ use pgsvm_core::memory::{owned, OutOfMemory};
 use pgsvm_expand::Vocabulary;
 use std::rc::Rc;
 
-/// A model's version and the relation to evaluate it on.
+/// A model's version and the rows to evaluate it on.
 pub struct Subject {
     /// The extension's, quoted.
     pub schema: String,
@@ -55,21 +56,22 @@ const MOST_COMPARED: usize = 32;
 
 impl Subject {
     /// What the arguments name. `features` is the column that holds all features, where there is one.
-    pub fn of_call(
-        fcinfo: pg_sys::FunctionCallInfo,
-        model: Option<&str>,
-        relation: Option<pg_sys::Oid>,
-        label: Option<&str>,
-    ) -> Result<Self, Failure> {
-        let model = required(model, "model")?;
-        let relation = required(relation, "relation")?;
-        // SAFETY: PostgreSQL called with it; the argument is a text where the declaration has it.
-        let features = unsafe { Call::of(fcinfo).text("features") };
-        let model = model::of_call(fcinfo, model)?;
-        let label_column = owned(label.unwrap_or(&model.label_column))?;
+    ///
+    /// # Safety
+    /// PostgreSQL called a function with these arguments, which are of the types that sql/ gives them.
+    pub unsafe fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, Failure> {
+        // SAFETY: as the caller promises.
+        let (model, source, label, features) = unsafe {
+            let call = Call::of(fcinfo);
+            let model = required(call.text("model"), "model")?;
+            let source = Source::of_call(&call)?;
+            (model, source, call.text("label"), call.text("features"))
+        };
+        let model = model::of_call(fcinfo, &model)?;
+        let label_column = owned(label.as_deref().unwrap_or(&model.label_column))?;
         let features = features.as_deref();
         let schema = model::schema_of_call(fcinfo);
-        let rows = rows::of(&schema, relation, &model, &label_column, features)?;
+        let rows = rows::of(&schema, &source, &model, &label_column, features)?;
         let compared_type = compared_type(&model.label_type, rows.label_type);
         Ok(Self {
             schema,

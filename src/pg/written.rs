@@ -12,6 +12,9 @@ use std::ffi::CString;
 pub struct Writer {
     kind: WriterKind,
     output: pg_sys::FmgrInfo,
+    input: pg_sys::FmgrInfo,
+    /// What the input function wants to know of the type beside the text.
+    parameter: pg_sys::Oid,
 }
 
 enum WriterKind {
@@ -31,11 +34,15 @@ impl Writer {
     /// `context` is a memory context.
     pub unsafe fn new(type_oid: pg_sys::Oid, context: pg_sys::MemoryContext) -> Self {
         let mut output = pg_sys::FmgrInfo::default();
+        let mut input = pg_sys::FmgrInfo::default();
+        let mut parameter = pg_sys::InvalidOid;
         // SAFETY: catalog look-ups inside a transaction.
         let base = unsafe {
             let (mut function, mut varlena) = (pg_sys::InvalidOid, false);
             pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut varlena);
             pg_sys::fmgr_info_cxt(function, &mut output, context);
+            pg_sys::getTypeInputInfo(type_oid, &mut function, &mut parameter);
+            pg_sys::fmgr_info_cxt(function, &mut input, context);
             pg_sys::getBaseType(type_oid)
         };
         let kind = match base {
@@ -46,7 +53,12 @@ impl Writer {
             pg_sys::NUMERICOID => WriterKind::Numeric,
             _ => WriterKind::Other,
         };
-        Self { kind, output }
+        Self {
+            kind,
+            output,
+            input,
+            parameter,
+        }
     }
 
     /// Calls `read` with the bytes of a value's text.
@@ -84,6 +96,29 @@ impl Writer {
                     read(self.output(trimmed.unwrap_or(datum)))
                 }
                 WriterKind::Other => read(self.output(datum)),
+            }
+        }
+    }
+
+    /// The same of the value that a text, not NULL, stands for: what is none of the type is PostgreSQL's error.
+    ///
+    /// # Safety
+    /// `datum` is a text.
+    pub unsafe fn with_text_read<T>(
+        &mut self,
+        datum: pg_sys::Datum,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> T {
+        // SAFETY: as the caller promises; a string is a text or padded like one, all else its input function makes of the text.
+        unsafe {
+            match self.kind {
+                WriterKind::Text | WriterKind::Padded => self.with_text(datum, read),
+                _ => {
+                    let text = pg_sys::text_to_cstring(datum.cast_mut_ptr());
+                    let value =
+                        pg_sys::InputFunctionCall(&mut self.input, text, self.parameter, -1);
+                    self.with_text(value, read)
+                }
             }
         }
     }

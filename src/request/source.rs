@@ -3,12 +3,16 @@
 //! The executor runs that SELECT, so rights, row-level security, views and partitions are
 //! PostgreSQL's own.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::base::text::{joined, written};
+use crate::catalog::spi_failure;
+use crate::pg::call::Call;
+use crate::pg::kept_statement::read_one;
 use crate::pg::lineage::Lineage;
 use crate::pg::positions;
 use crate::pg::query::{self, Column, NotOneSelect};
 use crate::pg::statement;
+use crate::request::words::required;
 use pgrx::pg_sys;
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -24,6 +28,51 @@ impl Source {
     /// A query's text.
     pub fn query(text: String) -> Self {
         Self::Query(Rc::new(text))
+    }
+
+    /// What a call gives as `relation`, as `query`, or as `source`, which is either.
+    ///
+    /// # Safety
+    /// The arguments of these names are of the types regclass, text and text.
+    pub unsafe fn of_call(call: &Call) -> Result<Self, Failure> {
+        // SAFETY: as the caller promises.
+        let (relation, query, either) = unsafe {
+            let (query, either) = (call.long_text("query"), call.long_text("source"));
+            (call.get("relation"), query, either)
+        };
+        let either = either.map(Self::of_text).transpose()?;
+        let named = relation.map(Self::Relation).or(either);
+        required(named.or(query.map(Self::query)), "relation")
+    }
+
+    /// A query, or the name of a relation.
+    fn of_text(text: String) -> Result<Self, Failure> {
+        if is_query(&text) {
+            return Ok(Self::query(text));
+        }
+        if let Ok(oid) = text.trim().parse::<u32>() {
+            return Ok(Self::Relation(oid.into()));
+        }
+        let found = read_one::<pg_sys::Oid>(
+            "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
+            &[text.as_str().into()],
+        );
+        let unknown = || {
+            let name = shortened(text.trim());
+            let message = format!("relation \"{name}\" does not exist");
+            Failure::new(Code::ERRCODE_UNDEFINED_TABLE, message)
+                .hint("Give the name of a table or a view, or a query: 'SELECT * FROM t'")
+        };
+        let found = found.map_err(spi_failure)?;
+        found.map(Self::Relation).ok_or_else(unknown)
+    }
+
+    /// What messages call it.
+    pub fn told(&self) -> Result<String, Failure> {
+        match self {
+            Self::Relation(_) => self.table_expression(),
+            Self::Query(_) => Ok("the query".to_owned()),
+        }
     }
 
     /// Whether it is a table, or one with partitions.
@@ -98,6 +147,31 @@ impl Source {
             )
             .hint("svm_train_query('SELECT …', 'label', model => 'name')")),
         }
+    }
+}
+
+/// Whether a text is a query, by how it begins: a relation of such a name has nothing behind it but a dot.
+fn is_query(text: &str) -> bool {
+    let text = without_comments(text);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let (word, rest) = text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()));
+    let begins = ["select", "with", "values", "table"].iter();
+    let begins = begins
+        .into_iter()
+        .any(|known| word.eq_ignore_ascii_case(known));
+    text.starts_with('(') || (begins && !rest.trim_start().is_empty() && !rest.starts_with('.'))
+}
+
+/// What comes behind blanks and comments.
+fn without_comments(text: &str) -> &str {
+    let mut text = text.trim_start();
+    loop {
+        let rest = match text.get(..2) {
+            Some("--") => text.split_once('\n').map(|(_, rest)| rest),
+            Some("/*") => text.split_once("*/").map(|(_, rest)| rest),
+            _ => return text,
+        };
+        text = rest.unwrap_or_default().trim_start();
     }
 }
 

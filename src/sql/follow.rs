@@ -32,7 +32,7 @@ use crate::planning::prepare::{prepare, prepare_added, Continuing, Prepared};
 use crate::planning::source_columns;
 use crate::request::reads::Reads;
 use crate::request::source::{quote, Source};
-use crate::request::{required, Request};
+use crate::request::Request;
 use crate::sql::life::Owned;
 use crate::sql::train;
 use crate::storing::deployment;
@@ -84,9 +84,7 @@ fn svm_forget(fcinfo: pg_sys::FunctionCallInfo) -> String {
 /// The rows that the call names.
 fn given(call: &Call) -> Result<Source, Failure> {
     // SAFETY: the arguments have the types that sql/ gives them.
-    let (relation, query) = unsafe { (call.get("relation"), call.long_text("query")) };
-    let relation = relation.map(Source::Relation);
-    required(relation.or(query.map(Source::query)), "relation")
+    unsafe { Source::of_call(call) }
 }
 
 fn follow(

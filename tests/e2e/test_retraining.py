@@ -56,7 +56,7 @@ def test_numbers_come_from_drivers_in_any_type(told, name, is_binary):
     train = f"SELECT svm_train('retrained', 'label', '{{x,y}}', kernel => 'rbf', {name} => %{'b' if is_binary else 's'})"
     found = f"SELECT version.given -> '{name}' FROM svm_versions AS version ORDER BY trained_at DESC LIMIT 1"
     one_number = [2, 2.0, Decimal("2"), "2", "{2}", [2], [2.0], [Decimal("2")]]
-    for given, expected in [(it, 2.0) for it in one_number] + [([0.5, 2], [0.5, 2.0]), ("auto", "auto")]:
+    for given, expected in [(it, 2.0) for it in one_number] + [([0.5, 2.0], [0.5, 2.0]), ("auto", "auto")]:
         one(connection, train, [given])
         assert one(connection, found) == expected, given
     # a parameter that nobody gives a type

@@ -55,3 +55,69 @@ SELECT one.proname, two.proname, count(*) AS common, count(*) FILTER (WHERE one.
     array_agg(one.name ORDER BY one.place) = array_agg(one.name ORDER BY two.place) AS in_one_order
 FROM arguments AS one JOIN arguments AS two ON two.name = one.name AND one.proname < two.proname GROUP BY one.proname, two.proname ORDER BY 1, 2;
 SELECT * FROM svm_select_features('few', 'label', c => 0.1, metric => 'auc', folds => 2);
+
+-- a relation, by its name, or a query
+SELECT svm_train('few', 'label', '{a}', 'kept', key => 'id', options => '{"inherit": false}');
+CREATE TABLE "select" AS SELECT i AS id, sin(i) AS a, sin(i) > 0 AS label FROM generate_series(201, 260) AS i;
+CREATE TABLE "with. blank" AS TABLE "select";
+SELECT source, (SELECT (rows, rows_left_out) FROM svm_evaluate('kept', source)) FROM unnest(ARRAY['few', 'arguments.few', 'SELECT * FROM few', 'select"id",a,label from few',
+    ' TABLE few', '(SELECT * FROM few)', 'WITH early AS (SELECT * FROM few WHERE id < 100) SELECT * FROM early', E'-- by hand\n/* as ever */ SELECT a, label FROM few LIMIT 50',
+    'select', '"with. blank"', 'arguments.select']) AS source;
+SELECT (SELECT accuracy FROM svm_evaluate('kept', 'few'::regclass)) = (SELECT accuracy FROM svm_evaluate('kept', 'TABLE few')) AS same,
+    (SELECT sum(rows) FROM svm_confusion('kept', 'SELECT * FROM few WHERE id > 50')) AS confused, (SELECT count(*) > 5 FROM svm_roc('kept', 'SELECT * FROM few')) AS roc;
+SELECT rows FROM svm_evaluate('kept', 'SELECT a AS b, label AS truth, jsonb_build_object(''a'', a) AS doc FROM few', 'truth', features => 'doc');
+PREPARE asked AS SELECT rows FROM svm_evaluate('kept', $1);
+EXECUTE asked('SELECT * FROM few LIMIT 7');
+INSERT INTO few SELECT * FROM "select";
+SELECT svm_update('kept', 'SELECT * FROM "select"'), svm_forget('kept', 'SELECT id FROM few WHERE id <= 10'), svm_forget('kept', 'arguments.select'), svm_update('kept', 'select'),
+    svm_forget_query('kept', 'TABLE "select"');
+SELECT rows_used FROM svm_versions WHERE name = 'kept' ORDER BY version;
+SELECT rows FROM svm_evaluate('kept', 'fewer');
+\echo :LAST_ERROR_SQLSTATE
+SELECT rows FROM svm_evaluate('kept', 'SELECT a FROM few');
+\echo :LAST_ERROR_SQLSTATE
+SELECT rows FROM svm_evaluate('kept', 'SELECT a FROM few; SELECT 1');
+\echo :LAST_ERROR_SQLSTATE
+SELECT rows FROM svm_evaluate('kept', 'WITH gone AS (DELETE FROM few RETURNING *) SELECT * FROM gone');
+\echo :LAST_ERROR_SQLSTATE
+SELECT rows FROM svm_evaluate('kept', 'SELECT a, label FROM few) AS x, (SELECT 1');
+\echo :LAST_ERROR_SQLSTATE
+SELECT rows FROM svm_evaluate('kept', NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_update('kept', 'fewer');
+\echo :LAST_ERROR_SQLSTATE
+
+-- a label beside the text that svm_classify makes of it
+CREATE TYPE mood AS ENUM ('well', 'ill');
+CREATE TABLE moods AS SELECT a, label, (label::int)::numeric(3, 1) AS number, label::int AS whole, label::int::float8 AS float, label::text AS word,
+    CASE WHEN label THEN 'ill' ELSE 'well' END::mood AS mood, CASE WHEN label THEN 'ill' ELSE 'well' END::char(6) AS padded, id > 190 AS is_new FROM few;
+SELECT svm_train('moods', 'label', '{a}', 'by_label'), svm_train('moods', 'whole', '{a}', 'by_whole'), svm_train('moods', 'number', '{a}', 'by_number'),
+    svm_train('moods', 'float', '{a}', 'by_float'), svm_train('moods', 'mood', '{a}', 'by_mood'), svm_train('moods', 'padded', '{a}', 'by_padded');
+WITH found AS (
+    SELECT svm_metrics(label, svm_predict('by_label', m, NULL::boolean)) AS expected, svm_metrics(label, svm_classify('by_label', m)) AS label,
+        svm_metrics(whole, svm_classify('by_whole', m)) AS whole, svm_metrics(number, svm_classify('by_number', m)) AS number, svm_metrics(float, svm_classify('by_float', m)) AS float,
+        svm_metrics(mood, svm_classify('by_mood', m)) AS mood, svm_metrics(padded, svm_classify('by_padded', m)) AS padded,
+        svm_metrics(word, svm_predict('by_label', m, NULL::boolean)) AS reverse, svm_metrics(word, svm_classify('by_label', m)) AS words,
+        svm_metrics(label, svm_classify('by_label', m), true) AS named, svm_metrics(word, svm_predict('by_label', m, NULL::boolean), true) AS named_reverse,
+        svm_metrics(label, svm_classify('by_label', m), 'true') AS named_by_text
+    FROM moods AS m
+)
+SELECT (expected).rows, expected = label AS label, expected = whole AS whole, expected = number AS number, expected = float AS float, (expected).accuracy = (mood).accuracy AS mood,
+    (expected).accuracy = (padded).accuracy AS padded, expected = reverse AS reverse, expected = words AS words, expected = named AS named, expected = named_reverse AS named_reverse,
+    expected = named_by_text AS named_by_text FROM found;
+SELECT (svm_metrics(label, given)).accuracy FROM (VALUES (true, 't'), (true, 'yes'), (false, '0'), (false, 'false'), (false, 'on'), (true, NULL)) AS v (label, given);
+SELECT svm_metrics(label, 'maybe'::text) FROM moods;
+\echo :LAST_ERROR_SQLSTATE
+
+-- whoever it is
+CREATE ROLE regress_svm_anybody;
+GRANT USAGE ON SCHEMA arguments TO regress_svm_anybody;
+GRANT SELECT ON few TO regress_svm_anybody;
+SET ROLE regress_svm_anybody;
+SELECT svm_train('few', 'label', '{a}', 'anybodys', kernel => 'rbf', c => 2, gamma => ARRAY[0.5, 1]), svm_train('few', 'label', '{a}', 'anybodys', c => '{1,2}'::text);
+SELECT count(*) FROM svm_cross_validate('few', 'label', c => 0.5::real);
+SELECT (svm_metrics(label, svm_classify('anybodys', f))).rows, (SELECT rows FROM svm_evaluate('anybodys', 'SELECT * FROM few')) FROM few AS f;
+SELECT svm_drop('anybodys');
+RESET ROLE;
+DROP OWNED BY regress_svm_anybody;
+DROP ROLE regress_svm_anybody;
