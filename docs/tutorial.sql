@@ -50,7 +50,7 @@ FROM svm_cross_validate('machines', 'state', c => ARRAY[0.0001, 0.01, 1],
                         features => ARRAY['temperature', 'vibration', 'hours', 'serviced', 'site'])
 GROUP BY c ORDER BY c;
 SELECT svm_train('machines', 'state', ARRAY['temperature', 'vibration', 'hours', 'serviced', 'site'], 'careful',
-                 c => NULL, probability => true, class_weight => 'balanced');
+                 c => 'auto', probability => true, class_weight => 'balanced');
 SELECT svm_classify('careful', m) AS predicted, round(avg(svm_probability('careful', m, 'fails'))::numeric, 1) AS probability
 FROM new_machines AS m GROUP BY 1 ORDER BY 1;
 SELECT svm_train_query('SELECT temperature, vibration, hours, CASE WHEN hours + 30 * temperature < 4000 THEN ''new'' WHEN hours + 30 * temperature < 8000 THEN ''used'' ELSE ''old'' END AS age

@@ -25,7 +25,7 @@ SELECT age, plan, calls, spent, joined, churned FROM customers WHERE churned IS 
 CREATE TEMPORARY VIEW held_out AS
 SELECT age, plan, calls, spent, joined, churned FROM customers WHERE churned IS NOT NULL AND id % 5 = 0;
 
-SELECT svm_train('learned', 'churned', model => 'churn', c => NULL, nulls => 'mean', class_weight => 'balanced',
+SELECT svm_train('learned', 'churned', model => 'churn', c => 'auto', nulls => 'mean', class_weight => 'balanced',
                  probability => true, options => '{"deploy": false}');
 
 -- 4. Evaluate: the newest version and the one in force, on the same rows

@@ -738,12 +738,12 @@ impl Announcement<'_> {
             tries.push("scale => 'standard'");
         }
         if request.plan.costs.len() == 1 {
-            tries.push("c => NULL, which chooses c");
+            tries.push("c => 'auto', which chooses c");
         }
         if !rare || !ranks_well || tries.is_empty() {
             tries.push(match request.kernel.as_ref().filter(|it| !it.is_linear()) {
                 None => "kernel => 'rbf', which tells apart what no line can; or other features",
-                Some(_) => "gamma => 0.1 or another one; or other features",
+                Some(_) => "gamma => 'auto', which chooses it; or other features",
             });
         }
         format!("Try {}", tries.join("; or "))
