@@ -76,7 +76,8 @@ SELECT
     -- of a truncated loss, summed over the heads; in primal, dual and gap outliers cost a constant
     version.truncation,
     (SELECT pg_catalog.sum(head.truncated_primal) FROM svm_head AS head WHERE head.version_id = version.id) AS truncated_primal,
-    (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers
+    (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers,
+    version.solver_used
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -111,7 +112,10 @@ SELECT
     left_out,
     truncation,
     truncated_primal,
-    outliers
+    outliers,
+    label_column,
+    source,
+    solver_used
 FROM svm_versions
 WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';

@@ -89,6 +89,8 @@ CREATE TABLE svm_version (
     decision_deviation float8,
     -- s, where losses are min(L, 1 + s)
     truncation float8,
+    -- the solver that ran, where 'auto' chose
+    solver_used text,
     UNIQUE (model_id, version)
 );
 

@@ -94,7 +94,8 @@ ALTER TABLE svm_version ADD COLUMN search_path text, ADD COLUMN source_reads jso
 ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version text;
 
 -- and what was given, and how far apart decisions are
-ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8, ADD COLUMN truncation float8;
+ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8, ADD COLUMN truncation float8,
+    ADD COLUMN solver_used text;
 
 -- what Pegasos is carried on with, and what StreamSVM stops by
 ALTER TABLE svm_head ADD COLUMN updates bigint, ADD COLUMN truncated_primal float8, ADD COLUMN outliers bigint;

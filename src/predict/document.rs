@@ -341,6 +341,9 @@ fn value_of(
         (_, Field::Null) => None,
         (FieldKind::Number, Field::Number(number)) => number.to_f64().into_datum(),
         (FieldKind::Number, Field::Boolean(value)) => f64::from(u8::from(*value)).into_datum(),
+        (FieldKind::Number, Field::Text(text)) => {
+            printed_number(text).ok_or_else(wrong)?.into_datum()
+        }
         (FieldKind::Time(type_oid), Field::Text(text)) => {
             let text = utf8(name, text)?;
             let read = value::read(text, type_oid);
@@ -364,6 +367,13 @@ fn value_of(
         (FieldKind::Both(pg_sys::BOOLOID), Field::Boolean(value)) => value.into_datum(),
         (FieldKind::Both(pg_sys::INT8OID), Field::Number(number)) => {
             let whole = number.to_text()?.parse::<i64>();
+            whole.map_err(|_| wrong())?.into_datum()
+        }
+        (FieldKind::Both(pg_sys::BOOLOID), Field::Text(text)) => {
+            printed_truth(text).ok_or_else(wrong)?.into_datum()
+        }
+        (FieldKind::Both(pg_sys::INT8OID), Field::Text(text)) => {
+            let whole = utf8(name, text)?.trim().parse::<i64>();
             whole.map_err(|_| wrong())?.into_datum()
         }
         (FieldKind::Category | FieldKind::PaddedCategory, Field::Boolean(value)) => {
@@ -394,6 +404,7 @@ fn numbers(name: &str, elements: &Elements) -> Result<Vec<Option<f64>>, Failure>
             Field::Null => None,
             Field::Number(number) => Some(number.to_f64()),
             Field::Boolean(value) => Some(f64::from(u8::from(value))),
+            Field::Text(text) if printed_number(text).is_some() => printed_number(text),
             other => {
                 let place = format!("{name}[{}]", at + 1);
                 return Err(wrong_field(&place, FieldKind::Number, &other));
@@ -445,6 +456,21 @@ fn room<T>(count: usize) -> Result<Vec<T>, Failure> {
         )
     })?;
     Ok(room)
+}
+
+/// The number, or the boolean as one, that a text is as programs write them; None where it is none.
+fn printed_number(text: &[u8]) -> Option<f64> {
+    let number = core::str::from_utf8(text).ok()?.trim().parse().ok();
+    number.or_else(|| printed_truth(text).map(|value| f64::from(u8::from(value))))
+}
+
+/// The boolean that a text is as PostgreSQL and JSON print it.
+fn printed_truth(text: &[u8]) -> Option<bool> {
+    match text {
+        b"true" | b"t" => Some(true),
+        b"false" | b"f" => Some(false),
+        _ => None,
+    }
 }
 
 /// The numbers of a text such as `[1,2.5]`; None where it is none.

@@ -54,6 +54,8 @@ pub fn insert(
     columns.extend(documents.fields());
     columns.extend(asked(request, labelled));
     columns.extend(found(trained, labelled));
+    let newton = trained.trainer.report.newton;
+    columns.push(("solver_used", request.terms.solver_taken(newton).into()));
     let s = trained.trainer.report.truncation;
     columns.push(("truncation", s.or(request.terms.truncation).into()));
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
