@@ -9,6 +9,11 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_scan(bytea, VARIADIC "any"), svm_inte
 GRANT EXECUTE ON FUNCTION svm_internal.svm_scan_rows_add(bytea, bytea, record), svm_internal.svm_scan_rows_combine(bytea, bytea) TO PUBLIC;
 -- the policy of models on the nodes of Citus
 GRANT EXECUTE ON FUNCTION svm_internal.svm_has_rights_of_any(oid[]) TO PUBLIC;
+-- what svm_evaluate, svm_suspects and their kin ask of rows, in queries of the caller's
+GRANT EXECUTE ON FUNCTION svm_internal.svm_row_class(text, record), svm_internal.svm_row_decision(text, record),
+    svm_internal.svm_row_answers(text, record), svm_internal.svm_row_margin(text, record, text), svm_internal.svm_row_unseen(text, record),
+    svm_internal.svm_row_libsvm(text, record, boolean), svm_internal.svm_label_metrics(text, text),
+    svm_internal.svm_label_metrics(text, text, text) TO PUBLIC;
 -- defaults, generated columns and views of the extension's tables, and the body of svm_weights
 GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(name), svm_internal.svm_role_name(oid, name),
     svm_internal.svm_weights_unordered(text) TO PUBLIC;

@@ -86,24 +86,24 @@ COMMENT ON FUNCTION svm_probability(text, text, anycompatible) IS
 
 -- What svm_evaluate and its kin call for the rows of a subquery, which are records: no function of anybody's can match such
 -- a call better.
-CREATE OR REPLACE FUNCTION svm_row_class(model text, features record) RETURNS text
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_class(model text, features record) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_decision(model text, features record) RETURNS float8
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_decision(model text, features record) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_answers(model text, features record) RETURNS float8[]
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_answers(model text, features record) RETURNS float8[]
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_answers_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_margin(model text, features record, class text) RETURNS float8
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_margin(model text, features record, class text) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_margin_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_unseen(model text, features record) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_unseen(model text, features record) RETURNS bigint[]
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_row_unseen_wrapper';
-CREATE OR REPLACE FUNCTION svm_row_libsvm(model text, features record, scaled boolean) RETURNS text
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_libsvm(model text, features record, scaled boolean) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_row_libsvm_wrapper';
-COMMENT ON FUNCTION svm_row_libsvm(text, record, boolean) IS 'part of svm_export_rows';
-COMMENT ON FUNCTION svm_row_unseen(text, record) IS 'part of svm_evaluate';
-COMMENT ON FUNCTION svm_row_class(text, record) IS 'part of svm_evaluate';
-COMMENT ON FUNCTION svm_row_decision(text, record) IS 'part of svm_evaluate';
-COMMENT ON FUNCTION svm_row_answers(text, record) IS 'part of svm_evaluate';
-COMMENT ON FUNCTION svm_row_margin(text, record, text) IS 'part of svm_suspects';
+COMMENT ON FUNCTION svm_internal.svm_row_libsvm(text, record, boolean) IS 'part of svm_export_rows';
+COMMENT ON FUNCTION svm_internal.svm_row_unseen(text, record) IS 'part of svm_evaluate';
+COMMENT ON FUNCTION svm_internal.svm_row_class(text, record) IS 'part of svm_evaluate';
+COMMENT ON FUNCTION svm_internal.svm_row_decision(text, record) IS 'part of svm_evaluate';
+COMMENT ON FUNCTION svm_internal.svm_row_answers(text, record) IS 'part of svm_evaluate';
+COMMENT ON FUNCTION svm_internal.svm_row_margin(text, record, text) IS 'part of svm_suspects';
 
 CREATE OR REPLACE FUNCTION svm_predict_query(model text, query text, key text DEFAULT NULL)
     RETURNS TABLE (row_number bigint, row_key text, label text, decision float8, probability float8)

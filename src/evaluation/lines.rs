@@ -92,9 +92,9 @@ fn scale_of(subject: &Subject) -> Result<String, Failure> {
 /// The query of the lines: of two classes the larger is +1 and the other -1, of more each has its number from 1. Rows without a label
 /// that the model knows, and those without an answer, are left out.
 fn lines(subject: &Subject, scaled: bool) -> Result<String, Failure> {
-    let (schema, model) = (&subject.schema, literal(&subject.model.name));
+    let model = literal(&subject.model.name);
     let row = &subject.row_value;
-    let asked = format!("{schema}.svm_row_libsvm({model}, {row}, {scaled}) AS line");
+    let asked = format!("svm_internal.svm_row_libsvm({model}, {row}, {scaled}) AS line");
     let labels = &subject.model.labels;
     let class = |at: usize| match labels.len() {
         2 => ["-1", "+1"][at].to_owned(),

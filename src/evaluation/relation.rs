@@ -204,7 +204,7 @@ fn of_two(subject: &Subject, predicted: &str, positive: &str) -> Result<Measures
     let positive = literal(positive);
     let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
     Ok(Measures {
-        metrics: format!("{schema}.svm_label_metrics(row.actual, {predicted}, {positive})"),
+        metrics: format!("svm_internal.svm_label_metrics(row.actual, {predicted}, {positive})"),
         area: format!("{schema}.svm_auc(row.decision, {truth})"),
         loss: log_loss(schema, subject.probability(), &truth)?,
     })
@@ -226,7 +226,7 @@ fn of_many(subject: &Subject, predicted: &str, labels: &[String]) -> Result<Meas
     };
     Ok(Measures {
         metrics: written(format_args!(
-            "{schema}.svm_label_metrics(row.actual, {predicted})"
+            "svm_internal.svm_label_metrics(row.actual, {predicted})"
         ))?,
         area,
         loss: log_loss(schema, subject.probability_of_actual()?, "true")?,

@@ -94,9 +94,9 @@ impl Subject {
     /// The same, with what is `unseen` in a row: the words of its texts, those of them that the model does not have, and categories
     /// that it has not seen.
     pub fn rows_and_unseen(&self, says: Says) -> Result<String, OutOfMemory> {
-        let (schema, model) = (&self.schema, literal(&self.model.name));
+        let model = literal(&self.model.name);
         let row = &self.row_value;
-        let unseen = format!("{schema}.svm_row_unseen({model}, {row}) AS unseen");
+        let unseen = format!("svm_internal.svm_row_unseen({model}, {row}) AS unseen");
         self.rows_asked(&format!("{}, {unseen}", self.asked(says)))
     }
 
@@ -107,9 +107,9 @@ impl Subject {
             Says::Class => ("class", "predicted"),
             Says::Everything => ("answers", "answers"),
         };
-        let (schema, model) = (&self.schema, literal(&self.model.name));
+        let model = literal(&self.model.name);
         let row = &self.row_value;
-        format!("{schema}.svm_row_{function}({model}, {row}) AS {column}")
+        format!("svm_internal.svm_row_{function}({model}, {row}) AS {column}")
     }
 
     /// The same with what is `asked` of a row, in SQL; all of it at once. OFFSET keeps

@@ -91,13 +91,23 @@ pub fn extension_schema() -> pg_sys::Oid {
     found.ok().flatten().unwrap_or(pg_sys::InvalidOid)
 }
 
-/// The function's own schema, for functions that people call: that of the extension, whatever the search path.
+/// The extension's schema, whatever the search path: that of a function that people call.
 ///
 /// # Safety
 /// `fcinfo` is the argument of a function called through PostgreSQL's function manager.
 pub unsafe fn schema_of_call(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Oid {
-    // SAFETY: as the caller promises; the rest is a catalog look-up.
-    unsafe { pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid) }
+    // SAFETY: as the caller promises; the rest are catalog look-ups.
+    let (schema, internal) = unsafe {
+        let schema = pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid);
+        (
+            schema,
+            pg_sys::get_namespace_oid(c"svm_internal".as_ptr(), true),
+        )
+    };
+    match schema == internal {
+        true => extension_schema(),
+        false => schema,
+    }
 }
 
 /// A function's name. None when it has been dropped.

@@ -128,9 +128,9 @@ fn query(
     let query = match query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
         false => format!(
             "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
-                 {schema}.svm_row_class({name}, suspect.example), suspect.margin
+                 svm_internal.svm_row_class({name}, suspect.example), suspect.margin
              FROM (SELECT {alias} AS example, {label} AS label,
-                       {schema}.svm_row_margin({name}, {alias}, {label}) AS margin
+                       svm_internal.svm_row_margin({name}, {alias}, {label}) AS margin
                    FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
                    ORDER BY 3 LIMIT {limit}) AS suspect
              WHERE suspect.margin OPERATOR(pg_catalog.<) ({below})"
@@ -139,8 +139,8 @@ fn query(
         true => format!(
             "SELECT suspect.example, suspect.label, suspect.predicted, suspect.margin
              FROM (SELECT pg_catalog.to_jsonb({alias}) AS example, {label} AS label,
-                       {schema}.svm_row_class({name}, {alias}::pg_catalog.record) AS predicted,
-                       {schema}.svm_row_margin({name}, {alias}::pg_catalog.record, {label}) AS margin
+                       svm_internal.svm_row_class({name}, {alias}::pg_catalog.record) AS predicted,
+                       svm_internal.svm_row_margin({name}, {alias}::pg_catalog.record, {label}) AS margin
                    FROM {relation} AS {alias}{} WHERE {label} IS NOT NULL
                    ORDER BY 4 LIMIT {limit}) AS suspect
              WHERE suspect.margin OPERATOR(pg_catalog.<) ({below}) ORDER BY 4",
