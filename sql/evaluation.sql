@@ -115,6 +115,33 @@ CREATE OR REPLACE AGGREGATE svm_metrics(actual text, predicted boolean, positive
     DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
+-- what a text and a literal are, which would be a boolean else
+CREATE OR REPLACE AGGREGATE svm_metrics(actual text, predicted text) (
+    SFUNC = svm_internal.svm_mixed_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_internal.svm_mixed_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+CREATE OR REPLACE AGGREGATE svm_metrics(actual text, predicted text, positive text) (
+    SFUNC = svm_internal.svm_mixed_metrics_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = svm_internal.svm_mixed_metrics_final,
+    FINALFUNC_EXTRA,
+    COMBINEFUNC = svm_internal.svm_metrics_combine,
+    SERIALFUNC = svm_internal.svm_metrics_serialize,
+    DESERIALFUNC = svm_internal.svm_metrics_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_metrics(text, text) IS
+    'accuracy, balanced accuracy, precision, recall and F1, of classes as texts';
+COMMENT ON AGGREGATE svm_metrics(text, text, text) IS
+    'accuracy, balanced accuracy, precision, recall and F1, of classes as texts';
 COMMENT ON AGGREGATE svm_metrics(anyelement, text) IS
     'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
 COMMENT ON AGGREGATE svm_metrics(anyelement, text, anyelement) IS
@@ -123,7 +150,7 @@ COMMENT ON AGGREGATE svm_metrics(text, boolean) IS
     'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
 COMMENT ON AGGREGATE svm_metrics(text, boolean, boolean) IS
     'accuracy, balanced accuracy, precision, recall and F1, of a class and the text of one';
-CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text) (
+CREATE OR REPLACE AGGREGATE svm_internal.svm_label_metrics(actual text, predicted text) (
     SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
@@ -134,7 +161,7 @@ CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text) (
     DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
-CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text, positive text) (
+CREATE OR REPLACE AGGREGATE svm_internal.svm_label_metrics(actual text, predicted text, positive text) (
     SFUNC = svm_internal.svm_metrics_add,
     STYPE = internal,
     SSPACE = 1024,
@@ -145,8 +172,8 @@ CREATE OR REPLACE AGGREGATE svm_label_metrics(actual text, predicted text, posit
     DESERIALFUNC = svm_internal.svm_metrics_deserialize,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE svm_label_metrics(text, text) IS 'part of svm_evaluate';
-COMMENT ON AGGREGATE svm_label_metrics(text, text, text) IS 'part of svm_evaluate';
+COMMENT ON AGGREGATE svm_internal.svm_label_metrics(text, text) IS 'part of svm_evaluate';
+COMMENT ON AGGREGATE svm_internal.svm_label_metrics(text, text, text) IS 'part of svm_evaluate';
 
 CREATE OR REPLACE FUNCTION svm_internal.svm_ranking_add(internal, decision float8, positive boolean) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_ranking_add_wrapper';

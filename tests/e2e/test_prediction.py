@@ -157,7 +157,6 @@ READS = {
         "SELECT * FROM svm_export_rows('texts', 'points')",
     ],
     "svm_features": ["SELECT * FROM svm_features('m')", "SELECT * FROM svm_features('texts')"],
-    "svm_label_metrics": ["SELECT svm_label_metrics(kind, svm_classify('many', p)) FROM points AS p"],
     "svm_log_loss": ["SELECT svm_log_loss(svm_probability('m', p), label) FROM points AS p"],
     "svm_margin": ["SELECT svm_margin('m', p, label) FROM points AS p"],
     "svm_metrics": ["SELECT svm_metrics(label, svm_predict('m', p, NULL::boolean)) FROM points AS p"],
@@ -169,12 +168,6 @@ READS = {
     "svm_probability": ["SELECT svm_probability('m', p), svm_probability('m', p, true) FROM points AS p"],
     "svm_roc": ["SELECT * FROM svm_roc('m', 'points')"],
     "svm_roc_points": ["SELECT svm_roc_points(svm_decision('m', p), label) FROM points AS p"],
-    "svm_row_answers": ["SELECT svm_row_answers('m', p) FROM points AS p"],
-    "svm_row_class": ["SELECT svm_row_class('m', p) FROM points AS p"],
-    "svm_row_decision": ["SELECT svm_row_decision('m', p) FROM points AS p"],
-    "svm_row_libsvm": ["SELECT svm_row_libsvm('m', p, true) FROM points AS p"],
-    "svm_row_margin": ["SELECT svm_row_margin('m', p, label::text) FROM points AS p"],
-    "svm_row_unseen": ["SELECT svm_row_unseen('texts', p) FROM points AS p"],
     "svm_select_features": [
         "SELECT (s).* FROM svm_select_features('points', 'label', '{x, y, noise}', folds => 3) AS s"
     ],

@@ -53,7 +53,9 @@ def test_a_version_that_is_better_is_told_so(told):
 @pytest.mark.parametrize("name", ["c", "gamma"])
 def test_numbers_come_from_drivers_in_any_type(told, name, is_binary):
     connection, _ = told
-    train = f"SELECT svm_train('retrained', 'label', '{{x,y}}', kernel => 'rbf', {name} => %{'b' if is_binary else 's'})"
+    train = (
+        f"SELECT svm_train('retrained', 'label', '{{x,y}}', kernel => 'rbf', {name} => %{'b' if is_binary else 's'})"
+    )
     found = f"SELECT version.given -> '{name}' FROM svm_versions AS version ORDER BY trained_at DESC LIMIT 1"
     one_number = [2, 2.0, Decimal("2"), "2", "{2}", [2], [2.0], [Decimal("2")]]
     for given, expected in [(it, 2.0) for it in one_number] + [([0.5, 2.0], [0.5, 2.0]), ("auto", "auto")]:

@@ -224,6 +224,53 @@ def test_new_models_get_new_ids_and_old_ones_their_next_version(server, arrived)
         connection.execute("DROP TABLE few; SELECT svm_drop('new'), svm_deploy('m', 2), svm_drop('m', 3)")
 
 
+# What 0.2.0's manual had people write.
+CALLS_OF_0_2_0 = [
+    "svm_train('points', 'label', ARRAY['x'], 'called', 0.5, 'hinge', true, 'standard', 'skip', 1e-3, 100, 'stream', 1)",
+    "svm_train('points', 'label', ARRAY['x'], 'called', 'NaN', probability => true, options => '{\"folds\": 3}')",
+    "svm_train('points', 'label', model => 'called', c => NULL, options => '{\"costs\": [0.1, 1], \"fold_column\": \"kind\"}')",
+    "svm_train_query('SELECT i, x, label FROM points', 'label', model => 'called', key => 'i')",
+    "svm_refresh('called')",
+    "svm_forget('called', 'leaving'), svm_update('called', 'leaving'::regclass)",
+    "svm_forget_query('called', 'SELECT i FROM leaving'), svm_update_query('called', 'TABLE leaving')",
+    "count(*) FROM svm_cross_validate('points', 'label', c => ARRAY[0.1, 1], folds => 3, features => ARRAY['x'])",
+    "count(*) FROM svm_cross_validate('points', 'label', fold_column => 'kind', features => '{x}')",
+    "accuracy FROM svm_evaluate('called', 'points')",
+    "count(*) FROM svm_confusion('called', 'points', 'label'), svm_roc('called', 'points'::regclass)",
+    "svm_metrics(label, svm_classify('called', p)::boolean) FROM points AS p",
+    "svm_metrics(kind, 'a') FROM points",
+    "options FROM svm_version WHERE id = svm_version_id('called')",
+    "svm_drop('called')",
+]
+
+
+def test_calls_of_0_2_0_go_on_working_or_say_what_to_type(server, arrived_from_0_2_0):
+    with server.connect(arrived_from_0_2_0) as connection:
+        connection.execute("CREATE TABLE leaving AS SELECT * FROM points WHERE i < 20")
+        for call in CALLS_OF_0_2_0:
+            assert one(connection, f"SELECT {call}") is not None, call
+        with pytest.raises(psycopg.errors.UndefinedColumn) as refused:
+            connection.execute("SELECT * FROM svm_cross_validate('points', 'label', '{0.1, 1}', 5)")
+        assert "c => '{0.1,1}'" in refused.value.diag.message_hint
+        connection.execute("DROP TABLE leaving")
+
+
+def test_views_over_functions_of_0_2_0_go_on_working_after_the_update_and_in_its_dumps(server, trained):
+    with server.connect(made_by(server, "0.2.0", "viewed", trained)) as connection:
+        connection.execute(
+            """
+            CREATE VIEW judged AS SELECT svm_metrics(label, svm_classify('linear', p)::boolean) FROM points AS p;
+            CREATE VIEW stored AS SELECT loss FROM svm_version WHERE id = svm_version_id('linear');
+            """
+        )
+        before = one(connection, "TABLE judged"), one(connection, "TABLE stored")
+        connection.execute("ALTER EXTENSION pgsvm UPDATE")
+        assert (one(connection, "TABLE judged"), one(connection, "TABLE stored")) == before
+    copy_database(server, "viewed", "viewed_again")
+    with server.connect("viewed_again") as connection:
+        assert (one(connection, "TABLE judged"), one(connection, "TABLE stored")) == before
+
+
 # What the catalogs say about the extension's members, a row for each fact, without oids.
 FACTS = """
     WITH member AS (

@@ -106,6 +106,9 @@ SELECT (expected).rows, expected = label AS label, expected = whole AS whole, ex
     (expected).accuracy = (padded).accuracy AS padded, expected = reverse AS reverse, expected = words AS words, expected = named AS named, expected = named_reverse AS named_reverse,
     expected = named_by_text AS named_by_text FROM found;
 SELECT (svm_metrics(label, given)).accuracy FROM (VALUES (true, 't'), (true, 'yes'), (false, '0'), (false, 'false'), (false, 'on'), (true, NULL)) AS v (label, given);
+SELECT (svm_metrics(word, 'true')).accuracy = (svm_metrics(word, 'true'::text)).accuracy AS literal, (svm_metrics(word::varchar, 'true')).accuracy = (svm_metrics(word, 'true')).accuracy AS varchar,
+    (svm_metrics(label, 'true')).accuracy = (svm_metrics(label, true)).accuracy AS truth, (svm_metrics(word, 'true', 'true')).recall AS recall, (svm_metrics(mood, 'ill')).rows, (svm_metrics(whole, 1.0)).rows AS of_numbers,
+    (svm_metrics(word, NULL)).rows AS none, (svm_metrics(word, word::name)).accuracy AS of_names, (svm_metrics(label, 't'::varchar)).rows AS by_varchar FROM moods;
 SELECT svm_metrics(label, 'maybe'::text) FROM moods;
 \echo :LAST_ERROR_SQLSTATE
 
@@ -121,3 +124,27 @@ SELECT svm_drop('anybodys');
 RESET ROLE;
 DROP OWNED BY regress_svm_anybody;
 DROP ROLE regress_svm_anybody;
+
+-- JSON as programs write it: numbers and booleans as strings
+CREATE TABLE visits AS SELECT i AS age, i % 4 AS shop, i % 2 = 0 AS member, (ARRAY['red', 'green', 'blue'])[1 + i % 3] AS colour, ARRAY[i % 5, i % 7] AS counts, CASE WHEN i > 100 THEN 'old' ELSE 'young' END AS label
+FROM generate_series(1, 200) AS i;
+SELECT svm_train('visits', 'label', '{age,member,colour,counts}', 'visits'), svm_train('visits', 'label', '{shop,category(shop),age,member}', 'both');
+SELECT count(*) FROM visits AS v, jsonb_build_object('age', age::text, 'shop', shop::text, 'member', member::text, 'colour', colour, 'counts', ARRAY[counts[1]::text, counts[2]::text]) AS strings
+WHERE svm_decision('visits', strings) IS DISTINCT FROM svm_decision('visits', v) OR svm_decision('visits', strings::json) IS DISTINCT FROM svm_decision('visits', v)
+    OR svm_decision('both', strings) IS DISTINCT FROM svm_decision('both', v);
+SELECT svm_decision('visits', '{"age": " 4.2e1 ", "member": "true", "colour": "red", "counts": [1, "2"]}'::jsonb) = svm_decision('visits', '{"age": 42, "member": true, "colour": "red", "counts": [1, 2]}'::jsonb) AS same;
+SELECT svm_decision('visits', '{"age": "old", "member": true, "colour": "red", "counts": [1, 2]}'::jsonb);
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_decision('visits', '{"age": "", "member": true, "colour": "red", "counts": [1, 2]}'::jsonb);
+SELECT svm_decision('visits', '{"age": "NaN", "member": true, "colour": "red", "counts": [1, 2]}'::jsonb);
+SELECT svm_decision('visits', '{"age": 1, "member": true, "colour": "red", "counts": [1, "many"]}'::jsonb);
+-- what training has not seen is counted in documents as in columns
+CREATE TABLE strangers AS SELECT age, member, CASE WHEN age % 4 = 0 THEN 'mauve' ELSE colour END AS colour, counts, CASE WHEN age % 10 = 0 THEN 'perhaps' ELSE label END AS label FROM visits;
+CREATE TABLE documents AS SELECT to_jsonb(s) AS doc, s.label FROM strangers AS s;
+SELECT a.rows, a.unseen_categories, a.unseen_labels, a = b AS as_jsonb, a = c AS as_json, a = d AS with_label_within FROM svm_evaluate('visits', 'strangers') AS a,
+    svm_evaluate('visits', 'documents', features => 'doc') AS b, svm_evaluate('visits', 'SELECT doc::json, label FROM documents', features => 'doc') AS c,
+    svm_evaluate('visits', 'SELECT doc FROM documents', features => 'doc') AS d;
+-- what svm_models shows
+SELECT name, label_column, source, solver, solver_used IN ('newton', 'stream') AS used FROM svm_models WHERE name IN ('visits', 'kept') ORDER BY name;
+SELECT svm_train_query('SELECT age, label FROM visits', 'label', model => 'asked', solver => 'stream');
+SELECT label_column, source, solver_used FROM svm_models WHERE name = 'asked';
