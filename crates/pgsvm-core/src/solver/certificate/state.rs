@@ -410,22 +410,11 @@ impl HeadState {
         self.shrinking.patience
     }
 
-    /// Whether weights with this |w|^2, whose losses have been summed, arrive as they are, with this dual or the best: they need no better
-    /// intercept, whose losses no pass has summed.
-    pub(in crate::solver) fn arrives_as_is(&self, norm: f64, dual: f64) -> bool {
-        let dual = dual.max(self.best_dual());
-        self.stop.is_met_by(relative_gap(self.summed(norm), dual))
-    }
-
-    /// The primal at weights with this |w|^2 whose losses have been summed.
-    fn summed(&self, norm: f64) -> f64 {
-        self.constant_part() + 0.5 * norm + self.terms.c * self.sums.full.start_loss
-    }
-
     /// The primal at weights with this |w|^2 whose losses have been summed, and whether it is the smallest, with a better
     /// intercept if there is one.
     fn take_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
-        let (full, primal) = (self.sums.full, self.summed(norm));
+        let full = self.sums.full;
+        let primal = self.constant_part() + 0.5 * norm + self.terms.c * full.start_loss;
         let is_best = self.bounds.take_primal(Primal::of(primal, &full, shifted));
         (primal, is_best)
     }
@@ -446,11 +435,6 @@ impl HeadState {
     fn dual_of(&self, sum: f64, norm: f64, diag: f64) -> (f64, f64) {
         let (dual, shrink) = shrunk_dual(sum, norm, diag, self.terms.loss.unbounded());
         (self.constant_part() + dual, shrink)
-    }
-
-    /// The dual of the best multiple of dual variables that were proved.
-    pub(in crate::solver) fn dual_proved(&self, proved: Proved) -> f64 {
-        self.dual_of(proved.alpha, proved.norm, proved.diag).0
     }
 
     /// By which multiple of dual variables that were proved the dual is largest.

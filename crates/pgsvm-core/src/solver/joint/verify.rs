@@ -258,10 +258,7 @@ impl JointHeads {
             let (tally, shifted) =
                 proof.losses(|breakpoints| breakpoints.better(from, c, loss, round));
             self.states[head].sums.full = tally;
-            let dual = self.states[head].dual_proved(proof.proved());
-            let norm = self.start.norm[lane];
-            let shifted = shifted.filter(|_| !self.states[head].arrives_as_is(norm, dual));
-            if self.states[head].end_verify_primal(norm, shifted) {
+            if self.states[head].end_verify_primal(self.start.norm[lane], shifted) {
                 self.best.take(lane, &self.start.w);
                 if let Some(shifted) = shifted {
                     self.best.put_intercept(lane, shifted.intercept as f32);

@@ -264,8 +264,6 @@ impl<T: Real> Head<T> {
             .breakpoints
             .take()
             .and_then(|breakpoints| self.better(&breakpoints));
-        let dual = self.state.dual_at(norms, self.state.sums);
-        let shifted = shifted.filter(|_| !self.state.arrives_as_is(start, dual));
         if let (Some(query), true) = (&mut self.query, self.state.queries) {
             self.state.finds_more = query.end();
         }

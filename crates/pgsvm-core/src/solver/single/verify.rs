@@ -245,8 +245,6 @@ impl<T: Real> Head<T> {
         let (tally, shifted) = proof.losses(|breakpoints| self.better(breakpoints));
         self.state.sums.full = tally;
         let norm = self.start_norm();
-        let dual = self.state.dual_proved(proof.proved());
-        let shifted = shifted.filter(|_| !self.state.arrives_as_is(norm, dual));
         let drafts = self.resting.as_ref().is_some_and(|it| it.drafts);
         let found = (tally.start_loss, proof.sorted);
         match (
