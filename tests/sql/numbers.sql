@@ -118,10 +118,10 @@ SET client_min_messages = warning;
 CREATE TABLE digits AS SELECT i, i % 2 AS y, 16777216 + i % 2 AS odd, 16777000 + i % 2 AS below, 1e9 + sin(i) AS shifted, sin(i) AS plain,
     ARRAY[sin(i), 1e6 + cos(i), 7] AS both, nullif(2e7::int + i % 7, 2e7::int + 3) AS gaps FROM generate_series(1, 3000) AS i;
 SELECT svm_train('digits', 'y', ARRAY['odd', 'plain'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
-SELECT svm_train('digits', 'y', ARRAY['odd', 'plain'], model => 'm', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('digits', 'y', ARRAY['odd', 'plain'], model => 'm', scale => 'standard', c => 1e-18, tolerance => 0.9);
 SELECT svm_train('digits', 'y', ARRAY['below', 'plain'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
 SELECT svm_train('digits', 'y', ARRAY['shifted', 'both', 'gaps', 'odd'], model => 'm', scale => 'maxabs', nulls => 'mean', c => 1e-18, tolerance => 0.9);
-SELECT svm_train('digits', 'y', ARRAY['shifted', 'both', 'gaps', 'odd'], model => 'm', nulls => 'mean', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('digits', 'y', ARRAY['shifted', 'both', 'gaps', 'odd'], model => 'm', scale => 'standard', nulls => 'mean', c => 1e-18, tolerance => 0.9);
 -- a first row far from all others takes their digits
 SELECT svm_train_query('SELECT i % 2 AS y, CASE i WHEN 1 THEN 1e7 ELSE sin(i) END AS x FROM generate_series(1, 30000) AS i', 'y', model => 'm', c => 1e-18, tolerance => 0.9);
 SELECT svm_train_query('SELECT y, ' || string_agg(format('odd AS c%s', i), ', ') || ' FROM digits', 'y', model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9)
@@ -131,7 +131,7 @@ SELECT count(*) FROM svm_cross_validate('digits', 'y', features => ARRAY['odd'],
 CREATE TABLE sparse_digits AS SELECT i % 2 AS y, ARRAY[1, 7, 3 + i % 3] AS at, ARRAY[sin(i), 16777216 + i % 2, 16777216 + i % 2] AS value,
     format('2:%s 9:0.1', 16777216 + i % 2) AS lines, ARRAY[7] AS whole_at, ARRAY[16777000 + i % 2] AS whole FROM generate_series(1, 3000) AS i;
 SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(at, value)', 'libsvm(lines)'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
-SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(at, value)'], model => 'm', c => 1e-18, tolerance => 0.9);
+SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(at, value)'], model => 'm', scale => 'auto', c => 1e-18, tolerance => 0.9);
 SELECT svm_train('sparse_digits', 'y', ARRAY['sparse(whole_at, whole)'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
 SELECT svm_train_query('SELECT * FROM sparse_digits, (SELECT odd FROM digits LIMIT 7) AS d', 'y', ARRAY['odd', 'sparse(at, value)'], model => 'm', scale => 'none', c => 1e-18, tolerance => 0.9);
 DROP TABLE digits, sparse_digits;

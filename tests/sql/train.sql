@@ -44,7 +44,7 @@ SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', c => 'Na
 SELECT count(*), max(version), count(DISTINCT (primal, loss, c)) AS trainings FROM svm_versions WHERE name = 'plain' AND version > 1;
 SELECT c, loss, scale, nulls, solver, intercept_used, tolerance, max_passes, seed FROM svm_version JOIN svm_model ON svm_model.id = model_id AND version = current_version
 WHERE name = 'plain';
-SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', solver => 'block', options => '{"inner": "pegasos", "deploy": false}');
+SELECT svm_train('flowers', 'label', ARRAY['length', 'width'], 'plain', scale => 'standard', solver => 'block', options => '{"inner": "pegasos", "deploy": false}');
 SELECT loss, solver FROM svm_versions WHERE name = 'plain' ORDER BY version DESC LIMIT 1;
 
 -- a new version of the same model
