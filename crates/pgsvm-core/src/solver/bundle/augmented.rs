@@ -139,8 +139,11 @@ impl Augmented {
         }
         self.work += PASSES_A_STEP * known.words.len() as u64;
         self.gram.finish(level);
-        self.simplex
+        let planes = self
+            .simplex
             .add_to_matrix(&known.planes, self.steep, self.gram.sums_mut());
+        let length = self.step.len() as u64;
+        self.work += planes * length * length / 2;
         self.solve(known, level);
         self.of_round += 1;
         level.run(Margins {

@@ -131,6 +131,8 @@ impl Descent {
             *room = self.near[place] + self.kappa * known.w[place];
         }
         self.work += known.planes.solve(&self.room, damp, self.gap)?;
+        // summed up twice, and multiplied by what rows put in
+        self.work += (3 * known.planes.all.len() * known.w.len()) as u64;
         known.planes.add_to(&mut self.room);
         for (w, room) in known.w.iter_mut().zip(&self.room) {
             *w = room / damp;

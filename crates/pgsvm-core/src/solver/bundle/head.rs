@@ -29,10 +29,11 @@ const SAMPLE_GAP: f64 = 1e-2;
 /// The problem of planes alone to this part of the gap.
 const PART_OF_GAP: f64 = 0.1;
 
-/// It gives way once passes and what was computed have cost so many passes over all rows, and so many values: where rows stream,
-/// that takes fewer, and each solution is of what is known alone.
+/// It gives way once passes and what was computed have cost so many passes over all rows, and so many values, or its part of those that all heads
+/// may cost: where rows stream, that takes fewer, and each solution is of what is known alone.
 const PASSES_TO_GIVE_WAY: f64 = 30.0;
 const VALUES_TO_GIVE_WAY: f64 = 4e8;
+const VALUES_OF_ALL: f64 = 1.6e9;
 
 /// The published forms end once planes of all heads have cost so many products, and so many passes over all rows for each that there was: many planes
 /// that are nearly parallel tell no more.
@@ -69,6 +70,7 @@ pub(crate) struct BundleHead {
     classes: Option<Classes>,
     cuts: Cuts,
     products_to_end: f64,
+    values_to_give_way: f64,
     /// Of OCAS, whether the next pass looks along the line, before the one that makes a plane.
     looks: bool,
     stop: StopRule,
@@ -166,6 +168,7 @@ impl BundleHead {
             },
             cuts,
             products_to_end: PRODUCTS_TO_END / heads as f64,
+            values_to_give_way: VALUES_TO_GIVE_WAY.min(VALUES_OF_ALL / heads as f64),
             looks: false,
             rows: facts.rows as f64,
             dense: facts.dense,
@@ -284,7 +287,7 @@ impl BundleHead {
         let is_last = self.passes + 2 >= MOST_CENTRES as u32;
         let pass = self.rows * self.mean_words;
         let values = (self.worked + solved) as f64 + f64::from(self.passes) * pass;
-        let takes_long = values > VALUES_TO_GIVE_WAY.max(PASSES_TO_GIVE_WAY * pass);
+        let takes_long = values > self.values_to_give_way.max(PASSES_TO_GIVE_WAY * pass);
         self.cuts == Cuts::BesideHeld && (takes_long || is_last)
     }
 

@@ -135,8 +135,8 @@ impl Simplex {
         self.all.iter().map(|own| own.risk).fold(0.0, f64::max)
     }
 
-    /// sums += k sum (F - F') (F - F')' over the planes with weight, F' their mean.
-    pub(super) fn add_to_matrix(&mut self, planes: &Planes, steep: f64, sums: &mut Lower) {
+    /// sums += k sum (F - F') (F - F')' over the planes with weight, F' their mean. Gives back how many those are.
+    pub(super) fn add_to_matrix(&mut self, planes: &Planes, steep: f64, sums: &mut Lower) -> u64 {
         let by = self.by(steep);
         let weighed = |own: &&Weighed| own.next > 0.0;
         let count = self.all.iter().filter(weighed).count() as f64;
@@ -164,6 +164,7 @@ impl Simplex {
                 interrupts::worked(number);
             }
         }
+        count as u64
     }
 
     /// Takes how planes move along a step.
