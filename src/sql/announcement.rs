@@ -287,8 +287,12 @@ impl Announcement<'_> {
         Some(format!("The average of what each of {parts} of the rows finds alone; the gap is what it is off at most over all rows."))
     }
 
-    /// Whether it began by scans and gave that up.
+    /// Whether it began by scans and gave that up, or the other way round.
     fn went_over(&self) -> Option<String> {
+        if let (Some(passes), Leader::Scans) = (self.trained.streamed, self.request.terms.leader) {
+            let passes = counted(passes.into(), "pass");
+            return Some(format!("Went over to scans, whose dual variables have 64 bits, as rows that stream had missed the tolerance after {passes}."));
+        }
         let scans = counted(self.trained.gave_way?.into(), "scan");
         Some(format!("Went over from solver 'scan' after {scans}, as those near the margin are too many to be solved between scans; begun from the weights found so far."))
     }
@@ -360,6 +364,10 @@ impl Announcement<'_> {
         Some(match approximate.filter(|_| kernel.left_out > NOTHING)? {
             Approximate::Seconds(seconds) => format!(
                 "An exact machine would take about {}: options => '{{\"method\": \"exact\"}}'.",
+                duration(seconds)
+            ),
+            Approximate::MoreThan(seconds) => format!(
+                "An exact machine was given up: it takes more than {}: options => '{{\"method\": \"exact\"}}'.",
                 duration(seconds)
             ),
             Approximate::CacheBytes(bytes) => format!(
@@ -599,7 +607,7 @@ impl Announcement<'_> {
             true if self.trained.reader.features.kernel.is_some() => {
                 return Some(
                     warning
-                        .detail(format!("Stopped after {after}, where more would come no nearer: the gap is that of the machine as it is stored, in 64 bits."))
+                        .detail(format!("Stopped after {after}, where more would come no nearer, or work between passes took as long as max_passes of them. The gap is that of the machine as it is stored, in 64 bits."))
                         .hint(self.another_machine()),
                 );
             }
@@ -615,14 +623,14 @@ impl Announcement<'_> {
         };
         if self.request.terms.cuts != Cuts::BesideHeld {
             return Some(warning.hint(
-                "Planes alone take long over large values, a large c and weights that differ much: solver => 'scan' or 'stream'",
+                "Planes alone take long over large values, a large c and weights that differ much: scale => 'standard', or solver => 'scan' or 'stream'",
             ));
         }
         let mut tries = Vec::new();
-        tries.extend(self.another_solver());
         if self.labelled.scale == "none" {
             tries.push("scale => 'standard'");
         }
+        tries.extend(self.another_solver());
         tries.push("a smaller c");
         Some(warning.hint(format!(
             "Try {}, or more passes: max_passes",
@@ -647,8 +655,11 @@ impl Announcement<'_> {
         match self.request.kernel {
             Some(_) => None,
             None if !is_usual => Some("solver => 'stream'"),
-            None => (self.labelled.scale == "none" && terms.loss_word() == "hinge")
-                .then_some("solver => 'scan'"),
+            None => (self.labelled.scale == "none"
+                && terms.loss_word() == "hinge"
+                && self.trained.streamed.is_none()
+                && self.trained.gave_way.is_none())
+            .then_some("solver => 'scan'"),
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Trained {
     pub processes: Processes,
     /// Scans after which it went over to rows that stream, where it began by scans.
     pub gave_way: Option<u32>,
+    /// Passes over rows that stream, after which scans were tried as those came to nothing; what is nearer was taken.
+    pub streamed: Option<u32>,
 }
 
 /// Why a kernel machine that nobody wants approximate is of low rank.
@@ -55,6 +57,8 @@ pub struct Trained {
 pub enum Approximate {
     /// An exact one would take so many seconds, about.
     Seconds(f64),
+    /// It takes more than so many: as many were tried.
+    MoreThan(f64),
     /// An exact one would need a cache of so many bytes.
     CacheBytes(usize),
 }
@@ -203,6 +207,7 @@ impl Trained {
             approximate: None,
             processes,
             gave_way: None,
+            streamed: None,
         }
     }
 

@@ -47,6 +47,9 @@ const ENOUGH: f64 = 1e-4;
 const WORTH_A_MAP: f64 = 1.3;
 /// Seconds of an exact machine that are not worth a thought, where landmarks say of the kernel all that there is.
 const AT_ONCE_SECONDS: f64 = 1.0;
+/// An exact machine that nobody asked for may take so many times what it was estimated to, and so many seconds at least.
+const TIMES_ESTIMATED: f64 = 4.0;
+const LEAST_SECONDS: f64 = 10.0;
 /// Of mapping, for each row and pair of landmarks, and of training, for each head, row and landmark: about.
 const SECONDS_TO_MAP: f64 = 1e-10;
 const SECONDS_TO_TRAIN: f64 = 2e-8;
@@ -130,7 +133,10 @@ impl ReaderRole {
     /// The same map with about twice as many landmarks, where the machine of low rank stays one though nobody asked for it, and
     /// where twice as many are worth it and can be had.
     pub fn with_more_landmarks(&mut self, job: &Job, heads: usize) -> Option<LowRankJob> {
-        self.approximate?;
+        // an exact one that was given up has taken the time
+        if let Approximate::MoreThan(_) = self.approximate? {
+            return None;
+        }
         let map = *job.kernel.as_ref()?.maps.first()?;
         let rows = self.reader.report().or_raise().rows as f64;
         let (mapped, _) = self.reader.mapped()?;
@@ -385,8 +391,16 @@ impl ReaderRole {
             self.approximate = Some(Approximate::Seconds(seconds));
             return None;
         }
+        let most = (TIMES_ESTIMATED * seconds).clamp(LEAST_SECONDS, MOST_SECONDS);
+        if is_auto {
+            solver.keep_within(most);
+        }
         loop {
             match solver.step(mapped) {
+                Ok(Step::Progress) if is_auto && solver.spent() > most => {
+                    self.approximate = Some(Approximate::MoreThan(most));
+                    return None;
+                }
                 Ok(Step::Done) => {
                     let found = solver.finish().or_raise();
                     check_landmarks(found.landmarks.len()).or_raise();

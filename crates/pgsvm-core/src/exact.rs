@@ -17,8 +17,8 @@
 //! 1. Candidates are rows whose margin at the machine of low rank is below 1.5, and those with a dual variable there
 //!    ([`candidates`]). Where memory holds fewer, those with the smallest margins. All begin at 0.
 //! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
-//!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]). Where that takes longer than a few factorizations
-//!    of the kernel matrix of all candidates, as it does where C is large, they are solved for at once, by interior points ([`interior`]).
+//!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]). Where that takes as long as it would to solve for
+//!    all at once, by interior points ([`interior`]), as it does where C is large, they are.
 //! 3. All rows are gone over, by kernel values in 32 bits until those say that the gap is there. Then they are gone over in 64
 //!    bits, now and from now on: that gap ends the head. Else rows that lose and were no candidates become candidates, while those
 //!    that say nothing are dropped where room is wanted. Decisions of candidates are what the pass says, and kernel rows in 32 bits
@@ -32,6 +32,7 @@
 //! Knows rows, losses and kernels; nothing of linear solvers, schedules or PostgreSQL.
 
 mod candidates;
+mod effort;
 mod head;
 mod interior;
 mod kernel_rows;
@@ -42,6 +43,7 @@ use std::fmt;
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::base::step::Step;
+use crate::exact::effort::BESIDE;
 use crate::exact::head::{Head, HeadStep};
 use crate::exact::outcome::Support;
 use crate::kernels::{Expansion, Kernel, Room, Rows};
@@ -56,8 +58,6 @@ pub use outcome::ExactOutcome;
 
 /// Rows of a pass that are decided together.
 const BLOCK: usize = 240;
-/// What a kernel value takes beside its product, in multiplications.
-const BESIDE: usize = 32;
 /// Seconds for a number of a row and one of a support vector, over all that is done with them at C = 1, and how they grow with C:
 /// measured on sets of 3,000 to 50,000 rows, with 4 to 22 features and 2 to 26 classes.
 const SECONDS_A_PRODUCT: f64 = 1e-9;
@@ -78,8 +78,10 @@ pub struct ExactJob {
     pub intercept: bool,
     /// The relative gap at which a head ends.
     pub tolerance: f64,
-    /// Passes over all rows after which a head ends with the gap that it has.
+    /// Passes over all rows after which a head ends with the gap that it has, or as much work on candidates as they take.
     pub max_passes: u32,
+    /// Seconds that all heads may take on a usual processor: what takes longer is not begun.
+    pub most_seconds: f64,
     /// For candidates and kernel rows.
     pub memory_bytes: usize,
 }
@@ -93,6 +95,7 @@ impl ExactJob {
             intercept: problem.intercept(),
             tolerance: problem.tolerance(),
             max_passes: problem.max_passes(),
+            most_seconds: f64::INFINITY,
             memory_bytes,
         }
     }
@@ -154,6 +157,8 @@ pub struct ExactSolver {
     head: Option<Head>,
     support: Support,
     ended: usize,
+    /// Of heads that have ended.
+    spent: f64,
     passes: u32,
     gap: f64,
 }
@@ -242,9 +247,21 @@ impl ExactSolver {
             starts,
             head: None,
             ended: 0,
+            spent: 0.0,
             passes: 0,
             gap: f64::NAN,
         })
+    }
+
+    /// Has it begin nothing that takes longer than so many seconds on a usual processor, all in all. It goes on beyond: whoever has it
+    /// step looks at what it has [`Self::spent`].
+    pub fn keep_within(&mut self, seconds: f64) {
+        self.job.most_seconds = seconds;
+    }
+
+    /// Seconds that what it has computed takes on a usual processor, about: the same on any.
+    pub fn spent(&self) -> f64 {
+        self.spent + self.head.as_ref().map_or(0.0, Head::spent)
     }
 
     /// Seconds that it will take on a usual processor, about; asked at the beginning.
@@ -315,6 +332,8 @@ impl ExactSolver {
                 self.passes += 1;
                 self.gap = gap;
                 if let Some(head) = self.head.take() {
+                    self.spent += head.spent();
+                    self.job.most_seconds -= head.spent();
                     self.support.add(head, self.job.intercept)?;
                 }
                 self.ended += 1;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{rings, settings};
+use common::{by_first_appearance, rings, settings, Numbers};
 use pgsvm_core::engine::{
     train_exactly, train_low_rank, ExactFailure, ExactTrainError, MemorySpool, OwnedExample,
     SliceSource, Threads,
@@ -12,6 +12,8 @@ use pgsvm_core::plan::{Goal, Plan};
 use pgsvm_core::{
     ExactError, ExactOutcome, HeadSpec, Loss, LowRankJob, Problem, Scale, StopReason,
 };
+
+use std::time::{Duration, Instant};
 
 const TOLERANCE: f64 = 1e-3;
 const LARGE: usize = 32 << 20;
@@ -418,4 +420,32 @@ fn hard_machines_come_to_their_tolerance_at_any_c() {
             }
         }
     }
+}
+
+/// Where nothing but steps along pairs fits the memory they are as many as the passes are worth, and what they come to is told.
+#[test]
+fn work_on_candidates_counts_as_passes() {
+    let mut numbers = Numbers::new(3);
+    let rows = (0..600).map(|_| {
+        let values: Vec<f64> = (0..5).map(|_| numbers.normal()).collect();
+        OwnedExample::dense(u32::from(numbers.uniform() < 0.5), values)
+    });
+    let examples = by_first_appearance(rows.collect());
+    let problem = Problem::new(Loss::Hinge, 1e6, TOLERANCE)
+        .and_then(|problem| problem.with_max_passes(3))
+        .unwrap();
+    let began = Instant::now();
+    let found = exact(
+        problem,
+        vec![HeadSpec::binary(1e6)],
+        &examples,
+        asked(KernelKind::Rbf, 0.2, 20),
+        (LARGE, 3 << 19),
+    )
+    .unwrap();
+    assert!(began.elapsed() < Duration::from_secs(45));
+    let report = &found.reports[0];
+    assert_eq!(report.stop, Some(StopReason::MaxPasses));
+    assert!(report.certificate.dual <= report.certificate.primal);
+    assert!(report.certificate.gap > TOLERANCE && report.certificate.gap.is_finite());
 }

@@ -2,6 +2,7 @@
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory, Room as _};
+use crate::exact::effort;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
 use crate::kernels::{Kernel, Landmarks, Rows};
@@ -33,6 +34,8 @@ pub(super) struct Candidates {
     pub(super) highs: Vec<f64>,
     pub(super) curvatures: Vec<f32>,
     pub(super) diagonals: Vec<f32>,
+    /// Seconds that steps along pairs have taken, about.
+    pub(super) seconds: f64,
 }
 
 /// Primal and dual over the candidates alone.
@@ -75,6 +78,7 @@ impl Candidates {
             highs: Vec::new(),
             curvatures: Vec::new(),
             diagonals: Vec::new(),
+            seconds: 0.0,
         }
     }
 
@@ -234,8 +238,10 @@ impl Candidates {
         if members.is_empty() {
             return Ok(false);
         }
-        kernel_rows.bring(&members, self)?;
-        Ok(Pairs::new(self, kernel_rows)?.go())
+        self.seconds += kernel_rows.bring(&members, self)?;
+        let steps = Pairs::new(self, kernel_rows)?.go();
+        self.seconds += effort::steps(steps + 1, self.len());
+        Ok(steps > 0)
     }
 
     /// The derivative of -D along a candidate.

@@ -2,6 +2,7 @@
 
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
+use crate::exact::effort;
 use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::{Deciding, ExactError, ExactJob};
@@ -22,9 +23,10 @@ const LAST_SHARE: f64 = 0.02;
 /// Working sets between two looks at the candidates' own gap, and most of them, times candidates, before all rows are gone over.
 const SETS_BETWEEN: usize = 8;
 const MOST_SETS_TIMES_CANDIDATES: usize = 40_000_000;
-/// So many sets take as long as interior points do: the candidates squared, divided by this, and some at least.
-const PAIRS_A_FACTOR: usize = 1600;
-const LEAST_SETS: usize = 64;
+/// Seconds on a usual processor that a head may work on its candidates, however few passes it may make.
+const LEAST_SECONDS: f64 = 2.0;
+/// And that steps along pairs take before anything else is tried.
+const PAIRS_FIRST: f64 = 0.01;
 /// Passes, one after the other, that come no nearer and find no more candidates: what is left then is rounding. Nearer is a gap of at most so many
 /// times the smallest before.
 const STANDING: u32 = 3;
@@ -47,7 +49,10 @@ pub(super) struct Head {
     stage: Stage,
     passes: u32,
     sets: usize,
-    all_sets: usize,
+    /// Seconds that passes, candidates that were given up, and all of them at once have taken, about.
+    seconds: f64,
+    /// Whether no more is to be computed than what there is comes to.
+    is_spent: bool,
     /// Candidates that have been solved for all at once, the last time.
     at_once: usize,
     proved: Proved,
@@ -66,6 +71,16 @@ struct Proved {
 }
 
 impl Proved {
+    /// From now on passes have 64 bits.
+    fn begin(&mut self) {
+        if !self.begun {
+            *self = Self {
+                begun: true,
+                ..Self::default()
+            };
+        }
+    }
+
     /// Takes the gap of a pass; whether it came nearer.
     fn take(&mut self, gap: f64) -> bool {
         let before = self.least.unwrap_or(f64::INFINITY);
@@ -127,7 +142,8 @@ impl Head {
             stage: Stage::Gathering(0),
             passes: 0,
             sets: 0,
-            all_sets: 0,
+            seconds: 0.0,
+            is_spent: false,
             at_once: 0,
             proved: Proved::default(),
             report: HeadReport {
@@ -237,27 +253,32 @@ impl Head {
 
     /// Works on the dual over the candidates.
     fn solve(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
+        let count = self.candidates.len();
+        let bytes = job.memory_bytes.saturating_sub(self.candidates.bytes());
+        let at_once = effort::all_at_once(count);
+        let most = self.most_seconds(job);
+        let spent = self.spent();
         let Some(kernel_rows) = &mut self.kernel_rows else {
             return self.begin_pass(job);
         };
-        let count = self.candidates.len();
-        let left = job.memory_bytes.saturating_sub(self.candidates.bytes());
-        let longer = self.all_sets > LEAST_SETS.max(count * count / PAIRS_A_FACTOR);
-        if longer && interior::fits(count, left) {
+        if self.candidates.seconds > at_once.max(PAIRS_FIRST)
+            && spent + at_once <= most.min(job.most_seconds)
+            && interior::fits(count, bytes)
+        {
             kernel_rows.release();
             interior::solve(&mut self.candidates)?;
+            self.seconds += at_once;
             self.at_once = count;
-            if !self.proved.begun {
-                self.proved = Proved {
-                    begun: true,
-                    ..Proved::default()
-                };
-            }
+            self.proved.begin();
+            return self.begin_pass(job);
+        }
+        if spent > most {
+            self.is_spent = true;
+            self.proved.begin();
             return self.begin_pass(job);
         }
         let goes_on = self.candidates.improve(kernel_rows)?;
         self.sets += 1;
-        self.all_sets += 1;
         if goes_on && !self.sets.is_multiple_of(SETS_BETWEEN) {
             return Ok(Stage::Solving);
         }
@@ -269,6 +290,18 @@ impl Head {
             true => Ok(Stage::Solving),
             false => self.begin_pass(job),
         }
+    }
+
+    /// Seconds that it has taken on a usual processor, about.
+    pub(super) fn spent(&self) -> f64 {
+        self.seconds + self.candidates.seconds
+    }
+
+    /// And that it may: as many as its passes in 64 bits with all candidates.
+    fn most_seconds(&self, job: &ExactJob) -> f64 {
+        let values = self.duals.len() * self.candidates.len();
+        let pass = effort::wide_values(values, self.candidates.width());
+        (f64::from(job.max_passes) * pass).max(LEAST_SECONDS)
     }
 
     fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
@@ -310,7 +343,14 @@ impl Head {
         decisions: &mut [f32],
         mut pass: Box<Pass>,
     ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
-        let last = deciding.go_on(source, pass.machine.as_ref(), self.proved.begun)?;
+        let wide = self.proved.begun;
+        let last = deciding.go_on(source, pass.machine.as_ref(), wide)?;
+        let support = pass.machine.as_ref().map_or(0, |it| it.landmarks().len());
+        let (values, width) = (deciding.rows.len() * support, deciding.rows.width());
+        self.seconds += match wide {
+            true => effort::wide_values(values, width),
+            false => effort::values(values, width),
+        };
         for at in 0..deciding.rows.len() {
             decisions[pass.row] = deciding.values[at] as f32;
             self.look(job, deciding, at, &mut pass)?;
@@ -386,7 +426,8 @@ impl Head {
         decisions: &[f32],
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
-        let ends = certificate.gap <= job.tolerance || self.passes >= job.max_passes;
+        let is_last = self.is_spent || self.passes >= job.max_passes;
+        let ends = certificate.gap <= job.tolerance || is_last;
         let came = pass.left_out > 0 || self.candidates.len() > pass.candidates;
         let is_nearer = self.proved.take(certificate.gap) || came;
         self.proved.standing = if is_nearer {
@@ -403,10 +444,7 @@ impl Head {
             }
         } else if ends || stands {
             // so it is in 32 bits
-            self.proved = Proved {
-                begun: true,
-                ..Proved::default()
-            };
+            self.proved.begin();
             self.candidates.close()?;
             self.stage = self.begin_pass(job)?;
             return Ok(HeadStep::Passed(certificate.gap));
@@ -485,6 +523,7 @@ impl Head {
         // rows may be dropped that it needs
         self.proved.best = None;
         let width = self.candidates.width();
+        self.seconds += self.candidates.seconds;
         self.near = self.nearest(job, decisions, width)?;
         self.candidates = Candidates::new(job.kernel, job.loss, job.intercept, width);
         self.kernel_rows = None;

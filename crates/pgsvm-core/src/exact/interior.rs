@@ -22,8 +22,6 @@ use crate::linalg::lower::Lower;
 use crate::simd::Level;
 use crate::task::loss::{by_loss, Loss, LossFunction as _};
 
-/// Candidates at most: a factorization of some hundred milliseconds.
-const MOST: usize = 2048;
 /// Steps at most, and the part of the primal that the gap is to come to: of all candidates, and of those that are free.
 const STEPS: u32 = 80;
 const CLOSE: f64 = 1e-7;
@@ -39,7 +37,7 @@ const TOLD: f64 = 1e-5;
 /// Whether so many candidates can be solved for at once in so many bytes.
 pub(super) fn fits(candidates: usize, bytes: usize) -> bool {
     // the matrix, its factor, and that of those that are free
-    candidates <= MOST && 3 * 8 * Lower::numbers(candidates) <= bytes
+    3 * 8 * Lower::numbers(candidates) <= bytes
 }
 
 /// Solves the dual over the candidates: their dual variables, and their decisions.

@@ -3,6 +3,7 @@
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
+use crate::exact::effort;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -73,12 +74,12 @@ impl KernelRows {
         &self.values[slot * self.stride..][..candidates]
     }
 
-    /// Brings the rows of these candidates, no more than fit.
+    /// Brings the rows of these candidates, no more than fit. Gives back the seconds that it takes, about.
     pub(super) fn bring(
         &mut self,
         wanted: &[u32],
         candidates: &Candidates,
-    ) -> Result<(), OutOfMemory> {
+    ) -> Result<f64, OutOfMemory> {
         self.clock += 1;
         let mut missing = Vec::new();
         for candidate in wanted {
@@ -125,7 +126,8 @@ impl KernelRows {
     }
 
     /// Computes what is not known of the rows of these candidates, segment after segment.
-    fn complete(&mut self, wanted: &[u32], candidates: &Candidates) -> Result<(), OutOfMemory> {
+    fn complete(&mut self, wanted: &[u32], candidates: &Candidates) -> Result<f64, OutOfMemory> {
+        let mut seconds = 0.0;
         for (first, end) in candidates.segments() {
             let lacking = |candidate: &&u32| {
                 let slot = self.slots[**candidate as usize];
@@ -140,12 +142,13 @@ impl KernelRows {
             }
             let mut out = filled(0.0f32, block.len() * (end - first))?;
             candidates.kernel_values(&block, first, &mut out)?;
+            seconds += effort::values(out.len(), candidates.width());
             for (candidate, values) in block.iter().zip(out.chunks_exact(end - first)) {
                 let slot = self.slots[*candidate as usize] as usize;
                 self.values[slot * self.stride + first..][..end - first].copy_from_slice(values);
                 self.known[slot] = end as u32;
             }
         }
-        Ok(())
+        Ok(seconds)
     }
 }

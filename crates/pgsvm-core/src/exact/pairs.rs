@@ -63,8 +63,8 @@ impl<'a> Pairs<'a> {
         })
     }
 
-    /// Some steps. False where none leads anywhere.
-    pub(super) fn go(&mut self) -> bool {
+    /// Makes some steps; as many, 0 where none leads anywhere.
+    pub(super) fn go(&mut self) -> usize {
         let mut made = Step::default();
         let mut least = 0.0;
         for step in 0..=STEPS {
@@ -74,17 +74,17 @@ impl<'a> Pairs<'a> {
                 least = INNER * worst;
             }
             if step == STEPS || worst == 0.0 || worst < least {
-                return step > 0;
+                return step;
             }
             let second = self.second(first);
             // each step looks at all candidates twice
             interrupts::worked(2 * self.gradients.len());
             made = self.step([first, second]);
             if made.by == [0.0; 2] {
-                return step > 0;
+                return step;
             }
         }
-        true
+        STEPS
     }
 
     /// Makes good what a step leaves to be done, and finds the largest gradient.
