@@ -31,7 +31,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::following::Following;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::{Leader, Scale};
+use pgsvm_core::{Leader, Loss, Scale, StopReason};
 use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
@@ -230,7 +230,14 @@ fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<Strin
         vocabularies::learn(&mut prepared, &request)?;
         match prepared.job.terms.leader {
             Leader::Scans => scan(&mut request, &mut prepared),
-            _ => Ok(run(&prepared, following)),
+            _ => {
+                let trained = run(&prepared, following);
+                let may = scans::may_choose(&request);
+                match may && may_finish(&prepared, &trained) {
+                    true => scan_after(&mut request, &mut prepared, trained),
+                    false => Ok(trained),
+                }
+            }
         }
     })?;
     let taken_over = taken_over.as_ref();
@@ -253,6 +260,47 @@ fn scan(request: &mut Request, prepared: &mut Prepared) -> Result<Trained, Failu
         gave_way: Some(scans),
         ..trained
     })
+}
+
+/// Whether scans may come to the tolerance that rows that stream have missed: their dual variables have 64 bits, which columns far from 1 in
+/// size take. Only where the rows are few.
+fn may_finish(prepared: &Prepared, trained: &Trained) -> bool {
+    let job = &prepared.job;
+    let stop = trained.trainer.report.summary().stop;
+    !stop.is_some_and(StopReason::arrived)
+        && trained.reader.report.resident
+        && job.terms.loss == Loss::Hinge
+        && job.terms.truncation.is_none()
+        && job.scale == Scale::None
+        && job.kernel.is_none()
+        && !job.plan.holds_out()
+        && prepared.planned.repeats
+}
+
+/// Trains by scans what rows that stream have left unfinished, and takes what is nearer to the tolerance.
+fn scan_after(
+    request: &mut Request,
+    prepared: &mut Prepared,
+    trained: Trained,
+) -> Result<Trained, Failure> {
+    let report = &trained.trainer.report;
+    let (streamed, gap) = (Some(report.passes), report.summary().gap);
+    let before = std::mem::replace(&mut request.terms.leader, Leader::Scans);
+    let mut anew = prepare(request, None)?;
+    vocabularies::learn(&mut anew, request)?;
+    match by_scans::train(&anew.job, &anew.planned, true)? {
+        Outcome::Trained(found) if found.trainer.report.summary().gap < gap => {
+            *prepared = anew;
+            Ok(Trained { streamed, ..*found })
+        }
+        Outcome::Trained(_) | Outcome::GaveWay(_) => {
+            request.terms.leader = before;
+            Ok(Trained {
+                streamed,
+                ..trained
+            })
+        }
+    }
 }
 
 /// Trains, with the active snapshot.
