@@ -18,6 +18,7 @@ class Problem:
     labels: list
     weights: list
     c: float
+    max_passes: int
 
     @property
     def classes(self):
@@ -66,9 +67,9 @@ def weights_of(chance, count):
 
 def draw(chance):
     """A problem."""
-    count = chance.choice([2, 3, 5, 12, 40, 60, 120])
-    width = chance.choice([1, 2, 3, 4, 10, 30, 150])
-    classes = min(count, chance.choice([2, 2, 2, 2, 3, 7, count if count <= 12 else 20]))
+    count = chance.choice([2, 3, 5, 5, 12, 12, 12, 40, 40, 60, 60, 120])
+    width = chance.choice([1, 2, 2, 3, 3, 4, 4, 10, 10, 30, 150])
+    classes = min(count, chance.choice([2, 2, 2, 2, 2, 2, 2, 3, 3, 7, count if count <= 12 else 20]))
     rows = [[chance.gauss(0, 1) for _ in range(width)] for _ in range(count)]
     of_labels, labels = labels_of(chance, rows, classes)
     if chance.random() < 0.3:
@@ -90,10 +91,12 @@ def draw(chance):
         if all(weights[place] == 0 for place in own):
             weights[own[0]] = 1.0
     c = 10.0 ** chance.choice([-6, -3, -1, 0, 0, 1, 3, 6])
+    max_passes = chance.choice([30, 30, 30, 30, 200, 200, 1000])
     kind = (
-        f"{len(rows)} rows of {width} of size {of_sizes}, {classes} classes {of_labels}, weights {of_weights}, c {c:g}"
+        f"{len(rows)} rows of {width} of size {of_sizes}, {classes} classes {of_labels}, weights {of_weights}, "
+        f"c {c:g}, {max_passes} passes"
     )
-    return Problem(kind + (", twins of opposite labels" if twins else ""), rows, labels, weights, c)
+    return Problem(kind + (", twins of opposite labels" if twins else ""), rows, labels, weights, c, max_passes)
 
 
 @dataclass

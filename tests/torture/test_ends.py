@@ -4,6 +4,7 @@ every solver. What each model's certificate says is computed anew from the weigh
 
 import math
 import random
+import threading
 import time
 from collections import Counter, defaultdict
 
@@ -14,6 +15,7 @@ from harness.effort import LONG, SEED, record, seconds
 from torture.nasty import draw, objective, together
 
 PROBLEMS = 2000
+SESSIONS = 2
 WITHIN_SECONDS = 10
 # what is added up twice in another order differs by so much, as a part of it
 ROUNDING = 1e-9
@@ -54,16 +56,16 @@ OTHERS = {
     "scan, rbf": ("solver => 'scan', kernel => 'rbf'", "hinge"),
 }
 
-TRAIN = "SELECT svm_train('nasty', 'y', '{{x}}', weight => 'w', model => 'm', scale => 'none', c => %s, loss => %s{})"
+TRAIN = "SELECT svm_train('{0}', 'y', '{{x}}', weight => 'w', model => '{0}', scale => 'none', c => %s, loss => %s, max_passes => %s{1})"
 HEADS = """
     SELECT h.head, h.class::int, h.intercept, h.primal, h.dual, h.gap, h.stop_reason, h.truncated_primal, h.outliers
     FROM svm_head AS h JOIN svm_version AS v ON v.id = h.version_id JOIN svm_model AS m ON m.id = v.model_id
-    WHERE m.name = 'm' ORDER BY h.head
+    WHERE m.name = %s ORDER BY h.head
 """
 WEIGHTS = """
     SELECT w.head, w.first_feature, w.features, w.weights
     FROM svm_weight AS w JOIN svm_version AS v ON v.id = w.version_id JOIN svm_model AS m ON m.id = v.model_id
-    WHERE m.name = 'm'
+    WHERE m.name = %s
 """
 
 
@@ -71,18 +73,18 @@ class Found(Exception):
     """Something that may not be."""
 
 
-def put(connection, problem):
+def put(connection, table, problem):
     with connection.transaction():
-        connection.execute("TRUNCATE nasty")
-        with connection.cursor().copy("COPY nasty FROM STDIN") as rows:
+        connection.execute(f"TRUNCATE {table}")
+        with connection.cursor().copy(f"COPY {table} FROM STDIN") as rows:
             for label, row, weight in zip(problem.labels, problem.rows, problem.weights):
                 rows.write_row((label, row, weight))
 
 
-def machines_of(connection, heads, width):
+def machines_of(connection, model, heads, width):
     """Weights and intercept by head."""
     weights = [[0.0] * width for _ in heads]
-    for head, first, offsets, values in connection.execute(WEIGHTS):
+    for head, first, offsets, values in connection.execute(WEIGHTS, [model]):
         for offset, value in zip(offsets or range(len(values)), values):
             weights[head][first + offset] = value
     return [(own, head[2]) for own, head in zip(weights, heads)]
@@ -109,16 +111,24 @@ def check_primal(said, true, rounding, what="primal"):
 
 
 class Ends:
-    """All solvers on one problem after another."""
+    """All solvers on one problem after another, in a table and a model of this name."""
 
-    def __init__(self, connection, chance):
-        self.connection, self.chance = connection, chance
+    def __init__(self, connection, name):
+        self.connection, self.name = connection, name
+        connection.execute(f"CREATE UNLOGGED TABLE {name} (y int, x real[], w float8)")
+        connection.execute(f"SET statement_timeout = '{WITHIN_SECONDS}s'; SET client_min_messages = error")
+        self.problems = 0
         self.counts = defaultdict(Counter)
         self.longest = defaultdict(float)
         self.wrong = []
 
+    def go_on(self, chance, deadline, most):
+        while time.monotonic() < deadline and self.problems < most:
+            self.round(draw(chance))
+            self.problems += 1
+
     def round(self, problem):
-        put(self.connection, problem)
+        put(self.connection, self.name, problem)
         # by loss the largest dual, and the smallest primal, that anybody has come to
         self.duals, self.primals = {}, {}
         for what, (arguments, loss) in (LINEAR | OTHERS).items():
@@ -134,10 +144,11 @@ class Ends:
 
     def train(self, problem, what, arguments, loss):
         counts = self.counts[what]
-        self.connection.execute("SELECT svm_drop(name) FROM svm_models WHERE name = 'm'")
+        self.connection.execute("SELECT svm_drop(name) FROM svm_models WHERE name = %s", [self.name])
         began = time.monotonic()
         try:
-            self.connection.execute(TRAIN.format(", " * bool(arguments) + arguments), [problem.c, loss])
+            statement = TRAIN.format(self.name, ", " * bool(arguments) + arguments)
+            self.connection.execute(statement, [problem.c, loss, problem.max_passes])
         except psycopg.errors.QueryCanceled:
             raise Found(f"no end within {WITHIN_SECONDS} s") from None
         except psycopg.Error as error:
@@ -149,7 +160,7 @@ class Ends:
         finally:
             self.longest[what] = max(self.longest[what], time.monotonic() - began)
         counts["trained"] += 1
-        heads = self.connection.execute(HEADS).fetchall()
+        heads = self.connection.execute(HEADS, [self.name]).fetchall()
         counts["max_passes"] += any(head[6] == "max_passes" for head in heads)
         for head in heads:
             check_numbers(head)
@@ -157,7 +168,7 @@ class Ends:
             self.recompute(problem, what, loss, heads)
 
     def recompute(self, problem, what, loss, heads):
-        machines = machines_of(self.connection, heads, len(problem.rows[0]))
+        machines = machines_of(self.connection, self.name, heads, len(problem.rows[0]))
         if what == "crammer_singer":
             sums = together(problem, machines)
             check_primal(sum(head[3] for head in heads), sums.primal, sums.rounding)
@@ -194,17 +205,19 @@ class Ends:
     not LONG, reason="thirty trainings a problem take minutes to say anything: crates/pgsvm-core/tests/ends.rs"
 )
 def test_every_training_ends_and_tells_the_truth(connect):
-    connection = connect()
-    connection.execute("CREATE UNLOGGED TABLE nasty (y int, x real[], w float8)")
-    connection.execute(f"SET statement_timeout = '{WITHIN_SECONDS}s'; SET client_min_messages = error")
-    chance = random.Random(SEED)
-    ends, problems = Ends(connection, chance), 0
     deadline = time.monotonic() + seconds(quick=0)
-    while time.monotonic() < deadline and problems < PROBLEMS:
-        ends.round(draw(chance))
-        problems += 1
+    all_ends = [Ends(connect(), f"nasty{session}") for session in range(SESSIONS)]
+    threads = [
+        threading.Thread(target=ends.go_on, args=[random.Random(f"{SEED} {ends.name}"), deadline, PROBLEMS // SESSIONS])
+        for ends in all_ends
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    problems = sum(ends.problems for ends in all_ends)
     for what in LINEAR | OTHERS:
-        counts = ends.counts[what]
+        counts = sum((ends.counts[what] for ends in all_ends), Counter())
         record(
             "ends",
             solver=what,
@@ -212,7 +225,8 @@ def test_every_training_ends_and_tells_the_truth(connect):
             trained=counts["trained"],
             refused=counts["refused"],
             by_max_passes=counts["max_passes"],
-            longest_seconds=round(ends.longest[what], 1),
+            longest_seconds=round(max(ends.longest[what] for ends in all_ends), 1),
             wrong=counts["wrong"],
         )
-    assert not ends.wrong, "\n".join(ends.wrong[:20])
+    wrong = [it for ends in all_ends for it in ends.wrong]
+    assert problems and not wrong, "\n".join(wrong[:20])
