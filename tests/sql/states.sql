@@ -59,7 +59,7 @@ SELECT svm_internal.svm_scan_rows_combine('\x00', '\x00');
 SELECT (svm_metrics(i % 2, i % 3)).rows, svm_auc(i, i > 3), svm_log_loss(0.5, i > 3) IS NOT NULL FROM generate_series(1, 9) AS i;
 RESET ROLE;
 SELECT p.oid::regprocedure FROM pg_proc AS p WHERE p.pronamespace = 'svm_internal'::regnamespace
-    AND has_function_privilege('regress_svm_anybody', p.oid, 'EXECUTE') ORDER BY p.proname COLLATE "C";
+    AND has_function_privilege('regress_svm_anybody', p.oid, 'EXECUTE') ORDER BY p.proname COLLATE "C", p.pronargs;
 
 -- a training under a name that is taken says by whom only to who may see that model
 CREATE TABLE points AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i;
