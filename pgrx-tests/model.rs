@@ -229,6 +229,7 @@ fn a_model_of_many_classes_decides_as_its_heads_do() {
         dense: vec![0.5, -1.0],
         sparse_index: vec![0, 2, 39_998, 49_000],
         sparse_value: vec![1.0, 2.0, 4.0, 8.0],
+        rounded: false,
         null_parts: Vec::new(),
         missing: Vec::new(),
         words: [0; 2],

@@ -23,6 +23,8 @@ pub struct FeatureBuffer {
     /// Relative to the sparse space; strictly ascending.
     pub sparse_index: Vec<u32>,
     pub sparse_value: Vec<f32>,
+    /// Whether one of them has been rounded to 32 bits.
+    pub rounded: bool,
     /// The parts (by position in `FeatureSet::parts`, ascending) that held a NULL. Empty for a complete
     /// row.
     pub null_parts: Vec<usize>,
@@ -48,6 +50,7 @@ impl FeatureBuffer {
         self.dense.clear();
         self.sparse_index.clear();
         self.sparse_value.clear();
+        self.rounded = false;
         self.null_parts.clear();
         self.missing.clear();
         self.words = [0; 2];

@@ -18,7 +18,7 @@ use super::precision::Precision;
 use super::resolve::ByName;
 use super::row::{Decoded, Null, RowValues};
 use super::set::{FeaturePart, FeatureSet};
-use super::sparse::SparseScratch;
+use super::sparse::{is_rounded, SparseScratch};
 use super::text::{unpadded, TextReader};
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::prefetch;
@@ -689,6 +689,7 @@ impl Decoder {
                         value,
                     });
                 }
+                out.rounded |= is_rounded(value);
                 (code, value as f32)
             }
         };

@@ -347,7 +347,9 @@ impl SparseScratch {
             let bad = (whole < 0) | (f64::from(whole) != index) | (id > i64::from(i32::MAX));
             (id as u32, bad)
         };
-        push_pairs((&self.index, &self.value), id, |value| value as f32, out)
+        let pairs = (&self.index[..], &self.value[..]);
+        out.rounded |= self.value.iter().any(|value| is_rounded(*value));
+        push_pairs(pairs, id, |value| value as f32, out)
     }
 
     /// # Safety
@@ -549,7 +551,13 @@ fn push_pair(
     }
     out.sparse_index.room(1)?.push(id as u32);
     out.sparse_value.room(1)?.push(value as f32);
+    out.rounded |= is_rounded(value);
     Ok(id as u32)
+}
+
+/// Whether 32 bits do not hold a number.
+pub(super) fn is_rounded(value: f64) -> bool {
+    f64::from(value as f32) != value
 }
 
 #[cold]

@@ -193,6 +193,7 @@ impl RowDecoder {
                 dense: &self.buffer.dense,
                 sparse_index: &self.buffer.sparse_index,
                 sparse_value: &self.buffer.sparse_value,
+                rounded: self.buffer.rounded,
             })
             .map_err(|error| self.row_failure(error)),
         }

@@ -591,6 +591,18 @@ impl Announcement<'_> {
                     .hint("Leave \"machines\" out of the options: scans over all rows come to the tolerance"),
             );
         }
+        let heads = &self.trained.trainer.report.heads;
+        let rounding = heads.iter().map(|head| head.rounding).fold(0.0, f64::max);
+        if stop == StopRule::Gap && rounding > 0.0 && sum.gap - rounding <= tolerance {
+            return Some(
+                warning
+                    .detail(format!("Of that, {rounding:.1e} is what the rounding of rows to 32 bits may change: more passes come no nearer."))
+                    .hint(match self.labelled.scale == "none" {
+                        true => "Try scale => 'standard', or a smaller c, or a larger tolerance",
+                        false => "Try a smaller c, or a larger tolerance",
+                    }),
+            );
+        }
         let after = counted(passes.into(), "pass");
         let warning = match passes < self.request.terms.max_passes {
             // rows near the margin are told apart by what passes found them

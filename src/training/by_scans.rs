@@ -25,7 +25,7 @@ use crate::training::by_scans::refusals::{
 };
 use crate::training::failures::{problem_failure, train_failure};
 use crate::training::leader::folded;
-use crate::training::outcome::{Away, Collected, Fitted, Machine, Processes, Trained, TrainedHead};
+use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::watch;
@@ -34,8 +34,8 @@ use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    widened, Chosen, Cuts, Holding, PartOrder, PartsFound, Problem, RowForm, SampleSearch,
-    ScanPass, ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
+    Chosen, Cuts, Holding, PartOrder, PartsFound, Problem, RowForm, SampleSearch, ScanPass,
+    ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -470,16 +470,7 @@ impl Rows<'_> {
 
 /// What the trainer leaves behind.
 fn fitted(job: &Job, read: &Collected, trainer: &ScanTrainer) -> Result<Fitted, Failure> {
-    let mut report = trainer.report()?;
-    if let Some(Machine::LowRank(map)) = &read.machine {
-        let (c, weight) = (report.c.unwrap_or(job.cost()), job.weight(&report));
-        for (head, report) in report.heads.iter_mut().enumerate() {
-            let weights = trainer.weights(head);
-            let norm: f64 = weights.iter().map(|w| w * w).sum();
-            let certificate = widened(map, report.certificate, norm, c);
-            report.correct(certificate, job.arrives_with(&certificate, weight));
-        }
-    }
+    let report = trainer.report()?;
     let heads = 0..report.heads.len();
     let intercepts = heads.clone().map(|head| trainer.weights(head).intercept());
     let intercepts = gathered(intercepts)?;

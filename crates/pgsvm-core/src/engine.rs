@@ -80,6 +80,7 @@ impl OwnedExample {
             dense: &self.dense,
             sparse_index: &self.sparse_index,
             sparse_value: &self.sparse_value,
+            rounded: false,
         }
     }
 }

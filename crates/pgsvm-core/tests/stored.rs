@@ -32,7 +32,10 @@ fn twins(classes: u32, count: u32, seed: u64) -> Vec<OwnedExample> {
     for row in 0..count {
         let values = match rows.last() {
             Some(before) if numbers.uniform() < 0.5 => before.dense.clone(),
-            _ => (0..features).map(|_| numbers.normal()).collect(),
+            // of 32 bits: rounding is none
+            _ => (0..features)
+                .map(|_| f64::from(numbers.normal() as f32))
+                .collect(),
         };
         rows.push(OwnedExample {
             cost: weights[numbers.below(weights.len())],

@@ -2,6 +2,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// How far visited values may be from those that they have been rounded from, in units of 2^-24: each by so many times itself, and the
+/// dense ones of a row, as a vector, by this length beside.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Rounding {
+    pub dense: f64,
+    pub sparse: f64,
+    pub shift: f64,
+}
+
+impl Rounding {
+    /// A 32-bit number is off by so much of itself at most.
+    pub const UNIT: f64 = 1.0 / (1 << 24) as f64;
+}
+
 /// What the reader knows at the end of pass 1 and the trainer needs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Facts {
@@ -33,10 +47,14 @@ pub struct Facts {
     pub weighed: usize,
     /// Of two classes, the one that scores take for positive.
     pub positive: usize,
+    /// What rounding has made of values.
+    pub rounding: Rounding,
+    /// The costs of all rows come to no more.
+    pub costs: f64,
 }
 
 impl Facts {
-    pub const FIELDS: usize = 14;
+    pub const FIELDS: usize = 18;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -54,6 +72,10 @@ impl Facts {
             self.positive as u64,
             self.stored_row_words as u64,
             self.most_visited_words as u64,
+            self.rounding.dense.to_bits(),
+            self.rounding.sparse.to_bits(),
+            self.rounding.shift.to_bits(),
+            self.costs.to_bits(),
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -62,6 +84,7 @@ impl Facts {
 
     pub fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
         let get = |k: usize| fields[k].load(Ordering::Relaxed);
+        let number = |k: usize| f64::from_bits(get(k));
         Self {
             rows: get(0) as usize,
             dense: get(1) as usize,
@@ -72,11 +95,17 @@ impl Facts {
             class_changes: get(6) as usize,
             max_row_words: get(7) as usize,
             mean_row_words: get(8) as usize,
-            mean_q: f64::from_bits(get(9)),
+            mean_q: number(9),
             weighed: get(10) as usize,
             positive: get(11) as usize,
             stored_row_words: get(12) as usize,
             most_visited_words: get(13) as usize,
+            rounding: Rounding {
+                dense: number(14),
+                sparse: number(15),
+                shift: number(16),
+            },
+            costs: number(17),
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Example<'a> {
     pub sparse_index: &'a [u32],
     /// Values of the sparse features, as many as ids.
     pub sparse_value: &'a [f32],
+    /// Whether one of those has been rounded to 32 bits.
+    pub rounded: bool,
 }
 
 /// Delivers every example once, in an order that becomes the ordinals 0, 1, ….

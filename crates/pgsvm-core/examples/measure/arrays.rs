@@ -143,6 +143,7 @@ impl Source for Arrays {
                 dense: &self.row,
                 sparse_index: &self.index[entries.clone()],
                 sparse_value: &self.value[entries],
+                rounded: false,
             })?;
         }
         self.next = end;

@@ -155,6 +155,7 @@ impl Head {
                 truncated: None,
                 kappa: 0.0,
                 updates: None,
+                rounding: 0.0,
             },
         };
         head.near = head.nearest(job, decisions, width)?;

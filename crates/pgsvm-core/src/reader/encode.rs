@@ -124,7 +124,11 @@ pub(super) fn encode(
         });
     }
     learner
-        .take_sparse(example.sparse_index, example.sparse_value, example.rows)
+        .take_sparse(
+            example.sparse_index,
+            example.sparse_value,
+            (example.rows, example.rounded),
+        )
         .map_err(|_| RowError::OutOfMemory {
             bytes: 4 * length as u64,
         })

@@ -145,6 +145,7 @@ mod tests {
             dense: &[],
             sparse_index: &index,
             sparse_value: &value,
+            rounded: false,
         };
         let mut kept = 0;
         for row in 0..rows {

@@ -41,6 +41,8 @@ pub(super) struct Seen {
     #[serde(deserialize_with = "list")]
     pub(super) positive_weights: Vec<f32>,
     pub(super) max_row_words: usize,
+    /// The largest cost of a row as a share of what it counts as.
+    most_cost: f64,
     /// Words of the longest row in a short form when it is visited.
     most_visited_words: usize,
     /// Finds the short forms that rows are to be kept in.
@@ -136,6 +138,13 @@ impl GroupCounts {
         Ok(())
     }
 
+    /// As how many rows all count, those of each group so many times; none: once.
+    fn costs(&self, balance: &[f32]) -> f64 {
+        let groups = self.counted.iter().enumerate();
+        let by = |group: usize| balance.get(group).map_or(1.0, |it| f64::from(*it));
+        groups.map(|(group, counted)| counted * by(group)).sum()
+    }
+
     fn classes(&self) -> usize {
         self.rows.len().div_ceil(self.stride as usize)
     }
@@ -189,6 +198,7 @@ impl Seen {
             unit_rows: job.unit_rows,
             positive_weights: Vec::new(),
             max_row_words: 0,
+            most_cost: 0.0,
             most_visited_words: 0,
             expander: job.expansion.and_then(|it| Expander::new(it, room)),
             sample: job.looks.then(|| Sample::new(MOST_WORDS, job.seed)),
@@ -250,6 +260,8 @@ impl Seen {
             sample.take(words, example.dense.len())?;
         }
         self.max_row_words = self.max_row_words.max(words.len());
+        let cost = f64::from(example.cost) / example.rows;
+        self.most_cost = self.most_cost.max(cost);
         self.rows += 1;
         self.words += words.len() as u64;
         self.visited_words += visited as u64;
@@ -322,6 +334,7 @@ impl Seen {
         self.words = self.words.saturating_add(more.words);
         self.visited_words = self.visited_words.saturating_add(more.visited_words);
         self.max_row_words = self.max_row_words.max(more.max_row_words);
+        self.most_cost = self.most_cost.max(more.most_cost);
         self.most_visited_words = self.most_visited_words.max(more.most_visited_words);
         Ok(shift)
     }
@@ -420,6 +433,8 @@ impl Seen {
         self.means = self.learner.means()?;
         self.spread = self.learner.spread()?;
         let balance = self.balance()?;
+        let costs = self.groups.costs(&balance) * self.most_cost;
+        let rounding = self.learner.rounding(&scaling, self.unit_rows);
         let provisional = self.learner.provisional();
         let (means, unit_rows) = (&self.means, self.unit_rows);
         let applier = Applier::new(&scaling, provisional, means, balance, unit_rows)?;
@@ -439,6 +454,8 @@ impl Seen {
             mean_q: if unit_rows { 1.0 } else { mean_q },
             weighed: self.positive_weights.len(),
             positive,
+            rounding,
+            costs,
         };
         Ok((facts, applier))
     }

@@ -9,6 +9,7 @@ use super::spread::{moments, SpreadSums, MOST_FEATURES};
 use super::{Scale, Scaling, Spread};
 use crate::base::bits::Bits;
 use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::rows::facts::Rounding;
 use crate::simd::{Isa, Level, Work};
 
 /// Sums over the rows seen so far, each of which counts as so many rows.
@@ -58,7 +59,12 @@ pub(crate) struct ScaleLearner {
     seen: Bits,
     /// Largest sparse id + 1.
     sparse: usize,
+    /// Whether dense values are no 32-bit numbers as they are packed, some at least, and sparse ones have been rounded to such.
+    rounds: [bool; 2],
 }
+
+/// What folding a centre into weights, and taking a product with them, lose in 64 bits, in units of 2^-24.
+const FOLDED: f64 = 1.0 / (1 << 26) as f64;
 
 impl ScaleLearner {
     pub(crate) fn new(scale: Scale, impute: bool) -> Self {
@@ -81,6 +87,36 @@ impl ScaleLearner {
             plain_squares: 0.0,
             seen: Bits::default(),
             sparse: 0,
+            rounds: [false; 2],
+        }
+    }
+
+    /// What becomes of values in 32 bits by this scaling, and where rows are divided by their length.
+    pub(crate) fn rounding(&self, scaling: &Scaling, unit_rows: bool) -> Rounding {
+        let times = |rounds: bool, scaled: bool| {
+            let times = f64::from(u8::from(rounds) + u8::from(scaled));
+            match unit_rows {
+                // a length is off by as much as its values, and a quotient is rounded too
+                true => 2.0 * times + 1.0,
+                false => times,
+            }
+        };
+        let [dense, sparse] = self.rounds;
+        let shift = |j: usize| {
+            let (centre, factor) = (scaling.centre_of(j), scaling.factor_of(j));
+            let away = match dense {
+                true => centre - self.first.get(j).copied().unwrap_or(0.0),
+                false => 0.0,
+            };
+            factor * (away.abs() + FOLDED * centre.abs())
+        };
+        let shifts = (0..scaling.centre.len()).map(|j| shift(j) * shift(j));
+        let scaled = |factor: f64| factor != 0.0 && factor != 1.0;
+        let mut sparse_factors = scaling.sparse_factor.iter();
+        Rounding {
+            dense: times(dense, scaling.factor.iter().any(|it| scaled(*it))),
+            sparse: times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
+            shift: shifts.sum::<f64>().sqrt(),
         }
     }
 
@@ -147,6 +183,8 @@ impl ScaleLearner {
         if lacks && self.present.is_empty() {
             self.present.resize(dense.len(), self.rows);
             self.spread.count_present();
+            // means are in their place
+            self.rounds[0] = true;
         }
         self.rows += rows;
         let good = if !self.present.is_empty() {
@@ -162,6 +200,7 @@ impl ScaleLearner {
                 sums: &mut self.sums,
                 squares: &mut self.squares,
                 largest: &mut self.largest,
+                rounds: &mut self.rounds[0],
             })
         };
         // a value that is missing is neither
@@ -241,6 +280,11 @@ impl ScaleLearner {
         for (j, own) in self.present.iter_mut().enumerate() {
             *own += more.present.get(j).copied().unwrap_or(more.rows);
         }
+        for (own, more) in self.rounds.iter_mut().zip(more.rounds) {
+            *own |= more;
+        }
+        // what is packed anew may be rounded anew
+        self.rounds[0] |= shift.iter().any(|by| *by != 0.0);
         self.join_sparse(more)?;
         Ok(shift)
     }
@@ -314,13 +358,14 @@ impl ScaleLearner {
         matches!(self.scale, Scale::MaxAbs | Scale::MinMax)
     }
 
-    /// Learns from the sparse part of a row that counts as so many.
+    /// Learns from the sparse part of a row that counts as so many, of values that were rounded or not.
     pub(crate) fn take_sparse(
         &mut self,
         index: &[u32],
         value: &[f32],
-        rows: f64,
+        (rows, rounded): (f64, bool),
     ) -> Result<(), TryReserveError> {
+        self.rounds[1] |= rounded;
         let Some(&last) = index.last() else {
             return Ok(());
         };
@@ -547,6 +592,7 @@ struct TakeDense<'a> {
     sums: &'a mut [f64],
     squares: &'a mut [f64],
     largest: &'a mut [f64],
+    rounds: &'a mut bool,
 }
 
 /// The exponent bits of an f32; all set means infinite or not a number.
@@ -557,7 +603,7 @@ impl Work for TakeDense<'_> {
 
     #[inline(always)]
     fn run<K: Isa>(self) -> bool {
-        let mut bad = 0u32;
+        let (mut bad, mut lost) = (0u32, 0u32);
         let cells = self
             .dense
             .iter()
@@ -565,8 +611,10 @@ impl Work for TakeDense<'_> {
             .zip(self.squares.iter_mut());
         if self.first.is_empty() {
             for (((x, out), square), largest) in cells.zip(self.largest.iter_mut()) {
-                let bits = (*x as f32).to_bits();
+                let kept = *x as f32;
+                let bits = kept.to_bits();
                 bad |= u32::from(bits & EXPONENT == EXPONENT);
+                lost |= u32::from(f64::from(kept) != *x);
                 *out = bits;
                 *square += self.rows * x * x;
                 *largest = largest.max(x.abs());
@@ -576,13 +624,16 @@ impl Work for TakeDense<'_> {
                 cells.zip(self.first).zip(self.sums.iter_mut())
             {
                 let away = x - first;
-                let bits = (away as f32).to_bits();
+                let kept = away as f32;
+                let bits = kept.to_bits();
                 bad |= u32::from(bits & EXPONENT == EXPONENT);
+                lost |= u32::from(f64::from(kept) != away);
                 *out = bits;
                 *sum += self.rows * away;
                 *square += self.rows * away * away;
             }
         }
+        *self.rounds |= lost != 0;
         bad == 0
     }
 }

@@ -6,12 +6,18 @@
 //! in 64 bits, of the very numbers that are handed out, over rows as they are trained on. A method hands over weights and a dual; what
 //! it said of the primal is replaced, unless a pass has summed up just that.
 //!
+//! Rows as they come are off by what rounding them to 32 bits has made of their values, and m by
+//!
+//! off        2^-24 (k sum |w_j x_j| + shift |w|),    k and shift: [`Rounding`]
+//!
+//! at most. Where that may show, losses are summed up at m - off too: what P is no more than for rows as they come.
+//!
 //! Weights lie feature by feature, those of [`LANES`] heads side by side: a row is read once for all of them.
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{filled, list, OutOfMemory, Room};
-use crate::rows::facts::Facts;
+use crate::base::memory::{filled, gathered, list, OutOfMemory, Room};
+use crate::rows::facts::{Facts, Rounding};
 use crate::rows::row::Row;
 use crate::simd::lanes::LANES;
 use crate::simd::{Isa, Real};
@@ -45,6 +51,17 @@ pub(crate) struct Recount {
     lanes: u32,
     /// Block by block of so many heads, feature by feature, the intercept's last.
     w: Numbers,
+    off: Option<Off>,
+}
+
+/// By how much scores may be off.
+#[derive(Serialize, Deserialize)]
+struct Off {
+    /// By so many times the size of a product, of dense features and of sparse ones.
+    dense: f64,
+    sparse: f64,
+    /// And by this, by head, whatever the row.
+    shift: Numbers,
 }
 
 /// What a head makes of rows.
@@ -75,6 +92,10 @@ impl Recount {
         let lanes = self.lanes as usize;
         (lanes == 1 || lanes == LANES)
             && self.w.0.len() == self.blocks() * lanes * (features + 1)
+            && self
+                .off
+                .as_ref()
+                .is_none_or(|it| it.shift.0.len() == self.vectors())
             && self.sides.iter().all(|it| it.visited.signs.len() >= groups)
             && self.classes.as_ref().is_none_or(|it| it.fits(groups))
     }
@@ -99,7 +120,9 @@ impl Recount {
         let sides = self.sides.chunks(lanes).zip(sums.0.chunks_mut(lanes));
         for (block, (sides, sums)) in sides.enumerate() {
             let scores = self.scores::<K>(row, block);
-            for ((side, sums), score) in sides.iter().zip(sums).zip(scores) {
+            let offs = self.off.as_ref().map(|it| self.offs(it, row, block));
+            for (lane, (side, sums)) in sides.iter().zip(sums).enumerate() {
+                let score = scores[lane];
                 let (y, cost) = side.visited.side(row);
                 if y == 0.0 {
                     continue;
@@ -109,6 +132,10 @@ impl Recount {
                 sums.correct += u64::from(right_side(margin, y));
                 if margin == 0.0 {
                     sums.ties += y as i64;
+                }
+                if let Some(offs) = offs {
+                    let worst = self.loss.value(margin - offs[lane]);
+                    sums.round(cost, (margin, offs[lane]), worst.min(side.most_loss));
                 }
             }
         }
@@ -132,7 +159,14 @@ impl Recount {
                 }
             }
         }
-        sums.take(own.cost, self.loss.value(score - rival), f64::INFINITY);
+        let margin = score - rival;
+        sums.take(own.cost, self.loss.value(margin), f64::INFINITY);
+        if let Some(off) = &self.off {
+            let blocks = (0..self.blocks()).flat_map(|block| self.offs(off, row, block));
+            // of both scores
+            let off = 2.0 * blocks.fold(0.0, f64::max);
+            sums.round(own.cost, (margin, off), self.loss.value(margin - off));
+        }
         let is_right = score > rival || (score == rival && own.class < place);
         sums.correct += u64::from(is_right);
     }
@@ -161,6 +195,37 @@ impl Recount {
         scores
     }
 
+    /// By how much scores of the heads of a block may be off.
+    #[inline(always)]
+    fn offs(&self, off: &Off, row: &Row<'_>, block: usize) -> [f64; LANES] {
+        let length = self.w.0.len() / self.blocks();
+        let w = &self.w.0[block * length..][..length];
+        let lanes = self.lanes as usize;
+        let mut offs = [0.0; LANES];
+        for (off, shift) in offs.iter_mut().zip(&off.shift.0[block * lanes..]) {
+            *off = *shift;
+        }
+        if self.lanes == 1 {
+            offs[0] +=
+                off.dense * size_dense(row.dense(), w) + off.sparse * size_sparse(row.sparse(), w);
+            return offs;
+        }
+        let w = w.as_chunks::<LANES>().0;
+        let mut add = |by: f64, x: f32, w: &[f64; LANES]| {
+            let x = by * f64::from(x.abs());
+            for (off, w) in offs.iter_mut().zip(w) {
+                *off += x * w.abs();
+            }
+        };
+        for (x, w) in row.dense().iter().zip(w) {
+            add(off.dense, *x, w);
+        }
+        for &[feature, bits] in row.sparse() {
+            add(off.sparse, f32::from_bits(bits), &w[feature as usize]);
+        }
+        offs
+    }
+
     /// |w|^2 of a head, without the intercept where that is `free`.
     fn norm(&self, head: usize, free: bool) -> f64 {
         let lanes = self.lanes as usize;
@@ -177,6 +242,27 @@ fn add_lanes(scores: &mut [f64; LANES], x: f64, w: &[f64; LANES]) {
     for (score, w) in scores.iter_mut().zip(w) {
         *score += x * w;
     }
+}
+
+/// sum |x w|, in sums of their own that wait for nobody.
+#[inline(always)]
+fn size_dense(x: &[f32], w: &[f64]) -> f64 {
+    let ((x_wide, x), (w_wide, w)) = (x.as_chunks::<LANES>(), w[..x.len()].as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (x, w) in x_wide.iter().zip(w_wide) {
+        for k in 0..LANES {
+            sums[k] += (f64::from(x[k]) * w[k]).abs();
+        }
+    }
+    let rest = x.iter().zip(w).map(|(x, w)| (f64::from(*x) * w).abs());
+    sums.iter().sum::<f64>() + rest.sum::<f64>()
+}
+
+/// sum |x w|
+#[inline(always)]
+fn size_sparse(x: &[[u32; 2]], w: &[f64]) -> f64 {
+    let size = |[feature, bits]: &[u32; 2]| f64::from(f32::from_bits(*bits)) * w[*feature as usize];
+    x.iter().map(|entry| size(entry).abs()).sum()
 }
 
 impl RecountSums {
@@ -210,6 +296,7 @@ impl<T: Real> Solver<T> {
             (false, _) => fit / LANES * LANES,
         };
         let specs = &specs[first..specs.len().min(first + count)];
+        let heads = first..first + specs.len();
         let intercept = f64::from(u8::from(problem.intercept()));
         let mut sides = Vec::new();
         for spec in specs {
@@ -237,14 +324,48 @@ impl<T: Real> Solver<T> {
             true => LANES,
             false => 1,
         };
+        let shows = heads.clone().any(|head| self.rounding_shows(head, facts));
         Ok(Recount {
-            w: self.side_by_side(first..first + specs.len(), lanes, facts.features)?,
+            off: shows.then(|| self.off(heads.clone(), facts)).transpose()?,
+            w: self.side_by_side(heads, lanes, facts.features)?,
             sides: if together { Vec::new() } else { sides },
             classes,
             loss: problem.loss(),
             intercept,
             lanes: lanes as u32,
         })
+    }
+
+    /// By how much scores of some heads may be off.
+    fn off(&self, heads: std::ops::Range<usize>, facts: &Facts) -> Result<Off, OutOfMemory> {
+        let Rounding {
+            dense,
+            sparse,
+            shift,
+        } = facts.rounding;
+        let shifts = heads.map(|head| Rounding::UNIT * shift * self.length(head));
+        Ok(Off {
+            dense: Rounding::UNIT * dense,
+            sparse: Rounding::UNIT * sparse,
+            shift: Numbers(gathered(shifts)?),
+        })
+    }
+
+    /// |w| of a head, without the intercept's.
+    fn length(&self, head: usize) -> f64 {
+        let w = self.weights(head);
+        w.iter().map(|w| w * w).sum::<f64>().sqrt()
+    }
+
+    /// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows.
+    fn rounding_shows(&self, head: usize, facts: &Facts) -> bool {
+        let Rounding {
+            dense,
+            sparse,
+            shift,
+        } = facts.rounding;
+        let off = Rounding::UNIT * (dense.max(sparse) * facts.mean_q.sqrt() + shift);
+        off > 0.0 && self.state(head).shows(off * self.length(head), facts.costs)
     }
 
     /// The weights of some heads, in blocks of so many.
@@ -292,9 +413,13 @@ impl<T: Real> Solver<T> {
         first + heads
     }
 
-    /// The first of so many heads whose primal no pass has summed up in 64 bits at just its weights.
-    pub(crate) fn first_to_recount(&self, heads: usize) -> Option<usize> {
-        (0..heads).find(|head| !self.state(*head).is_summed())
+    /// The first of so many heads whose primal no pass has summed up in 64 bits at just its weights, or where the rounding of rows may
+    /// show.
+    pub(crate) fn first_to_recount(&self, heads: usize, facts: &Facts) -> Option<usize> {
+        (0..heads).find(|head| {
+            let state = self.state(*head);
+            !state.is_summed() || (!state.is_recounted() && self.rounding_shows(*head, facts))
+        })
     }
 }
 

@@ -119,6 +119,7 @@ fn facts() -> Facts {
         mean_q: 1.0,
         weighed: 0,
         positive: 1,
+        ..Facts::default()
     }
 }
 

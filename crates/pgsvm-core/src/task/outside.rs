@@ -101,6 +101,7 @@ mod tests {
             stop: Some(StopReason::Tolerance),
             support_vectors: 4,
             updates: None,
+            rounding: 0.0,
             truncated: None,
             kappa: 1.0,
         }

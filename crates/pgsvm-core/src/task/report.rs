@@ -96,6 +96,8 @@ pub struct HeadReport {
     pub kappa: f64,
     /// Of Pegasos: updates so far, those before its beginning included.
     pub updates: Option<u64>,
+    /// By how much the gap is wider for what rounding rows to 32 bits may change; 0 where that does not show.
+    pub rounding: f64,
 }
 
 impl HeadReport {

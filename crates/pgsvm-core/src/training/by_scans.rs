@@ -288,7 +288,10 @@ impl ScanTrainer {
         };
         if step == Step::Done && self.recounting.is_none() {
             self.solver.end_unfinished();
-            self.recounting = self.solver.first_to_recount(heads).or(Some(heads));
+            self.recounting = self
+                .solver
+                .first_to_recount(heads, &self.facts)
+                .or(Some(heads));
             return Ok(Step::Progress);
         }
         if step != Step::Progress && std::mem::take(&mut self.has_scanned) {

@@ -347,19 +347,8 @@ mod tests {
     fn log() -> Log {
         let facts = Facts {
             rows: 10,
-            dense: 0,
-            features: 1,
-            occurring: 1,
             groups: 2,
-            folds: 1,
-            class_changes: 1,
-            max_row_words: 5,
-            mean_row_words: 5,
-            stored_row_words: 5,
-            most_visited_words: 0,
-            mean_q: 1.0,
-            weighed: 0,
-            positive: 1,
+            ..Facts::default()
         };
         Log::new(Instant::now(), &facts, 1)
     }

@@ -323,7 +323,7 @@ impl<T: Real> Run<T> {
     /// The final heads have ended: what all rows come to at their weights is summed up, where no pass has done that.
     fn begin_recounting(&mut self) -> Result<Step, TrainError> {
         let (solver, finals) = (self.schedule.solver(), self.heads.finals);
-        let Some(first) = solver.first_to_recount(finals) else {
+        let Some(first) = solver.first_to_recount(finals, &self.facts) else {
             return self.begin_survey();
         };
         let specs = &self.heads.specs[..finals];

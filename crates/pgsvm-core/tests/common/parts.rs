@@ -15,6 +15,7 @@ pub fn example(owned: &OwnedExample) -> Example<'_> {
         dense: &owned.dense,
         sparse_index: &owned.sparse_index,
         sparse_value: &owned.sparse_value,
+        rounded: false,
     }
 }
 

@@ -180,6 +180,7 @@ impl Head<'_> {
             truncated: None,
             kappa: 0.0,
             updates: None,
+            rounding: 0.0,
         })
     }
 }

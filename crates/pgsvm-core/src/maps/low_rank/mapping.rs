@@ -102,6 +102,7 @@ impl Mapping {
                 dense: &self.values,
                 sparse_index: &[],
                 sparse_value: &[],
+                rounded: false,
             })
             .map_err(|error| match error {
                 RowError::NonFinite { ordinal, .. } => RowError::Kernel { ordinal },

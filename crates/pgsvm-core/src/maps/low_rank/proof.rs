@@ -182,23 +182,6 @@ pub struct ProvedHead {
     pub outliers: u64,
 }
 
-/// What of a certificate over phi(x) in 32 bits, each right to the last of them, is certain of the machine itself, whose
-/// weights have this norm; `c`: the C of a row.
-///
-/// phi(x) is off by e |phi(x)| at most, e = 2^-24, and f(x) by e |phi(x)| |w|: that counts for rows that lose, whose C are no more
-/// than the sum of dual variables, about 2 P, and for those at their margin, about as many as landmarks. v is off by e |phi(x)|
-/// for each of that sum.
-pub fn widened(map: &LowRank, certificate: Certificate, norm: f64, c: f64) -> Certificate {
-    let rows = map.landmarks().rows();
-    let own = (0..rows.len()).map(|row| map.kernel().own_value(rows.wide_square(row)));
-    let off = 0.5 * f64::from(f32::EPSILON) * own.fold(0.0, f64::max).sqrt();
-    let Certificate { primal, dual, .. } = certificate;
-    let (length, sum) = (norm.sqrt(), 2.0 * primal);
-    let primal = primal + off * length * (sum + c * map.rank() as f64);
-    let dual = dual - off * sum * (length + 0.5 * off * sum);
-    Certificate::of(primal, dual.max(0.0))
-}
-
 impl ProvedHead {
     /// Puts it in place of what a head was said to be, which has arrived with it or not.
     pub fn correct(&self, report: &mut HeadReport, arrived: bool) {

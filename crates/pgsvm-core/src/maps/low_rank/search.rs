@@ -10,7 +10,7 @@ use crate::maps::low_rank::sampling::Sampling;
 use crate::maps::low_rank::LowRankJob;
 use crate::reader::{Balance, ReaderJob, Survey, Surveyed};
 use crate::rows::batch::Batch;
-use crate::rows::facts::Facts;
+use crate::rows::facts::{Facts, Rounding};
 use crate::rows::source::RowError;
 
 /// Landmarks on their way.
@@ -109,6 +109,11 @@ impl MapSearch {
             mean_row_words: mapped.facts.mean_row_words,
             stored_row_words: mapped.facts.mean_row_words,
             mean_q: mapped.facts.mean_q,
+            // of rows that a wide map makes, each value is right to the last of its 32 bits
+            rounding: Rounding {
+                dense: 1.0,
+                ..Rounding::default()
+            },
             ..raw.facts
         };
         mapped.form.take_groups(&raw.form);

@@ -5,8 +5,12 @@
 
 use crate::solver::certificate::constant::Constant;
 use crate::solver::sums::intercept::Shifted;
+use crate::solver::sums::recounted::Rounded;
 use crate::solver::sums::tally::Tally;
 use crate::task::report::{relative_gap, Certificate};
+
+/// What rounding makes of primal and dual is not counted where it is no more than this share of the primal.
+pub(in crate::solver) const ROUNDED: f64 = 1e-5;
 
 /// A primal and its counts.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +76,8 @@ pub(in crate::solver) struct Bounds {
     laid: Laid,
     /// The dual at the end of the last pass.
     pub(in crate::solver) last_dual: f64,
+    /// By how much the gap is wider for what rounding may change.
+    pub(in crate::solver) rounding: f64,
 }
 
 impl Bounds {
@@ -92,6 +98,7 @@ impl Bounds {
             proved: true,
         },
         last_dual: 0.0,
+        rounding: 0.0,
     };
 
     /// Whether this primal is the best.
@@ -216,6 +223,28 @@ impl Bounds {
             None => (self.primal, self.constant) = (primal, None),
         }
         self.laid.dual = self.laid.dual.min(primal.value);
+    }
+
+    /// Has the pair be certain of rows as they come, where rounding them shows: the primal may be so much larger, and the dual
+    ///
+    ///     D = sum (p a - 1/2 d a^2) - 1/2 |v|^2,    sum a <= D + (sqrt(P) + sqrt(P - D))^2
+    ///
+    /// smaller by sum a off, as the norm of (w, losses) is sqrt(P) and that of (v, their a) is sqrt(P - D) away at most. What is of the
+    /// second order in 2^-24 is left out.
+    pub(in crate::solver) fn widen(&mut self, above: f64, rounded: &Rounded) {
+        let (primal, dual) = (self.best_primal().value, self.laid.dual.max(0.0));
+        let open = (primal - dual).max(0.0);
+        let duals = dual + (primal.sqrt() + open.sqrt()).powi(2);
+        let below = duals * rounded.near + open * rounded.far;
+        if above + below <= ROUNDED * primal {
+            return;
+        }
+        self.primal.value += above;
+        if let Some(constant) = &mut self.constant {
+            constant.primal.value += above;
+        }
+        self.laid.dual = (dual - below).max(0.0);
+        self.rounding = (above + below) / primal;
     }
 
     /// The best pair.

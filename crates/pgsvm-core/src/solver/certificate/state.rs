@@ -5,7 +5,7 @@
 //! centre.
 
 use crate::rows::facts::Facts;
-use crate::solver::certificate::bounds::{Bounds, Choice, Primal, ProvedDual};
+use crate::solver::certificate::bounds::{Bounds, Choice, Primal, ProvedDual, ROUNDED};
 use crate::solver::certificate::constant::Constant;
 use crate::solver::certificate::dual::shrunk_dual;
 use crate::solver::certificate::dual::Proved;
@@ -22,6 +22,7 @@ use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::outliers::Sorted;
 use crate::task::heads::HeadSpec;
+use crate::task::loss::Loss;
 use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
 
@@ -870,6 +871,10 @@ impl HeadState {
             rows: found.rows,
             summed: true,
         });
+        if let Some(rounded) = &found.rounded {
+            let above = c * (rounded.losses - found.losses) / heads as f64;
+            self.bounds.widen(above, rounded);
+        }
         self.is_recounted = true;
         self.stop.recount(&self.bounds.certificate(), weight);
     }
@@ -879,6 +884,31 @@ impl HeadState {
         let widely = matches!(self.exactness, Exactness::Wide | Exactness::Known);
         let primal = self.bounds.best_primal();
         self.is_recounted || (widely && primal.summed && self.truncated.excess() == 0.0)
+    }
+
+    /// Whether they have been gone over since it has ended.
+    pub(in crate::solver) fn is_recounted(&self) -> bool {
+        self.is_recounted
+    }
+
+    /// Whether rows whose scores are off by this, in the root mean square over all costs, of this sum at most, may show in what is said
+    /// of it.
+    pub(in crate::solver) fn shows(&self, off: f64, costs: f64) -> bool {
+        let Terms {
+            c,
+            positive_weight,
+            loss,
+            ..
+        } = self.terms;
+        let (weight, primal) = (
+            c * costs * f64::from(positive_weight.max(1.0)),
+            self.best_primal(),
+        );
+        let more = match loss {
+            Loss::Hinge => weight * off,
+            Loss::SquaredHinge => (2.0 * (primal * weight).sqrt() + weight * off) * off,
+        };
+        more + 2.0 * off * primal > ROUNDED * primal
     }
 
     /// How the head ended, or stands.
@@ -904,6 +934,7 @@ impl HeadState {
             truncated: self.truncated.report(best.value, self.terms.c),
             kappa: self.rule.kappa(),
             updates: self.updates,
+            rounding: self.bounds.rounding,
         }
     }
 }

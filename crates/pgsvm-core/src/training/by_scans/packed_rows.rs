@@ -140,6 +140,7 @@ impl Source for PackedRows {
                 dense: &self.example.dense,
                 sparse_index: &self.example.index,
                 sparse_value: &self.example.value,
+                rounded: false,
             })?;
         }
         Ok(self.from < self.words.len())

@@ -1,0 +1,199 @@
+//! Training has rows in 32 bits, and its certificates hold for rows as they come: few rows, many of them separable, with columns far from 0 or of
+//! any size, at a C of any size, whose objectives are tiny.
+
+mod common;
+#[path = "common/parts.rs"]
+mod parts;
+
+use common::*;
+use parts::Parts;
+use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
+use pgsvm_core::{
+    Cuts, HeadReport, HeadSpec, Holding, Leader, Loss, Plan, Policy, Problem, ReaderJob, Scale,
+    Scaling, ScanTrainer, StopReason,
+};
+use std::time::Instant;
+
+const PLENTY: usize = 1 << 20;
+/// Less is not counted, as a part of the objective.
+const NOT_COUNTED: f64 = 1e-5;
+const SCALES: [Scale; 4] = [Scale::Standard, Scale::None, Scale::MaxAbs, Scale::MinMax];
+
+/// Rows of two classes, some of them more than there are features; `exact`: 32 bits hold them, and products and differences.
+fn drawn(seed: u64, exact: bool) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    let (count, features) = [(8, 20), (40, 3), (60, 2), (25, 25)][seed as usize % 4];
+    let noise = [0.0, 0.0, 0.3][numbers.below(3)];
+    let kinds: Vec<usize> = (0..features).map(|_| numbers.below(6)).collect();
+    let row = |_| {
+        let raw: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+        let score = raw[0] + 0.5 * raw[features - 1] + noise * numbers.normal();
+        let values = raw.iter().zip(&kinds).map(|(x, kind)| match kind {
+            _ if exact => (8.0 * x).round(),
+            0 | 1 => *x,
+            2 => x + 2e4,
+            3 => 1e3 * x,
+            4 => 1e-3 * x,
+            _ => x * x * x,
+        });
+        OwnedExample {
+            cost: [1.0, 1.0, 3.0][numbers.below(3)],
+            ..OwnedExample::dense(u32::from(score > 0.0), values.collect())
+        }
+    };
+    by_first_appearance((0..count).map(row).collect())
+}
+
+/// P of weights, the intercept's last, for rows as they come; and by how much more it would be for rows that are off, twice by what two
+/// roundings and the way from the first row to the centre make of them.
+fn objective(problem: &Problem, w: &[f64], rows: &[OwnedExample], scaling: &Scaling) -> [f64; 2] {
+    let intercept = w[w.len() - 1];
+    let length =
+        |numbers: &mut dyn Iterator<Item = f64>| numbers.map(|x| x * x).sum::<f64>().sqrt();
+    let norm = length(&mut w.iter().copied());
+    let mut sums = [0.5 * norm * norm; 2];
+    let away = scaling.centre.iter().enumerate().map(|(j, centre)| {
+        let first = scaling.scaled(j, rows[0].dense[j]).abs();
+        first + 1e-7 * centre.abs() * scaling.factor_of(j)
+    });
+    let shift = norm * length(&mut away.into_iter());
+    for row in rows {
+        let values = (0..).zip(&row.dense).zip(w);
+        let products = values.map(|((j, x), w)| w * scaling.scaled(j, *x));
+        let size: f64 = products.clone().map(f64::abs).sum();
+        let margin = (products.sum::<f64>() + intercept) * if row.group == 1 { 1.0 } else { -1.0 };
+        let off = 2.001 * 2f64.powi(-24) * (2.0 * size + shift);
+        let cost = problem.c() * f64::from(row.cost);
+        sums[0] += cost * problem.loss().value(margin);
+        sums[1] += cost * problem.loss().value(margin - off);
+    }
+    [sums[0], sums[1] - sums[0]]
+}
+
+/// What is found by visits and by scans.
+struct Found {
+    head: HeadReport,
+    w: Vec<f64>,
+    scaling: Scaling,
+}
+
+fn by_visits(problem: Problem, rows: &[OwnedExample], scale: Scale) -> Found {
+    let settings = Settings::new(PLENTY, scale, Threads::One);
+    let specs = vec![HeadSpec::binary(problem.c())];
+    let trained = train_examples(problem, specs, rows, settings).unwrap();
+    let weights = trained.trainer.weights(0);
+    Found {
+        w: weights.iter().chain([weights.intercept()]).collect(),
+        head: trained.trainer.report().unwrap().heads[0],
+        scaling: trained.reader.scaling.copied().unwrap(),
+    }
+}
+
+/// None where it goes on by rows that stream.
+fn by_scans(problem: &Problem, rows: &[OwnedExample], scale: Scale) -> Option<Found> {
+    let parts = Parts::by_turns(rows, 2);
+    let job = ReaderJob::new(scale, problem);
+    let surveyed = parts.survey(&job, PLENTY).finish(&[], 1).unwrap();
+    let form = surveyed.form.copied().unwrap();
+    let scaling = surveyed.report.scaling.copied().unwrap();
+    let holding = Holding {
+        bytes: PLENTY,
+        lets_go: true,
+    };
+    let plan = Plan::train(problem.c());
+    let mut trainer = ScanTrainer::new(problem, &plan, surveyed, holding, Instant::now()).unwrap();
+    if !parts.train(&mut trainer, 1 << 20, &form, || ()) {
+        return None;
+    }
+    let weights = trainer.weights(0);
+    Some(Found {
+        w: weights.iter().chain([weights.intercept()]).collect(),
+        head: trainer.report().unwrap().heads[0],
+        scaling,
+    })
+}
+
+/// The problems of a loss and a C, by whether they are solved by scans.
+fn problems(loss: Loss, c: f64) -> Vec<(bool, Problem)> {
+    let plain = Problem::new(loss, c, 1e-3).and_then(|it| it.with_max_passes(60));
+    let plain = plain.unwrap();
+    let scans = plain.with_leader(Leader::Scans);
+    let mut all = vec![
+        (false, plain.with_leader(Leader::Nobody)),
+        (false, plain.with_policy(Policy::Block)),
+        (true, scans),
+    ];
+    match loss {
+        Loss::Hinge => all.push((true, scans.with_cuts(Cuts::Ocas(0.1)))),
+        Loss::SquaredHinge => all.push((false, plain.with_leader(Leader::Newton))),
+    }
+    all
+}
+
+/// Every certificate of these rows is looked at, with P and by how much more it may be.
+fn each(seed: u64, exact: bool, mut look: impl FnMut(&Problem, &Found, [f64; 2], &str)) {
+    let rows = drawn(seed, exact);
+    for scale in SCALES {
+        if exact && scale != Scale::None {
+            continue;
+        }
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for c in [1e-4, 1.0, 1e3, 1e6] {
+                let mut least = f64::INFINITY;
+                for (scans, problem) in problems(loss, c) {
+                    let found = match scans {
+                        true => by_scans(&problem, &rows, scale),
+                        false => Some(by_visits(problem, &rows, scale)),
+                    };
+                    let Some(found) = found else { continue };
+                    let what = format!(
+                        "seed {seed}, {scale:?}, {loss:?}, C {c}, scans {scans}, {:?}",
+                        found.head
+                    );
+                    let primal = objective(&problem, &found.w, &rows, &found.scaling);
+                    least = f64::min(least, primal[0]);
+                    let dual = found.head.certificate.dual;
+                    assert!(dual <= least * (1.0 + NOT_COUNTED), "{what}: P {least}");
+                    look(&problem, &found, primal, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_primal_holds_for_rows_as_they_come() {
+    let mut widened = 0;
+    for seed in 0..12 {
+        each(seed, false, |problem, found, [primal, more], what| {
+            let said = found.head.certificate;
+            assert!(
+                primal <= said.primal * (1.0 + NOT_COUNTED),
+                "{what}: P {primal}"
+            );
+            assert!(
+                said.primal <= (primal + more) * (1.0 + 1e-9),
+                "{what}: P {primal}, {more} more at most"
+            );
+            let gap = (said.primal - said.dual) / said.primal;
+            assert!((said.gap - gap.max(0.0)).abs() < 1e-12, "{what}");
+            let arrived = found.head.stop == Some(StopReason::Tolerance);
+            assert!(!arrived || said.gap <= problem.tolerance(), "{what}");
+            widened += u32::from(found.head.rounding > NOT_COUNTED);
+        });
+    }
+    assert!(widened > 10, "{widened}");
+}
+
+#[test]
+fn rows_that_32_bits_hold_are_not_off() {
+    for seed in 0..4 {
+        each(seed, true, |_, found, [primal, more], what| {
+            let said = found.head.certificate.primal;
+            assert_eq!(found.head.rounding, 0.0, "{what}");
+            // what 64 bits lose at a large C
+            let rounding = 1e-9 * primal + 1e-7 * more;
+            assert!((said - primal).abs() <= rounding, "{what}: P {primal}");
+        });
+    }
+}
