@@ -16,7 +16,51 @@ KERNELS = {
     "polynomial": "power({gamma} * ({product}) + {coef0}, {degree})",
     "sigmoid": "tanh({gamma} * ({product}) + {coef0})",
 }
+# more digits than a row or a weight has, where the platform has them
+WIDE = numpy.longdouble
 LOSSES = {"hinge": "greatest(0, 1 - m)", "squared_hinge": "greatest(0, 1 - m) * greatest(0, 1 - m)"}
+
+
+def scaling_of(x, scale):
+    """What columns are less, and times what, as training learns it."""
+    none, away = numpy.zeros(x.shape[1], WIDE), x
+    if scale == "none":
+        return none, none + 1
+    if scale == "standard":
+        centre = x.mean(0)
+        size = numpy.sqrt(((x - centre) ** 2).mean(0))
+    elif scale == "minmax":
+        centre, away = x.min(0), x - x.min(0)
+        size = away.max(0)
+    else:
+        centre, size = none, abs(x).max(0)
+    return centre, numpy.where(size > 0, 1 / numpy.where(size > 0, size, 1), 0)
+
+
+class Hyperplane:
+    """A stored linear model of two classes: what its weights come to over the rows of the table, x, whose sides are y."""
+
+    def __init__(self, connection, name, x, y):
+        (version, self.primal, self.dual, self.gap, self.stop, self.tolerance, c, loss, scale, used, solver, b) = (
+            connection.execute(
+                "SELECT id, primal, dual, gap, stop_reason, tolerance, c, loss, scale, intercept_used, solver, intercept"
+                " FROM svm_version WHERE id = svm_version_id(%s)",
+                [name],
+            ).fetchone()
+        )
+        stored = connection.execute(
+            "SELECT first_feature, features, weights FROM svm_weight WHERE version_id = %s AND head = 0", [version]
+        )
+        x = x.astype(WIDE)
+        w = numpy.zeros(x.shape[1], WIDE)
+        for first, features, weights in stored:
+            w[first + numpy.array(range(len(weights)) if features is None else features)] = weights
+        centre, factor = scaling_of(x, scale)
+        lost = numpy.maximum(0, 1 - y * (x @ w + WIDE(b)))
+        free = solver == "interior_point" or not used
+        norm = sum(numpy.where(factor > 0, w / numpy.where(factor > 0, factor, 1), 0) ** 2)
+        norm += 0 if free else (WIDE(b) + sum(w * centre)) ** 2
+        self.recomputed = float(0.5 * norm + WIDE(c) * sum(lost if loss == "hinge" else lost**2))
 
 
 class Machine:

@@ -81,8 +81,10 @@ PARTS = {
         "gamma, C from 1e-3 to 1e6, loss, scale, weights and method. Of each, kernel values and their sums are computed in SQL, in double "
         "precision, from the rows of the table and what is stored: the primal of the stored factors, the dual of the stored dual "
         "variables, the decisions. *False* is a primal above the stored one, a stored dual above the one recomputed, a gap "
-        "that is not theirs, or a decision that is another one.",
-        [("kernels", "")],
+        "that is not theirs, or a decision that is another one. Linear models of tables with tiny objectives, such as fewer rows than columns, "
+        "of any scale and C, are recomputed over the rows of the table, in more than double precision: *false* is a primal or a dual that is "
+        "off to the wrong side by more than a hundred thousandth.",
+        [("kernels", ""), ("linear certificates", "")],
     ),
     "allocation": (
         "Allocations that fail",

@@ -1,6 +1,7 @@
 """Certificates of kernel machines, recomputed in SQL from what is stored: machines of random data, kernel, gamma, C, loss, scale,
 weights and method. None may be false: the primal of the stored factors is at most the stored one, no dual above what the stored
-dual variables prove, the decisions those of the stored rows.
+dual variables prove, the decisions those of the stored rows. And those of linear models with tiny objectives, for the rows of the
+table, which training has in 32 bits.
 """
 
 import json
@@ -8,11 +9,12 @@ import random
 import time
 from collections import Counter
 
+import numpy
 import psycopg
 
 from harness.effort import LONG, SEED, record, seconds
 from harness.sessions import NO_WORKER, configure
-from torture.recomputed import Machine
+from torture.recomputed import Hyperplane, Machine
 
 # rounding of the sums themselves, relative to what is summed up
 ROUNDING = 1e-9
@@ -170,3 +172,93 @@ def test_certificates_of_kernel_machines_are_those_of_what_is_stored(connection)
     record("kernels missed", **{"machines beyond their tolerance": sum(tried.missed.values())})
     print(tried.missed, tried.refused)
     assert not tried.false, "\n".join(str(one) for one in tried.false[:20])
+
+
+# what rounding may change of an objective without being counted
+NOT_COUNTED = 1e-5
+QUICK_MODELS = 40
+SOLVERS = {
+    "hinge": ["auto", "stream", "scan", "ocas", "cutting_plane", "block", "indexed"],
+    "squared_hinge": ["auto", "stream", "scan", "newton", "block", "selective_block", "indexed"],
+}
+
+
+class Separable:
+    """Tables whose classes a hyperplane separates more or less: fewer rows than columns, or products of columns, of any size and far
+    from 0."""
+
+    def __init__(self, connection, chance):
+        self.connection, self.chance = connection, chance
+
+    def fill(self):
+        """A table, its columns and rows."""
+        chance = self.chance
+        draw = numpy.random.default_rng(chance.randrange(1 << 30))
+        rows, columns = chance.choice([(8, 20), (30, 60), (60, 58), (150, 2), (300, 8)])
+        base = draw.normal(size=(rows, columns))
+        kinds = [name for name in COLUMNS if name not in ("constant", "sparse")]
+        kinds = [chance.choice(kinds)] * columns if chance.random() < 0.5 else chance.choices(kinds, k=columns)
+        x = numpy.array([[COLUMNS[kind](chance, i, v) for kind, v in zip(kinds, row)] for i, row in enumerate(base)])
+        score = base @ draw.normal(size=columns) + chance.choice([0, 0, 0, 1]) * draw.normal(size=rows)
+        if columns == 2:
+            x = numpy.column_stack([x, x**2, x**3, x[:, 0] * x[:, 1]])
+            score = base[:, 0] ** 2 - 0.7
+        y = numpy.where(score > numpy.median(score), 1, -1)
+        names = [f"c{j}" for j in range(x.shape[1])]
+        self.connection.execute("DROP TABLE IF EXISTS drawn")
+        types = ", ".join(f"{name} float8" for name in names)
+        self.connection.execute(f"CREATE TEMP TABLE drawn (label int, {types})")
+        with self.connection.cursor().copy("COPY drawn FROM STDIN") as copy:
+            for label, values in zip(y.tolist(), x.tolist()):
+                copy.write_row([label, *values])
+        return names, x, y
+
+    def terms(self):
+        """Of a problem on the table."""
+        chance = self.chance
+        return {
+            "loss": chance.choice(list(SOLVERS)),
+            "c": 10 ** chance.uniform(-6, 6),
+            "scale": chance.choice(SCALES),
+            "tolerance": chance.choice([1e-3, 1e-3, 1e-2, 1e-4]),
+            "intercept": chance.random() < 0.8,
+            "max_passes": 100,
+        }
+
+    def train(self, names, terms):
+        """A model of it; false where it is refused."""
+        given = ", ".join(f"{name} => %s" for name in terms)
+        try:
+            self.connection.execute(f"SELECT svm_train('drawn', 'label', %s, 'm', {given})", [names, *terms.values()])
+        except psycopg.Error as error:
+            print(f"{error.sqlstate}: {error}")
+            return False
+        return True
+
+
+def test_certificates_of_linear_models_hold_for_the_rows_of_the_table(connection):
+    configure(connection, NO_WORKER | {"client_min_messages": "error", "jit": "off", "statement_timeout": "20s"})
+    chance = random.Random(SEED)
+    separable = Separable(connection, chance)
+    models, false = Counter(), []
+    until = time.monotonic() + seconds(8, 0.1)
+    while time.monotonic() < until and (LONG or models.total() < QUICK_MODELS):
+        names, x, y = separable.fill()
+        terms, least = separable.terms(), float("inf")
+        for solver in chance.sample(SOLVERS[terms["loss"]], 4):
+            told = terms | {"solver": solver}
+            if not separable.train(names, told):
+                continue
+            model = Hyperplane(connection, "m", x, y)
+            models[solver] += 1
+            least = min(least, model.recomputed)
+            what = (model.primal, model.dual, model.gap, model.stop, model.recomputed, least)
+            # what P cannot fall below, and what it is
+            if model.dual > least * (1 + NOT_COUNTED) or model.primal < model.recomputed * (1 - NOT_COUNTED):
+                false.append((told, what))
+            elif model.stop == "tolerance" and model.gap > model.tolerance:
+                false.append((told, what))
+    for solver, count in sorted(models.items()):
+        wrong = sum(1 for one in false if one[0]["solver"] == solver)
+        record("linear certificates", solver=solver, models=count, false=wrong)
+    assert not false, "\n".join(str(one) for one in false[:20])
