@@ -258,6 +258,7 @@ def test_certificates_of_linear_models_hold_for_the_rows_of_the_table(connection
                 false.append((told, what))
             elif model.stop == "tolerance" and model.gap > model.tolerance:
                 false.append((told, what))
+            connection.execute("SELECT svm_drop('m')")
     for solver, count in sorted(models.items()):
         wrong = sum(1 for one in false if one[0]["solver"] == solver)
         record("linear certificates", solver=solver, models=count, false=wrong)

@@ -3,12 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How far visited values may be from those that they have been rounded from, in units of 2^-24: each by so many times itself, and the
-/// dense ones of a row, as a vector, by this length beside.
+/// dense ones of a row, as a vector, by this length beside. What that makes of primal and dual is not counted where it is no more than
+/// this least share of the primal.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rounding {
     pub dense: f64,
     pub sparse: f64,
     pub shift: f64,
+    pub least: f64,
 }
 
 impl Rounding {
@@ -54,7 +56,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub const FIELDS: usize = 18;
+    pub const FIELDS: usize = 19;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -76,6 +78,7 @@ impl Facts {
             self.rounding.sparse.to_bits(),
             self.rounding.shift.to_bits(),
             self.costs.to_bits(),
+            self.rounding.least.to_bits(),
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -104,6 +107,7 @@ impl Facts {
                 dense: number(14),
                 sparse: number(15),
                 shift: number(16),
+                least: number(18),
             },
             costs: number(17),
         }

@@ -63,6 +63,8 @@ pub(crate) struct ScaleLearner {
     rounds: [bool; 2],
 }
 
+/// What rounding may change is not counted up to this share of the primal.
+const NOT_COUNTED: f64 = 1e-5;
 /// What folding a centre into weights, and taking a product with them, lose in 64 bits, in units of 2^-24.
 const FOLDED: f64 = 1.0 / (1 << 26) as f64;
 
@@ -117,6 +119,7 @@ impl ScaleLearner {
             dense: times(dense, scaling.factor.iter().any(|it| scaled(*it))),
             sparse: times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
             shift: shifts.sum::<f64>().sqrt(),
+            least: NOT_COUNTED,
         }
     }
 

@@ -62,6 +62,8 @@ struct Off {
     sparse: f64,
     /// And by this, by head, whatever the row.
     shift: Numbers,
+    /// The share of a primal that is not counted.
+    least: f64,
 }
 
 /// What a head makes of rows.
@@ -342,12 +344,14 @@ impl<T: Real> Solver<T> {
             dense,
             sparse,
             shift,
+            ..
         } = facts.rounding;
         let shifts = heads.map(|head| Rounding::UNIT * shift * self.length(head));
         Ok(Off {
             dense: Rounding::UNIT * dense,
             sparse: Rounding::UNIT * sparse,
             shift: Numbers(gathered(shifts)?),
+            least: facts.rounding.least,
         })
     }
 
@@ -363,9 +367,13 @@ impl<T: Real> Solver<T> {
             dense,
             sparse,
             shift,
+            ..
         } = facts.rounding;
         let off = Rounding::UNIT * (dense.max(sparse) * facts.mean_q.sqrt() + shift);
-        off > 0.0 && self.state(head).shows(off * self.length(head), facts.costs)
+        off > 0.0
+            && self
+                .state(head)
+                .shows(off * self.length(head), facts.costs, facts.rounding.least)
     }
 
     /// The weights of some heads, in blocks of so many.
@@ -396,16 +404,17 @@ impl<T: Real> Solver<T> {
         (recount, sums, free): (&Recount, &RecountSums, bool),
     ) -> usize {
         let heads = recount.vectors();
+        let least = recount.off.as_ref().map_or(0.0, |it| it.least);
         match (&recount.classes, &sums.0[..]) {
             (Some(_), [found]) => {
                 let norm = (0..heads).map(|head| recount.norm(head, free)).sum();
-                self.each_state(|state| state.recount(norm, found, heads));
+                self.each_state(|state| state.recount((norm, heads), found, least));
             }
             (None, all) => {
                 for (head, found) in all.iter().enumerate() {
                     let norm = recount.norm(head, free);
                     let state = ask!(&mut self.heads, heads => heads.state_mut(first + head));
-                    state.recount(norm, found, 1);
+                    state.recount((norm, 1), found, least);
                 }
             }
             _ => {}

@@ -109,7 +109,7 @@ impl MapSearch {
             mean_row_words: mapped.facts.mean_row_words,
             stored_row_words: mapped.facts.mean_row_words,
             mean_q: mapped.facts.mean_q,
-            // of rows that a wide map makes, each value is right to the last of its 32 bits
+            // of rows that a wide map makes, each value is right to the last of its 32 bits; whatever that changes counts
             rounding: Rounding {
                 dense: 1.0,
                 ..Rounding::default()

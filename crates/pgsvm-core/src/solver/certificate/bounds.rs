@@ -9,9 +9,6 @@ use crate::solver::sums::recounted::Rounded;
 use crate::solver::sums::tally::Tally;
 use crate::task::report::{relative_gap, Certificate};
 
-/// What rounding makes of primal and dual is not counted where it is no more than this share of the primal.
-pub(in crate::solver) const ROUNDED: f64 = 1e-5;
-
 /// A primal and its counts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::solver) struct Primal {
@@ -225,18 +222,18 @@ impl Bounds {
         self.laid.dual = self.laid.dual.min(primal.value);
     }
 
-    /// Has the pair be certain of rows as they come, where rounding them shows: the primal may be so much larger, and the dual
+    /// Has the pair be certain of rows as they come, where rounding them shows by more than this share: the primal may be so much larger, and the dual
     ///
     ///     D = sum (p a - 1/2 d a^2) - 1/2 |v|^2,    sum a <= D + (sqrt(P) + sqrt(P - D))^2
     ///
     /// smaller by sum a off, as the norm of (w, losses) is sqrt(P) and that of (v, their a) is sqrt(P - D) away at most. What is of the
     /// second order in 2^-24 is left out.
-    pub(in crate::solver) fn widen(&mut self, above: f64, rounded: &Rounded) {
+    pub(in crate::solver) fn widen(&mut self, above: f64, rounded: &Rounded, least: f64) {
         let (primal, dual) = (self.best_primal().value, self.laid.dual.max(0.0));
         let open = (primal - dual).max(0.0);
         let duals = dual + (primal.sqrt() + open.sqrt()).powi(2);
         let below = duals * rounded.near + open * rounded.far;
-        if above + below <= ROUNDED * primal {
+        if above + below <= least * primal {
             return;
         }
         self.primal.value += above;

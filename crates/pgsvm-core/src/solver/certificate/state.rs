@@ -5,7 +5,7 @@
 //! centre.
 
 use crate::rows::facts::Facts;
-use crate::solver::certificate::bounds::{Bounds, Choice, Primal, ProvedDual, ROUNDED};
+use crate::solver::certificate::bounds::{Bounds, Choice, Primal, ProvedDual};
 use crate::solver::certificate::constant::Constant;
 use crate::solver::certificate::dual::shrunk_dual;
 use crate::solver::certificate::dual::Proved;
@@ -858,7 +858,12 @@ impl HeadState {
 
     /// All rows have been gone over at the weights that it has ended with, of this |w|^2, or of so many heads together: what is said of
     /// it is that. Where it is none of those at which it ends, it has not arrived.
-    pub(in crate::solver) fn recount(&mut self, norm: f64, found: &Recounted, heads: usize) {
+    pub(in crate::solver) fn recount(
+        &mut self,
+        (norm, heads): (f64, usize),
+        found: &Recounted,
+        least: f64,
+    ) {
         let Terms { c, .. } = self.terms;
         self.truncated.recount(found.outliers);
         // of a truncated loss the certificate has rows on their sides
@@ -873,7 +878,7 @@ impl HeadState {
         });
         if let Some(rounded) = &found.rounded {
             let above = c * (rounded.losses - found.losses) / heads as f64;
-            self.bounds.widen(above, rounded);
+            self.bounds.widen(above, rounded, least);
         }
         self.is_recounted = true;
         self.stop.recount(&self.bounds.certificate(), weight);
@@ -891,9 +896,9 @@ impl HeadState {
         self.is_recounted
     }
 
-    /// Whether rows whose scores are off by this, in the root mean square over all costs, of this sum at most, may show in what is said
-    /// of it.
-    pub(in crate::solver) fn shows(&self, off: f64, costs: f64) -> bool {
+    /// Whether rows whose scores are off by this, in the root mean square over all costs, of this sum at most, may change what is said
+    /// of it by more than this share.
+    pub(in crate::solver) fn shows(&self, off: f64, costs: f64, least: f64) -> bool {
         let Terms {
             c,
             positive_weight,
@@ -908,7 +913,7 @@ impl HeadState {
             Loss::Hinge => weight * off,
             Loss::SquaredHinge => (2.0 * (primal * weight).sqrt() + weight * off) * off,
         };
-        more + 2.0 * off * primal > ROUNDED * primal
+        more + 2.0 * off * primal > least * primal
     }
 
     /// How the head ended, or stands.
