@@ -791,7 +791,7 @@ pub fn warn_of_lost_digits(trained: &Trained) {
         "the values of {named} differ by less than 32-bit numbers of their size can tell apart"
     );
     Failure::new(Code::ERRCODE_WARNING, what)
-        .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the certificate is about the rows as kept.")
+        .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the gap of a linear model counts what that may change.")
         .hint(match report.imprecise.iter().any(|id| *id < report.dense_features) {
             true => "Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')",
             false => "Subtract what all values have in common, or give such features in columns of their own, where scale => 'standard' does that.",
