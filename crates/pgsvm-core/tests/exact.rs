@@ -443,9 +443,11 @@ fn work_on_candidates_counts_as_passes() {
         (LARGE, 3 << 19),
     )
     .unwrap();
-    assert!(began.elapsed() < Duration::from_secs(45));
+    let took = began.elapsed();
     let report = &found.reports[0];
     assert_eq!(report.stop, Some(StopReason::MaxPasses));
     assert!(report.certificate.dual <= report.certificate.primal);
     assert!(report.certificate.gap > TOLERANCE && report.certificate.gap.is_finite());
+    // far more than two seconds of work take where they are optimized
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
