@@ -6,13 +6,13 @@ CREATE TABLE plain AS
     SELECT (hashint4(i) & 7 > 3) AS label, i::int2 AS a, hashint4(i) AS b, i::int8 * 3 AS c, (hashint4(-i) / 2e9)::real AS d,
            hashint4(i + 7) / 2e9::float8 AS e, i % 3 = 0 AS f
     FROM generate_series(1, 500) AS i;
-CREATE FUNCTION trained(source text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION trained(of_table text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM svm_train(source::regclass, 'label', ARRAY['a', 'b', 'c', 'd', 'e', 'f'], model => source, nulls => 'skip');
+    PERFORM svm_train(of_table::regclass, 'label', ARRAY['a', 'b', 'c', 'd', 'e', 'f'], model => of_table, nulls => 'skip');
     RETURN (SELECT CASE WHEN model.rows_used <> first.rows_used THEN format('%s rows', model.rows_used)
                         WHEN model.primal = first.primal AND model.dual = first.dual THEN 'the same'
                         ELSE format('objective %s, not %s', model.primal, first.primal) END
-            FROM svm_models AS model, svm_models AS first WHERE model.name = source AND first.name = 'plain');
+            FROM svm_models AS model, svm_models AS first WHERE model.name = of_table AND first.name = 'plain');
 END $$;
 SELECT trained('plain');
 
