@@ -6,7 +6,7 @@ DELETE FROM svm_model;
 CREATE TABLE pebbles AS
 SELECT i AS id, x, y, x + y > 0 AS truth, (x + y > 0) <> (i % 5 = 0) AS side, 1 + (i % 3) AS w,
     CASE WHEN i % 7 = 0 THEN 'left' WHEN x > abs(y) THEN 'right' WHEN y > 0 THEN 'up' ELSE 'left' END AS part
-FROM (SELECT i, sin(i * 12.9898) * 3 AS x, cos(i * 78.233) * 3 AS y FROM generate_series(1, 20000) AS i) AS s;
+FROM (SELECT i, (sin(i * 12.9898) * 3)::real AS x, (cos(i * 78.233) * 3)::real AS y FROM generate_series(1, 20000) AS i) AS s;
 SET pgsvm.cache_size = '64kB';
 
 SELECT svm_train('pebbles', 'side', '{x, y}', 'ramp', solver => 'indexed', loss => 'ramp', key => 'id'),
@@ -33,7 +33,7 @@ SELECT svm_train('pebbles', 'part', '{x, y}', name || 'parts', solver => solver,
 FROM (VALUES ('led_', 'newton', '{"intercept": "free"}'), ('chunks_', 'indexed', '{"intercept": "free", "inner": "newton"}')) AS s (name, solver, options);
 SELECT svm_train('pebbles', 'side', '{x, y}', 'chunks_dual', solver => 'indexed', options => '{"inner": "dual"}');
 SELECT c.name, c.solver, c.gap BETWEEN 0 AND 1e-3 AS certified, abs(c.primal - l.primal) < 1e-6 * l.primal AS primal, abs(c.dual - l.dual) < 1e-6 * l.dual AS dual, c.outliers IS NOT DISTINCT FROM l.outliers AS outliers, c.stop_reason,
-    (SELECT max(rows_read) FROM svm_training_log(c.name)) < (SELECT max(rows_read) FROM svm_training_log(l.name)) AS leaves_out, NOT (SELECT bool_or(event = 'verify') FROM svm_training_log(c.name)) AS newton
+    (SELECT max(rows_read) FROM svm_training_log(c.name)) < (SELECT max(rows_read) FROM svm_training_log(l.name)) AS leaves_out, (SELECT count(*) FROM svm_training_log(c.name) WHERE event = 'verify') <= 1 AS newton
 FROM svm_models AS c JOIN svm_models AS l ON l.name = replace(c.name, 'chunks', 'led') WHERE c.name LIKE 'chunks%' ORDER BY c.name;
 SELECT name, solver, gap BETWEEN 0 AND 1e-3 AS certified, (SELECT bool_or(event = 'verify') FROM svm_training_log(name)) AS visits FROM svm_models WHERE name = 'chunks_dual';
 -- T, P and the rows themselves
