@@ -164,6 +164,7 @@ pub fn reads(job: &Job) -> ReaderJob {
         balance: job.balance,
         impute: job.nulls == Nulls::Mean,
         unit_rows: job.unit_rows,
+        as_they_come: true,
         index: job.terms.indexed,
         looks: job.looks,
         expansion: strings::kept_as(job),

@@ -159,6 +159,8 @@ pub struct Settings {
     pub balance: Balance,
     /// Whether a dense NaN is a missing value, see [`ReaderJob::impute`].
     pub impute: bool,
+    /// See [`ReaderJob::as_they_come`].
+    pub as_they_come: bool,
     /// How rows that do not fit are spooled.
     pub spooling: Spooling,
 }
@@ -172,6 +174,7 @@ impl Settings {
             threads,
             balance: Balance::None,
             impute: false,
+            as_they_come: false,
             spooling: Spooling::USUAL,
         }
     }
@@ -181,6 +184,7 @@ impl Settings {
             stride: goal.stride(),
             balance: self.balance,
             impute: self.impute,
+            as_they_come: self.as_they_come,
             spooling: self.spooling,
             ..ReaderJob::new(self.scale, problem)
         }

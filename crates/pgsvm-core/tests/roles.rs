@@ -24,6 +24,7 @@ const JOB: ReaderJob = ReaderJob {
     balance: pgsvm_core::Balance::None,
     impute: false,
     unit_rows: false,
+    as_they_come: false,
     index: false,
     looks: false,
     expansion: None,

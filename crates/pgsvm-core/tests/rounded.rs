@@ -78,7 +78,10 @@ struct Found {
 }
 
 fn by_visits(problem: Problem, rows: &[OwnedExample], scale: Scale) -> Found {
-    let settings = Settings::new(PLENTY, scale, Threads::One);
+    let settings = Settings {
+        as_they_come: true,
+        ..Settings::new(PLENTY, scale, Threads::One)
+    };
     let specs = vec![HeadSpec::binary(problem.c())];
     let trained = train_examples(problem, specs, rows, settings).unwrap();
     let weights = trained.trainer.weights(0);
@@ -92,7 +95,10 @@ fn by_visits(problem: Problem, rows: &[OwnedExample], scale: Scale) -> Found {
 /// None where it goes on by rows that stream.
 fn by_scans(problem: &Problem, rows: &[OwnedExample], scale: Scale) -> Option<Found> {
     let parts = Parts::by_turns(rows, 2);
-    let job = ReaderJob::new(scale, problem);
+    let job = ReaderJob {
+        as_they_come: true,
+        ..ReaderJob::new(scale, problem)
+    };
     let surveyed = parts.survey(&job, PLENTY).finish(&[], 1).unwrap();
     let form = surveyed.form.copied().unwrap();
     let scaling = surveyed.report.scaling.copied().unwrap();

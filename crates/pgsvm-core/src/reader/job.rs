@@ -32,6 +32,8 @@ pub struct ReaderJob {
     pub impute: bool,
     /// Whether scaled rows are divided by their length.
     pub unit_rows: bool,
+    /// Whether certificates are to hold for rows as they come, and not as 32 bits have them.
+    pub as_they_come: bool,
     /// Whether rows that do not fit are filed as the trainer says, so that passes can leave chunks out.
     pub index: bool,
     /// Whether features are looked at that may tell the classes apart alone.
@@ -93,6 +95,7 @@ impl ReaderJob {
             balance: Balance::None,
             impute: false,
             unit_rows: false,
+            as_they_come: false,
             index: problem.indexed(),
             looks: false,
             expansion: None,

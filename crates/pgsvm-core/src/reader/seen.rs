@@ -13,7 +13,7 @@ use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
 use super::sample::Sample;
 use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::rows::compact::make_room;
-use crate::rows::facts::Facts;
+use crate::rows::facts::{Facts, Rounding};
 use crate::rows::row::row_words;
 use crate::rows::source::{Example, RowError};
 use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
@@ -37,6 +37,7 @@ pub(super) struct Seen {
     groups: GroupCounts,
     balance: Balance,
     unit_rows: bool,
+    as_they_come: bool,
     /// By class, see [`crate::cache::TrainerSide::positive_weights`].
     #[serde(deserialize_with = "list")]
     pub(super) positive_weights: Vec<f32>,
@@ -196,6 +197,7 @@ impl Seen {
             },
             balance: job.balance,
             unit_rows: job.unit_rows,
+            as_they_come: job.as_they_come,
             positive_weights: Vec::new(),
             max_row_words: 0,
             most_cost: 0.0,
@@ -292,6 +294,7 @@ impl Seen {
         self.groups.stride == more.groups.stride
             && self.balance == more.balance
             && self.unit_rows == more.unit_rows
+            && self.as_they_come == more.as_they_come
             && (self.dense != more.dense || self.learner.fits(&more.learner))
     }
 
@@ -434,7 +437,10 @@ impl Seen {
         self.spread = self.learner.spread()?;
         let balance = self.balance()?;
         let costs = self.groups.costs(&balance) * self.most_cost;
-        let rounding = self.learner.rounding(&scaling, self.unit_rows);
+        let rounding = match self.as_they_come {
+            true => self.learner.rounding(&scaling, self.unit_rows),
+            false => Rounding::default(),
+        };
         let provisional = self.learner.provisional();
         let (means, unit_rows) = (&self.means, self.unit_rows);
         let applier = Applier::new(&scaling, provisional, means, balance, unit_rows)?;

@@ -15,6 +15,7 @@ const JOB: ReaderJob = ReaderJob {
     balance: Balance::None,
     impute: false,
     unit_rows: false,
+    as_they_come: false,
     index: false,
     looks: false,
     expansion: None,

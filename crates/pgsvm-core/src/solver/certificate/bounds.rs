@@ -222,12 +222,9 @@ impl Bounds {
         self.laid.dual = self.laid.dual.min(primal.value);
     }
 
-    /// Has the pair be certain of rows as they come, where rounding them shows by more than this share: the primal may be so much larger, and the dual
-    ///
-    ///     D = sum (p a - 1/2 d a^2) - 1/2 |v|^2,    sum a <= D + (sqrt(P) + sqrt(P - D))^2
-    ///
-    /// smaller by sum a off, as the norm of (w, losses) is sqrt(P) and that of (v, their a) is sqrt(P - D) away at most. What is of the
-    /// second order in 2^-24 is left out.
+    /// Has the pair be certain of rows as they come, where rounding them shows by more than this share: the primal may be so much larger, and
+    /// the dual D = sum (p a - 1/2 d a^2) - 1/2 |v|^2 smaller by sum a off. There sum a <= D + (sqrt(P) + sqrt(P - D))^2, as the norm of
+    /// (w, losses) is sqrt(P) and that of (v, their a) is sqrt(P - D) away at most. What is of the second order in 2^-24 is left out.
     pub(in crate::solver) fn widen(&mut self, above: f64, rounded: &Rounded, least: f64) {
         let (primal, dual) = (self.best_primal().value, self.laid.dual.max(0.0));
         let open = (primal - dual).max(0.0);
