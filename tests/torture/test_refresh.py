@@ -196,7 +196,8 @@ class Followers:
         primal, accuracy, used, passes, true_primal, true_accuracy, count = found[0]
         told = f"{told}: primal {primal}, accuracy {accuracy}; truly {true_primal}, {true_accuracy}"
         assert used == count == len(self.known[name]), told
-        assert abs(primal - true_primal) <= 1e-5 * abs(true_primal) + 1e-9, told
+        # the primal counts what the rounding of rows to 32 bits may change
+        assert -1e-5 * abs(true_primal) - 1e-9 <= primal - true_primal <= 1e-4 * abs(true_primal) + 1e-9, told
         # a row on the very boundary may fall on either side in 32 bits
         assert abs(accuracy - true_accuracy) <= 1.01 / count, told
         self.passed[what] += bool(passes)

@@ -87,6 +87,13 @@ def test_what_everybody_may_call_is_what_is_needed(server, recorded):
         "svm_scan_rows_combine",
         "svm_new_id",
         "svm_weights_unordered",
+        "svm_row_answers",
+        "svm_row_class",
+        "svm_row_decision",
+        "svm_row_libsvm",
+        "svm_row_margin",
+        "svm_row_unseen",
+        "svm_label_metrics",
     }
     # each that takes bytes is tried below
     takes = {name.partition("(")[0] for name in internal if "bytea" in name}
