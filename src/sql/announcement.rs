@@ -596,7 +596,7 @@ impl Announcement<'_> {
         if stop == StopRule::Gap && rounding > 0.0 && sum.gap - rounding <= tolerance {
             return Some(
                 warning
-                    .detail(format!("Of that, {rounding:.1e} is what the rounding of rows to 32 bits may change: more passes come no nearer."))
+                    .detail(format!("Of that, {rounding:.1e} is what the rounding of rows to 32 bits may change, which more passes do not lessen."))
                     .hint(match self.labelled.scale == "none" {
                         true => "Try scale => 'standard', or a smaller c, or a larger tolerance",
                         false => "Try a smaller c, or a larger tolerance",

@@ -85,6 +85,17 @@ impl Facts {
         }
     }
 
+    /// By how much scores may be off in the root mean square for what rounding has made of rows, times |w|.
+    pub fn most_off(&self) -> f64 {
+        let Rounding {
+            dense,
+            sparse,
+            shift,
+            ..
+        } = self.rounding;
+        Rounding::UNIT * (dense.max(sparse) * self.mean_q.sqrt() + shift)
+    }
+
     pub fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
         let get = |k: usize| fields[k].load(Ordering::Relaxed);
         let number = |k: usize| f64::from_bits(get(k));

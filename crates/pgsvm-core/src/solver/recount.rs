@@ -363,17 +363,12 @@ impl<T: Real> Solver<T> {
 
     /// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows.
     fn rounding_shows(&self, head: usize, facts: &Facts) -> bool {
-        let Rounding {
-            dense,
-            sparse,
-            shift,
-            ..
-        } = facts.rounding;
-        let off = Rounding::UNIT * (dense.max(sparse) * facts.mean_q.sqrt() + shift);
+        let off = facts.most_off();
         off > 0.0
             && self
                 .state(head)
-                .shows(off * self.length(head), facts.costs, facts.rounding.least)
+                .rounding_of(off * self.length(head), facts.costs)
+                > facts.rounding.least
     }
 
     /// The weights of some heads, in blocks of so many.

@@ -129,6 +129,8 @@ pub(crate) struct HeadState {
     pub(in crate::solver) updates: Option<u64>,
     /// Whether all rows have been gone over at the weights that it has ended with.
     is_recounted: bool,
+    /// By how much scores may be off for what rounding has made of rows, times |w|, and what the costs of all rows come to.
+    rounding: (f64, f64),
 }
 
 impl HeadState {
@@ -202,6 +204,7 @@ impl HeadState {
             fresh_open: 0.0,
             updates: None,
             is_recounted: false,
+            rounding: (facts.most_off(), facts.costs),
         }
     }
 
@@ -337,6 +340,7 @@ impl HeadState {
     ) -> Better {
         let full = self.sums.full;
         let (primal, weights) = self.take_primal_in_full(start, shifted);
+        self.leave_to_rounding(start);
         if self.decides_constantly && start == 0.0 && self.bounds.constant.is_none() {
             self.bounds.constant = Constant::of(&self.terms, &full);
         }
@@ -718,7 +722,9 @@ impl HeadState {
             // what was known is of rows that had other sides
             self.bounds = Bounds::UNKNOWN;
         }
-        self.verifies_primal && self.take_primal(norm, shifted).1
+        let is_best = self.verifies_primal && self.take_primal(norm, shifted).1;
+        self.leave_to_rounding(norm);
+        is_best
     }
 
     /// Where the loss is truncated, whether rows go where weights with this |w|^2, and losses of the rows inside, put them.
@@ -896,9 +902,9 @@ impl HeadState {
         self.is_recounted
     }
 
-    /// Whether rows whose scores are off by this, in the root mean square over all costs, of this sum at most, may change what is said
-    /// of it by more than this share.
-    pub(in crate::solver) fn shows(&self, off: f64, costs: f64, least: f64) -> bool {
+    /// The share of what is said of it that may change where scores of rows are off by this, in the root mean square over all costs, of this
+    /// sum at most.
+    pub(in crate::solver) fn rounding_of(&self, off: f64, costs: f64) -> f64 {
         let Terms {
             c,
             positive_weight,
@@ -913,7 +919,17 @@ impl HeadState {
             Loss::Hinge => weight * off,
             Loss::SquaredHinge => (2.0 * (primal * weight).sqrt() + weight * off) * off,
         };
-        more + 2.0 * off * primal > least * primal
+        match more > 0.0 {
+            true => more / primal + 2.0 * off,
+            false => 0.0,
+        }
+    }
+
+    /// Leaves to rounding what it may change at weights with this |w|^2.
+    fn leave_to_rounding(&mut self, norm: f64) {
+        let (off, costs) = self.rounding;
+        let share = self.rounding_of(off * norm.sqrt(), costs);
+        self.stop.leave_to_rounding(share);
     }
 
     /// How the head ended, or stands.

@@ -12,6 +12,9 @@ const ROUND_SHARE: f64 = 0.2;
 /// And at most: what is solved more loosely may come to weights at which the truncated objective is larger.
 const ROUND_MOST: f64 = 0.003;
 
+/// The largest part of the tolerance that is left to rounding: of a bound that is rough, what is above says little.
+const MOST_LEFT: f64 = 0.125;
+
 /// The most by which a gap estimated in active passes is doubted.
 const MOST_DOUBT: f64 = 8.0;
 
@@ -29,6 +32,8 @@ pub(in crate::solver) struct Stopping {
     /// change sides.
     aim: f64,
     max_passes: u32,
+    /// The part of the tolerance that is left to what rounding may change in the end.
+    left: f64,
     /// Full passes completed.
     full_passes: u32,
     /// The gap that the last full pass seems to end with, and how far such estimates are believed.
@@ -56,6 +61,7 @@ impl Stopping {
             rule,
             tolerance,
             aim: tolerance,
+            left: 0.0,
             max_passes,
             full_passes: 0,
             estimate: f64::INFINITY,
@@ -98,7 +104,12 @@ impl Stopping {
 
     /// Whether a gap is what it ends at.
     pub(in crate::solver) fn is_met_by(&self, gap: f64) -> bool {
-        self.rule == StopRule::Gap && gap <= self.tolerance
+        self.rule == StopRule::Gap && gap <= self.tolerance - self.left
+    }
+
+    /// Rounding may widen the gap by so much at most: that is left to it, as far as it is a small part of the tolerance.
+    pub(in crate::solver) fn leave_to_rounding(&mut self, gap: f64) {
+        self.left = gap.min(MOST_LEFT * self.tolerance);
     }
 
     /// This certificate is true of a head with this C times rows, which has ended: not by its tolerance where that is missed.
