@@ -8,19 +8,17 @@ use crate::pg::kept_statement::{read_one, Kept};
 use crate::pg::lineage::Lineage;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, TypeKind};
+use pgrx::pg_sys;
 use pgrx::spi::SpiError;
 use pgsvm_core::memory::gathered;
 use std::collections::HashSet;
-
-/// Functions with smaller oids are PostgreSQL's own (FirstNormalObjectId).
-const FIRST_OF_OTHERS: u32 = 16384;
 
 const THE_LABEL: &str = "the label";
 /// Said of a column that is the label before it was turned into that.
 pub const LABEL_IS_MADE_OF_IT: &str = "the label is made of it";
 
 /// Whether function $1 asks a model: one of the extension's or of its language, or one that calls such a one, in a body that PostgreSQL
-/// has parsed or by a name in its text.
+/// has parsed or by a name in its text. Functions with oids below $2 are PostgreSQL's own.
 const ASKS_A_MODEL: &str = "
 WITH RECURSIVE own (function) AS (
     SELECT member.objid FROM pg_catalog.pg_depend AS member
@@ -40,7 +38,7 @@ WITH RECURSIVE own (function) AS (
         SELECT named.oid FROM pg_catalog.pg_proc AS caller
         JOIN pg_catalog.pg_language AS language ON language.oid OPERATOR(pg_catalog.=) caller.prolang
             AND language.lanname::pg_catalog.text OPERATOR(pg_catalog.<>) ALL ('{internal,c}')
-        JOIN pg_catalog.pg_proc AS named ON named.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+        JOIN pg_catalog.pg_proc AS named ON named.oid OPERATOR(pg_catalog.>=) $2
             AND pg_catalog.strpos(pg_catalog.lower(caller.prosrc), pg_catalog.lower(named.proname::pg_catalog.text))
                 OPERATOR(pg_catalog.>) 0
         WHERE caller.oid OPERATOR(pg_catalog.=) called.function
@@ -132,9 +130,10 @@ fn is_number(column: BaseColumn) -> bool {
 
 fn asks_a_model(lineage: &Lineage) -> Result<bool, SpiError> {
     let others = lineage.calls.iter();
-    let others = gathered(others.filter(|it| it.to_u32() >= FIRST_OF_OTHERS));
+    let others = gathered(others.filter(|it| it.to_u32() >= pg_sys::FirstNormalObjectId));
+    let first = pg_sys::Oid::from(pg_sys::FirstNormalObjectId);
     for function in others.unwrap_or_default() {
-        let asks = read_one::<bool>(Kept(ASKS_A_MODEL), &[(*function).into()])?;
+        let asks = read_one::<bool>(Kept(ASKS_A_MODEL), &[(*function).into(), first.into()])?;
         if asks == Some(true) {
             return Ok(true);
         }
