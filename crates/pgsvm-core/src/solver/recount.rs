@@ -89,6 +89,13 @@ impl Recount {
         self.vectors().div_ceil(self.lanes as usize)
     }
 
+    /// The weights of a block, feature by feature.
+    #[inline(always)]
+    fn block(&self, block: usize) -> &[f64] {
+        let length = self.w.0.len() / self.blocks();
+        &self.w.0[block * length..][..length]
+    }
+
     /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
     pub(crate) fn fits(&self, features: usize, groups: usize) -> bool {
         let lanes = self.lanes as usize;
@@ -176,8 +183,7 @@ impl Recount {
     /// <w, x> of the heads of a block.
     #[inline(always)]
     fn scores<K: Isa>(&self, row: &Row<'_>, block: usize) -> [f64; LANES] {
-        let length = self.w.0.len() / self.blocks();
-        let w = &self.w.0[block * length..][..length];
+        let w = self.block(block);
         let mut scores = [0.0; LANES];
         if self.lanes == 1 {
             scores[0] = score::<K>(row, w, self.intercept);
@@ -200,8 +206,7 @@ impl Recount {
     /// By how much scores of the heads of a block may be off.
     #[inline(always)]
     fn offs(&self, off: &Off, row: &Row<'_>, block: usize) -> [f64; LANES] {
-        let length = self.w.0.len() / self.blocks();
-        let w = &self.w.0[block * length..][..length];
+        let w = self.block(block);
         let lanes = self.lanes as usize;
         let mut offs = [0.0; LANES];
         for (off, shift) in offs.iter_mut().zip(&off.shift.0[block * lanes..]) {
@@ -213,17 +218,13 @@ impl Recount {
             return offs;
         }
         let w = w.as_chunks::<LANES>().0;
-        let mut add = |by: f64, x: f32, w: &[f64; LANES]| {
-            let x = by * f64::from(x.abs());
-            for (off, w) in offs.iter_mut().zip(w) {
-                *off += x * w.abs();
-            }
-        };
         for (x, w) in row.dense().iter().zip(w) {
-            add(off.dense, *x, w);
+            let x = off.dense * f64::from(x.abs());
+            add_lanes(&mut offs, x, &w.map(f64::abs));
         }
         for &[feature, bits] in row.sparse() {
-            add(off.sparse, f32::from_bits(bits), &w[feature as usize]);
+            let x = off.sparse * f64::from(f32::from_bits(bits).abs());
+            add_lanes(&mut offs, x, &w[feature as usize].map(f64::abs));
         }
         offs
     }
@@ -231,10 +232,10 @@ impl Recount {
     /// |w|^2 of a head, without the intercept where that is `free`.
     fn norm(&self, head: usize, free: bool) -> f64 {
         let lanes = self.lanes as usize;
-        let length = self.w.0.len() / self.blocks();
-        let own = &self.w.0[head / lanes * length + head % lanes..][..length - head % lanes];
-        let counted = length / lanes - usize::from(free);
-        own.iter().step_by(lanes).take(counted).map(|w| w * w).sum()
+        let block = self.block(head / lanes);
+        let counted = block.len() / lanes - usize::from(free);
+        let own = block[head % lanes..].iter().step_by(lanes);
+        own.take(counted).map(|w| w * w).sum()
     }
 }
 
@@ -363,12 +364,8 @@ impl<T: Real> Solver<T> {
 
     /// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows.
     fn rounding_shows(&self, head: usize, facts: &Facts) -> bool {
-        let off = facts.most_off();
-        off > 0.0
-            && self
-                .state(head)
-                .rounding_of(off * self.length(head), facts.costs)
-                > facts.rounding.least
+        facts.most_off() > 0.0
+            && self.state(head).rounding_at(self.length(head)) > facts.rounding.least
     }
 
     /// The weights of some heads, in blocks of so many.

@@ -78,7 +78,6 @@ impl MapSearch {
         // costs are balanced already
         let job = ReaderJob {
             balance: Balance::None,
-            as_they_come: true,
             ..self.job.of_scaled_rows()
         };
         let mut survey = Survey::new(&job, self.sample_bytes);

@@ -902,9 +902,10 @@ impl HeadState {
         self.is_recounted
     }
 
-    /// The share of what is said of it that may change where scores of rows are off by this, in the root mean square over all costs, of this
-    /// sum at most.
-    pub(in crate::solver) fn rounding_of(&self, off: f64, costs: f64) -> f64 {
+    /// The share of what is said of it that rounding may change at most, at weights of this length.
+    pub(in crate::solver) fn rounding_at(&self, length: f64) -> f64 {
+        let (off, costs) = self.rounding;
+        let off = off * length;
         let Terms {
             c,
             positive_weight,
@@ -927,8 +928,7 @@ impl HeadState {
 
     /// Leaves to rounding what it may change at weights with this |w|^2.
     fn leave_to_rounding(&mut self, norm: f64) {
-        let (off, costs) = self.rounding;
-        let share = self.rounding_of(off * norm.sqrt(), costs);
+        let share = self.rounding_at(norm.sqrt());
         self.stop.leave_to_rounding(share);
     }
 
