@@ -14,6 +14,9 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_row_class(text, record), svm_internal
     svm_internal.svm_row_answers(text, record), svm_internal.svm_row_margin(text, record, text), svm_internal.svm_row_unseen(text, record),
     svm_internal.svm_row_libsvm(text, record, boolean), svm_internal.svm_label_metrics(text, text),
     svm_internal.svm_label_metrics(text, text, text) TO PUBLIC;
+-- what functions made by svm_create_function ask, with their owner's rights
+GRANT EXECUTE ON FUNCTION svm_internal.svm_decision(text, anyelement), svm_internal.svm_classify(text, anyelement),
+    svm_internal.svm_predict(text, anyelement, anycompatible), svm_internal.svm_probability(text, anyelement) TO PUBLIC;
 -- defaults, generated columns and views of the extension's tables, and the body of svm_weights
 GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(name), svm_internal.svm_role_name(oid, name),
     svm_internal.svm_weights_unordered(text) TO PUBLIC;

@@ -18,7 +18,7 @@ COMMENT ON TABLE svm_source IS 'the queries of versions that were trained on one
 COMMENT ON TABLE svm_index IS 'indexes: of which relations and columns numbers, sparse features and words are kept';
 COMMENT ON TABLE svm_index_chunk IS 'the numbers, sparse features and words that indexes keep; no dump has them';
 COMMENT ON TABLE svm_landmark IS 'rows that kernel machines compare rows with, scaled; their factors are in svm_weight';
-COMMENT ON TABLE svm_node_model IS 'models that nodes of Citus predict with, whole: a reference table there; no dump has it';
+COMMENT ON TABLE svm_internal.svm_node_model IS 'models that nodes of Citus predict with, whole: a reference table there; no dump has it';
 COMMENT ON TABLE svm_log IS 'what happened when in a training: arrays of equal length, which svm_training_log shows as rows';
 
 COMMENT ON SEQUENCE svm_model_id_seq IS 'not used; dumps of pgsvm 0.2.0 set it';

@@ -5,6 +5,11 @@ CREATE OR REPLACE FUNCTION svm_export(model text, format text DEFAULT 'libsvm') 
 COMMENT ON FUNCTION svm_export IS
     'a model as text: all of it, for svm_import in another database, or in the format of LIBLINEAR or LIBSVM, which their programs read';
 
+CREATE OR REPLACE FUNCTION svm_internal.svm_content(model text) RETURNS text
+    LANGUAGE sql STABLE
+    RETURN svm_export($1, 'pgsvm');
+COMMENT ON FUNCTION svm_internal.svm_content(text) IS 'part of svm_tell_nodes';
+
 CREATE OR REPLACE FUNCTION svm_export_rows(
     model text, relation regclass, label text DEFAULT NULL, features text DEFAULT NULL, scaled boolean DEFAULT true
 )

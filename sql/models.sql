@@ -124,7 +124,8 @@ GRANT SELECT ON svm_models TO PUBLIC;
 -- Names are unique in a database. That one is taken says also PostgreSQL's error; by whom, only who may see the model is told.
 CREATE OR REPLACE FUNCTION svm_internal.svm_is_taken(model text) RETURNS boolean
     LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    AS 'SELECT EXISTS (SELECT FROM @extschema@.svm_model WHERE name = $1)';
+    -- bound to the table itself: whoever owns the schema may rename it and put another one in its place
+    RETURN EXISTS (SELECT FROM svm_model AS it WHERE it.name OPERATOR(pg_catalog.=) $1);
 COMMENT ON FUNCTION svm_internal.svm_is_taken(text) IS 'whether there is a model of this name, also where the caller may not see it';
 
 CREATE OR REPLACE FUNCTION svm_deploy(model text, version int) RETURNS text
@@ -155,6 +156,7 @@ CREATE OR REPLACE FUNCTION svm_distribute_models(model text DEFAULT NULL) RETURN
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     is_coordinator boolean;
+    place text := (SELECT e.extnamespace::regnamespace FROM pg_extension AS e WHERE e.extname = 'pgsvm');
     distributed bigint;
 BEGIN
     IF to_regclass('pg_catalog.pg_dist_local_group') IS NULL THEN
@@ -169,9 +171,9 @@ BEGIN
             HINT = 'Where that is: SELECT nodename, nodeport FROM pg_dist_node WHERE groupid = 0';
     END IF;
     -- says so where there is no such model
-    PERFORM @extschema@.svm_version_id($1);
-    WITH mine AS (UPDATE @extschema@.svm_model AS m SET on_nodes = true WHERE $1 IS NULL OR m.name = $1 RETURNING m.id)
-    SELECT count(*) INTO distributed FROM mine;
+    EXECUTE format('SELECT %s.svm_version_id($1)', place) USING $1;
+    EXECUTE format('WITH mine AS (UPDATE %s.svm_model AS m SET on_nodes = true WHERE $1 IS NULL OR m.name = $1 RETURNING m.id)
+        SELECT count(*) FROM mine', place) INTO distributed USING $1;
     IF $1 IS NOT NULL AND distributed = 0 THEN
         RAISE EXCEPTION 'model "%" cannot be brought to the nodes', $1 USING
             ERRCODE = 'insufficient_privilege',

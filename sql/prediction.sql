@@ -105,6 +105,21 @@ COMMENT ON FUNCTION svm_internal.svm_row_decision(text, record) IS 'part of svm_
 COMMENT ON FUNCTION svm_internal.svm_row_answers(text, record) IS 'part of svm_evaluate';
 COMMENT ON FUNCTION svm_internal.svm_row_margin(text, record, text) IS 'part of svm_suspects';
 
+-- What functions made by svm_create_function call with their owner's rights: nobody but superusers creates functions in this schema, or
+-- renames it.
+CREATE OR REPLACE FUNCTION svm_internal.svm_decision(model text, features anyelement) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_classify(model text, features anyelement) RETURNS text
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_predict(model text, features anyelement, type anycompatible) RETURNS anycompatible
+    LANGUAGE c STABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_predict_as_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_probability(model text, features anyelement) RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_probability_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_decision(text, anyelement) IS 'part of functions that svm_create_function made';
+COMMENT ON FUNCTION svm_internal.svm_classify(text, anyelement) IS 'part of functions that svm_create_function made';
+COMMENT ON FUNCTION svm_internal.svm_predict(text, anyelement, anycompatible) IS 'part of functions that svm_create_function made';
+COMMENT ON FUNCTION svm_internal.svm_probability(text, anyelement) IS 'part of functions that svm_create_function made';
+
 CREATE OR REPLACE FUNCTION svm_predict_query(model text, query text, key text DEFAULT NULL)
     RETURNS TABLE (row_number bigint, row_key text, label text, decision float8, probability float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'svm_predict_query_wrapper';

@@ -32,7 +32,7 @@ ALTER TABLE svm_log ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_source ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_landmark ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_index ENABLE ROW LEVEL SECURITY;
-ALTER TABLE svm_node_model ENABLE ROW LEVEL SECURITY;
+ALTER TABLE svm_internal.svm_node_model ENABLE ROW LEVEL SECURITY;
 ALTER TABLE svm_index_chunk ENABLE ROW LEVEL SECURITY;
 
 DROP POLICY IF EXISTS svm_model_owner ON svm_model;
@@ -181,12 +181,12 @@ CREATE OR REPLACE FUNCTION svm_internal.svm_has_rights_of_any(roles oid[]) RETUR
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN coalesce((SELECT pg_catalog.bool_or(pg_catalog.pg_has_role(role, 'USAGE')) FROM pg_catalog.unnest(roles) AS role), false);
 COMMENT ON FUNCTION svm_internal.svm_has_rights_of_any(oid[]) IS 'whether the current user is one of the roles or inherits the rights of one';
-DROP POLICY IF EXISTS svm_node_model_reader ON svm_node_model;
-CREATE POLICY svm_node_model_reader ON svm_node_model FOR SELECT USING (
+DROP POLICY IF EXISTS svm_node_model_reader ON svm_internal.svm_node_model;
+CREATE POLICY svm_node_model_reader ON svm_internal.svm_node_model FOR SELECT USING (
     pg_catalog.pg_has_role(owner_oid, 'USAGE') OR 'public' = ANY (readers) OR svm_internal.svm_has_rights_of_any(reader_oids)
 );
-REVOKE ALL ON svm_node_model FROM PUBLIC;
-GRANT SELECT ON svm_node_model TO PUBLIC;
+REVOKE ALL ON svm_internal.svm_node_model FROM PUBLIC;
+GRANT SELECT ON svm_internal.svm_node_model TO PUBLIC;
 
 -- An index holds what its owner could read of a table: it is the owner's alone. Trainings of others may believe it, so who writes
 -- is the owner and no member.

@@ -234,7 +234,7 @@ CREATE FUNCTION svm_internal.svm_role_oids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS 'SELECT pg_catalog.array_agg(svm_internal.svm_role_oid(role)) FROM pg_catalog.unnest($1) AS role';
 COMMENT ON FUNCTION svm_internal.svm_role_oids(name[]) IS 'part of svm_node_model';
-CREATE TABLE svm_node_model (
+CREATE TABLE svm_internal.svm_node_model (
     id bigint PRIMARY KEY,
     name text NOT NULL UNIQUE,
     -- the current version, and all of it as svm_export writes it
@@ -249,6 +249,28 @@ CREATE TABLE svm_node_model (
     owner_oid oid GENERATED ALWAYS AS (svm_internal.svm_role_oid(owner)) STORED,
     reader_oids oid[] GENERATED ALWAYS AS (svm_internal.svm_role_oids(readers)) STORED
 );
+
+-- What nodes are told of a model that they are to have. Bound to the tables themselves, as nothing that runs with the rights of their
+-- owner looks for a name in the extension's schema: whoever owns that may rename it, and put one of the same name in its place.
+CREATE FUNCTION svm_internal.svm_told(model bigint, OUT name text, OUT version int, OUT version_id bigint, OUT owner name, OUT readers name[])
+    RETURNS SETOF record LANGUAGE sql VOLATILE STRICT
+BEGIN ATOMIC
+    -- of two that change its grants at the same time the second waits here, and then sees what the first did
+    SELECT FROM svm_model AS m WHERE m.id OPERATOR(pg_catalog.=) $1 FOR NO KEY UPDATE;
+    SELECT m.name, v.version, v.id, coalesce(o.rolname, ''::pg_catalog.name),
+        ARRAY(
+            SELECT r.rolname FROM svm_permission AS p JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) p.grantee_oid
+            WHERE p.model_id OPERATOR(pg_catalog.=) m.id
+            UNION ALL SELECT p.grantee FROM svm_permission AS p
+            WHERE p.model_id OPERATOR(pg_catalog.=) m.id AND p.grantee OPERATOR(pg_catalog.=) 'public'::pg_catalog.name
+            ORDER BY 1
+        )
+    FROM svm_model AS m
+        JOIN svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.current_version
+        LEFT JOIN pg_catalog.pg_roles AS o ON o.oid OPERATOR(pg_catalog.=) m.owner_oid
+    WHERE m.id OPERATOR(pg_catalog.=) $1 AND m.on_nodes;
+END;
+COMMENT ON FUNCTION svm_internal.svm_told(bigint) IS 'part of svm_tell_nodes';
 
 -- Brings a model's row there in line with what is here, as the owner of the tables.
 CREATE FUNCTION svm_internal.svm_tell_nodes(model bigint) RETURNS void
@@ -267,41 +289,31 @@ BEGIN
         -- this is no coordinator
         RETURN;
     END IF;
-    -- of two that change its grants at the same time the second waits here, and then sees what the first did
-    PERFORM FROM @extschema@.svm_model AS m WHERE m.id = $1 FOR NO KEY UPDATE;
-    SELECT m.name, v.version, v.id AS version_id, coalesce(o.rolname, '') AS owner,
-        ARRAY(
-            SELECT r.rolname FROM @extschema@.svm_permission AS p JOIN pg_roles AS r ON r.oid = p.grantee_oid WHERE p.model_id = m.id
-            UNION ALL SELECT p.grantee FROM @extschema@.svm_permission AS p WHERE p.model_id = m.id AND p.grantee = 'public'
-            ORDER BY 1
-        ) AS readers
-    INTO told
-    FROM @extschema@.svm_model AS m JOIN @extschema@.svm_version AS v ON v.model_id = m.id AND v.version = m.current_version
-        LEFT JOIN pg_roles AS o ON o.oid = m.owner_oid
-    WHERE m.id = $1 AND m.on_nodes;
+    SELECT * INTO told FROM svm_internal.svm_told($1);
     IF NOT FOUND THEN
-        title := (SELECT format('"%s"', n.name) FROM @extschema@.svm_node_model AS n WHERE n.id = $1);
-        DELETE FROM @extschema@.svm_node_model AS n WHERE n.id = $1;
+        title := (SELECT format('"%s"', n.name) FROM svm_internal.svm_node_model AS n WHERE n.id = $1);
+        DELETE FROM svm_internal.svm_node_model AS n WHERE n.id = $1;
         RETURN;
     END IF;
     title := format('"%s"', told.name);
     EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $1)' INTO is_so
-        USING '@extschema@.svm_node_model'::regclass;
+        USING 'svm_internal.svm_node_model'::regclass;
     IF NOT is_so THEN
-        EXECUTE 'SELECT pg_catalog.create_reference_table($1)' USING '@extschema@.svm_node_model'::regclass;
+        EXECUTE 'SELECT pg_catalog.create_reference_table($1)' USING 'svm_internal.svm_node_model'::regclass;
     END IF;
-    UPDATE @extschema@.svm_node_model AS n SET name = told.name, owner = told.owner, readers = told.readers
+    UPDATE svm_internal.svm_node_model AS n SET name = told.name, owner = told.owner, readers = told.readers
     WHERE n.id = $1 AND n.version_id = told.version_id;
     IF NOT FOUND THEN
-        content := @extschema@.svm_export(format('%s@%s', told.name, told.version), 'pgsvm');
-        DELETE FROM @extschema@.svm_node_model AS n WHERE n.id = $1;
-        INSERT INTO @extschema@.svm_node_model (id, name, version, version_id, content, owner, readers)
+        content := svm_internal.svm_content(format('%s@%s', told.name, told.version));
+        DELETE FROM svm_internal.svm_node_model AS n WHERE n.id = $1;
+        INSERT INTO svm_internal.svm_node_model (id, name, version, version_id, content, owner, readers)
         VALUES ($1, told.name, told.version, told.version_id, content, told.owner, told.readers);
     END IF;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
     RAISE EXCEPTION 'model % cannot be changed on the nodes of Citus', coalesce(title, 'number ' || $1) USING
-        ERRCODE = SQLSTATE,
+        -- what Citus says of a node that does not answer
+        ERRCODE = CASE WHEN SQLSTATE = 'XX000' AND strpos(SQLERRM, 'connection') > 0 THEN '08006' ELSE SQLSTATE END,
         DETAIL = concat_ws(' ', SQLERRM, nullif(detail, '')),
         HINT = 'It is changed on all nodes or on none. Which one does not answer: SELECT * FROM citus_check_cluster_node_health()';
 END;
@@ -318,14 +330,14 @@ DECLARE
 BEGIN
     -- looked up first: Citus runs no statement inside another
     IF TG_OP = 'TRUNCATE' THEN
-        told := ARRAY(SELECT n.id FROM @extschema@.svm_node_model AS n);
+        told := ARRAY(SELECT n.id FROM svm_internal.svm_node_model AS n);
     ELSIF TG_TABLE_NAME = 'svm_model' THEN
         told := ARRAY[OLD.id];
     ELSIF TG_TABLE_NAME = 'svm_version' THEN
-        told := ARRAY(SELECT n.id FROM @extschema@.svm_node_model AS n WHERE n.id = OLD.model_id AND n.version_id = OLD.id);
+        told := ARRAY(SELECT n.id FROM svm_internal.svm_node_model AS n WHERE n.id = OLD.model_id AND n.version_id = OLD.id);
     ELSE
         one := CASE TG_OP WHEN 'DELETE' THEN OLD.model_id ELSE NEW.model_id END;
-        told := ARRAY(SELECT n.id FROM @extschema@.svm_node_model AS n WHERE n.id = one);
+        told := ARRAY(SELECT n.id FROM svm_internal.svm_node_model AS n WHERE n.id = one);
     END IF;
     FOREACH one IN ARRAY told LOOP
         PERFORM svm_internal.svm_tell_nodes(one);

@@ -56,7 +56,7 @@ unsafe fn svm_remove_children(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum
         let (column, tables) = arguments
             .split_first()
             .map_or(("", &[][..]), |(column, tables)| (column.as_str(), tables));
-        let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+        let schema = statement::held_schema(fired.schema()).unwrap_or_default();
         for table in tables {
             let all = format!("DELETE FROM {schema}.{table}");
             match fired.bigint(c"id") {
@@ -80,7 +80,7 @@ unsafe fn svm_remove_children(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum
 unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
-        let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+        let schema = statement::held_schema(fired.schema()).unwrap_or_default();
         if let (Some(id), Some(owner)) = (fired.bigint(c"id"), fired.new_name(c"owner")) {
             Kept(&format!(
                 "UPDATE {schema}.svm_permission SET owner = $2::pg_catalog.name
@@ -101,7 +101,7 @@ unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn svm_query_moves(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
-        let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
+        let schema = statement::held_schema(fired.schema()).unwrap_or_default();
         if let Some(id) = fired.bigint(c"id") {
             Kept(&format!(
                     "WITH moved AS (

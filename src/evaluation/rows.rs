@@ -25,7 +25,7 @@ pub struct Rows {
     /// What it is called, as SQL writes it.
     pub name: String,
     /// What is joined with it, where nodes of Citus have the rows.
-    pub beside: String,
+    pub beside: &'static str,
     /// The same as a row value.
     pub value: String,
     /// The label of a row.
@@ -33,10 +33,8 @@ pub struct Rows {
     pub label_type: pg_sys::Oid,
 }
 
-/// The rows of a source. `schema`: the extension's, quoted; `features`: the column that holds all of them, where there is
-/// one.
+/// The rows of a source. `features`: the column that holds all of them, where there is one.
 pub fn of(
-    schema: &str,
     source: &Source,
     model: &Model,
     label: &str,
@@ -66,7 +64,7 @@ pub fn of(
             label: label_sql,
             value: format!("{row}::pg_catalog.record"),
             name: row,
-            beside: model::beside_nodes(schema),
+            beside: model::beside_nodes(),
             label_type,
         });
     }
@@ -77,7 +75,7 @@ pub fn of(
         label: label_sql,
         value: row.clone(),
         name: row,
-        beside: String::new(),
+        beside: "",
         label_type,
     })
 }

@@ -33,7 +33,7 @@ pub struct Subject {
     /// What the queries call a row of it, as SQL writes it.
     row: String,
     /// What is joined with it.
-    beside: String,
+    beside: &'static str,
     /// The same as a row value.
     pub row_value: String,
 }
@@ -71,7 +71,7 @@ impl Subject {
         let label_column = owned(label.as_deref().unwrap_or(&model.label_column))?;
         let features = features.as_deref();
         let schema = model::schema_of_call(fcinfo);
-        let rows = rows::of(&schema, &source, &model, &label_column, features)?;
+        let rows = rows::of(&source, &model, &label_column, features)?;
         let compared_type = compared_type(&model.label_type, rows.label_type);
         Ok(Self {
             schema,

@@ -44,7 +44,7 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
     changes::look_at_triggers(schema);
     forget_when_weights_changed();
     select::connected(|| {
-        if let Some(model) = find_on_node(schema, base, version)? {
+        if let Some(model) = find_on_node(base, version)? {
             return Ok(model);
         }
         let plans = Plans::of(schema)?;
@@ -56,12 +56,8 @@ pub fn find(schema: pg_sys::Oid, name: &str) -> Result<Rc<Model>, Failure> {
 }
 
 /// The model as the coordinator of Citus has put it here; None where it has not, and where this is no node. SPI is connected.
-fn find_on_node(
-    schema: pg_sys::Oid,
-    name: &str,
-    version: Option<i32>,
-) -> Result<Option<Rc<Model>>, Failure> {
-    let Some(on_node) = OnNode::of(schema) else {
+fn find_on_node(name: &str, version: Option<i32>) -> Result<Option<Rc<Model>>, Failure> {
+    let Some(on_node) = OnNode::here() else {
         return Ok(None);
     };
     let Some(row) = on_node.look_up(name) else {

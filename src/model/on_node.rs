@@ -17,8 +17,8 @@ pub(super) struct OnNode {
 }
 
 impl OnNode {
-    pub fn of(schema: pg_sys::Oid) -> Option<Self> {
-        let (table, name) = citus::part_here(schema, c"svm_node_model")?;
+    pub fn here() -> Option<Self> {
+        let (table, name) = citus::part_here(statement::internal_schema(), c"svm_node_model")?;
         Some(Self { table, name })
     }
 
@@ -95,11 +95,11 @@ pub(super) fn missing(model: &str, node: &str) -> Failure {
 
 /// What a FROM item of rows on nodes is joined with, once each, so that the whole query runs where this transaction's changes of models are
 /// seen: Citus changes a reference table by one connection a node, and reads it by the same one.
-pub fn beside(schema: &str) -> String {
-    match query::spread_of(&format!("SELECT FROM {schema}.svm_node_model")).is_citus {
-        true => format!(
-            " LEFT JOIN {schema}.svm_node_model AS \"pgsvm nodes\" ON \"pgsvm nodes\".version OPERATOR(pg_catalog.=) 0"
-        ),
-        false => String::new(),
+pub fn beside() -> &'static str {
+    match query::spread_of("SELECT FROM svm_internal.svm_node_model").is_citus {
+        true => {
+            " LEFT JOIN svm_internal.svm_node_model AS \"pgsvm nodes\" ON \"pgsvm nodes\".version OPERATOR(pg_catalog.=) 0"
+        }
+        false => "",
     }
 }

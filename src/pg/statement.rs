@@ -1,5 +1,6 @@
 //! What tells one statement from the next, cheaply enough to ask for each row, and who calls us.
 
+use super::kept_statement::Kept;
 use super::list;
 use core::ffi::CStr;
 use pgrx::pg_sys;
@@ -91,20 +92,20 @@ pub fn extension_schema() -> pg_sys::Oid {
     found.ok().flatten().unwrap_or(pg_sys::InvalidOid)
 }
 
+/// The schema of what nobody calls by name, which is a superuser's.
+pub fn internal_schema() -> pg_sys::Oid {
+    // SAFETY: a catalog look-up inside a transaction.
+    unsafe { pg_sys::get_namespace_oid(c"svm_internal".as_ptr(), true) }
+}
+
 /// The extension's schema, whatever the search path: that of a function that people call.
 ///
 /// # Safety
 /// `fcinfo` is the argument of a function called through PostgreSQL's function manager.
 pub unsafe fn schema_of_call(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Oid {
-    // SAFETY: as the caller promises; the rest are catalog look-ups.
-    let (schema, internal) = unsafe {
-        let schema = pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid);
-        (
-            schema,
-            pg_sys::get_namespace_oid(c"svm_internal".as_ptr(), true),
-        )
-    };
-    match schema == internal {
+    // SAFETY: as the caller promises; a catalog look-up.
+    let schema = unsafe { pg_sys::get_func_namespace((*(*fcinfo).flinfo).fn_oid) };
+    match schema == internal_schema() {
         true => extension_schema(),
         false => schema,
     }
@@ -157,6 +158,16 @@ pub fn quoted_schema(schema: pg_sys::Oid) -> Option<String> {
         let quoted = CStr::from_ptr(pg_sys::quote_identifier(name));
         Some(quoted.to_string_lossy().into_owned())
     }
+}
+
+/// The same of a schema that keeps its name until the transaction ends: whoever owns it might rename it and put another one in its
+/// place while a statement with the old name runs, as a superuser where a trigger is SECURITY DEFINER. Locks the schema's row in the catalog,
+/// which takes a superuser.
+pub fn held_schema(schema: pg_sys::Oid) -> Option<String> {
+    let held = Kept(
+        "SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_namespace WHERE oid OPERATOR(pg_catalog.=) $1 FOR KEY SHARE",
+    );
+    held.run_returning(&[schema.into()]).ok().flatten()
 }
 
 /// Runs `body` under a snapshot that is taken now, where the isolation level takes one for each statement.

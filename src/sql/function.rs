@@ -6,7 +6,6 @@
 //! the model itself: see `immutable_function`.
 
 use crate::base::errors::{notice, Code, Failure, OrRaise};
-use crate::catalog::spi_failure;
 use crate::catalog::{identifiers, rights};
 use crate::model::{self, Model};
 use crate::pg::call::Call;
@@ -45,7 +44,6 @@ fn svm_create_function(
         || quote(&format!("{}_{}", kind.verb(), found.base_name())),
         str::to_owned,
     );
-    check_schema(&extension).or_raise();
     let created = match immutable.unwrap_or(false) {
         true => immutable_function::create(&found, kind, &name),
         false => create(&extension, model, &found, kind, &name),
@@ -139,32 +137,6 @@ impl From<SpiError> for Problem {
 /// What decisions and probabilities are.
 pub(super) const FLOAT: &str = "double precision";
 
-/// Whoever may create functions in the extension's schema could put one there that the new function would call with its
-/// owner's rights, as it matches the call better than ours: nobody but that owner, the schema's and superusers.
-fn check_schema(extension: &str) -> Result<(), Failure> {
-    let other = read_one::<String>(
-        "SELECT pg_catalog.min(coalesce(role.rolname, '')::pg_catalog.text)
-         FROM pg_catalog.pg_namespace AS n, pg_catalog.aclexplode(n.nspacl) AS granted
-         LEFT JOIN pg_catalog.pg_roles AS role ON role.oid OPERATOR(pg_catalog.=) granted.grantee
-         WHERE n.oid OPERATOR(pg_catalog.=) $1::pg_catalog.regnamespace
-             AND granted.privilege_type OPERATOR(pg_catalog.=) 'CREATE'
-             AND granted.grantee OPERATOR(pg_catalog.<>) n.nspowner
-             AND coalesce(NOT role.rolsuper AND role.rolname OPERATOR(pg_catalog.<>) current_user, true)",
-        &[extension.into()],
-    );
-    let (who, whom) = match other.map_err(spi_failure)?.as_deref() {
-        None => return Ok(()),
-        Some("") => ("every role".to_owned(), "PUBLIC".to_owned()),
-        Some(role) => (format!("role \"{role}\""), quote(role)),
-    };
-    Err(Failure::new(
-        Code::ERRCODE_INVALID_SCHEMA_DEFINITION,
-        format!("{who} may create objects in schema {extension}"),
-    )
-    .detail("A function that predicts with its owner's rights would not be safe there.")
-    .hint(format!("REVOKE CREATE ON SCHEMA {extension} FROM {whom};")))
-}
-
 /// Creates the function, or replaces one that this has created.
 fn create(
     extension: &str,
@@ -187,7 +159,7 @@ fn create(
         Kind::Probability => (FLOAT.to_owned(), "svm_probability", String::new()),
     };
     let body = format!(
-        "SELECT {extension}.{function}({}, $1{more})",
+        "SELECT svm_internal.{function}({}, $1{more})",
         quote_literal(model)
     );
     let known = existing(&schema, &name, extension)?;
@@ -269,12 +241,14 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
     }
     let known = read_two::<pg_sys::Oid, bool>(
         "SELECT t.oid, (owner.rolsuper OR owner.rolname OPERATOR(pg_catalog.=) current_user)
-             AND (place.rolsuper OR place.rolname OPERATOR(pg_catalog.=) current_user
-                  OR place.rolname OPERATOR(pg_catalog.=) 'pg_database_owner')
+             AND (place.rolsuper OR place.rolname OPERATOR(pg_catalog.=) current_user)
          FROM pg_catalog.pg_type AS t
          JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
          JOIN pg_catalog.pg_roles AS owner ON owner.oid OPERATOR(pg_catalog.=) t.typowner
-         JOIN pg_catalog.pg_roles AS place ON place.oid OPERATOR(pg_catalog.=) n.nspowner
+         JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+         JOIN pg_catalog.pg_roles AS place ON place.oid OPERATOR(pg_catalog.=)
+             CASE WHEN n.nspowner OPERATOR(pg_catalog.=) 'pg_database_owner'::pg_catalog.regrole::pg_catalog.oid
+                 THEN d.datdba ELSE n.nspowner END
          WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.to_regtype($1)",
         &[model.label_type.as_str().into()],
     );
@@ -298,7 +272,7 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
     }
 }
 
-/// Whether a function of this name that takes anything is one of ours, by how its body starts; None when
+/// Whether a function of this name that takes anything is one of ours, by how its body starts, here or under 0.2.0; None when
 /// there is no function.
 fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, Problem> {
     let starts = [
@@ -307,7 +281,10 @@ fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, P
         "svm_decision",
         "svm_probability",
     ]
-    .map(|function| format!("SELECT {extension}.{function}("));
+    .into_iter()
+    .flat_map(|function| {
+        ["svm_internal", extension].map(|schema| format!("SELECT {schema}.{function}("))
+    });
     let found = read_one::<bool>(
         "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
              AND (SELECT pg_catalog.bool_or(pg_catalog.starts_with(p.prosrc, start))
@@ -317,7 +294,11 @@ fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, P
          WHERE n.nspname OPERATOR(pg_catalog.=) $1::pg_catalog.name
              AND p.proname OPERATOR(pg_catalog.=) $2::pg_catalog.name
              AND p.proargtypes OPERATOR(pg_catalog.=) '2283'::pg_catalog.oidvector",
-        &[schema.into(), name.into(), starts.to_vec().into()],
+        &[
+            schema.into(),
+            name.into(),
+            starts.collect::<Vec<_>>().into(),
+        ],
     );
     match found {
         Err(SpiError::InvalidPosition) => Ok(None),

@@ -63,7 +63,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             below: select::connected(|| doubted_below(&schema, &model.name)),
             limit,
         };
-        let query = query(&schema, &asked, &model, &source).or_raise();
+        let query = query(&asked, &model, &source).or_raise();
         select::connected(|| {
             select::for_each_at_once(&query, |row| {
                 rows.put(|| [1, 2, 3, 4].map(|column| row.datum(column)));
@@ -105,12 +105,7 @@ fn doubted_below(schema: &str, name: &str) -> f64 {
 }
 
 /// The SELECT. What is slow, the row as jsonb, is made only of the rows that are shown.
-fn query(
-    schema: &str,
-    asked: &Asked<'_>,
-    model: &Model,
-    source: &Source,
-) -> Result<CString, Failure> {
+fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
     check_label(model, &columns, &relation)?;
@@ -144,7 +139,7 @@ fn query(
                    FROM {relation} AS {alias}{} WHERE {label} IS NOT NULL
                    ORDER BY 4 LIMIT {limit}) AS suspect
              WHERE suspect.margin OPERATOR(pg_catalog.<) ({below}) ORDER BY 4",
-            model::beside_nodes(schema)
+            model::beside_nodes()
         ),
     };
     Ok(CString::new(query).unwrap_or_default())

@@ -222,7 +222,9 @@ def test_another_role_trains(connection):
 
 def test_what_is_wrong_with_rows_is_told_as_ever(connection):
     with pytest.raises(psycopg.errors.Error, match='feature column "a" contains'):
-        connection.execute("SELECT svm_train_query('SELECT nullif(a, 0.5) AS a, b, y FROM spread', 'y', model => 'no')")
+        connection.execute(
+            "SELECT svm_train_query('SELECT nullif(a, 0.5) AS a, b, y FROM spread', 'y', model => 'no', nulls => 'error')"
+        )
     with pytest.raises(psycopg.errors.Error, match="only one value"):
         connection.execute("SELECT svm_train_query('SELECT a, b, y FROM spread WHERE y', 'y', model => 'no')")
     with pytest.raises(psycopg.errors.Error, match="no rows"):
@@ -405,7 +407,7 @@ def on_nodes(cluster):
     found = []
     for node in cluster.workers:
         with node.connect() as there:
-            query = "SELECT name, version, owner, readers FROM svm_node_model ORDER BY name"
+            query = "SELECT name, version, owner, readers FROM svm_internal.svm_node_model ORDER BY name"
             found.append(there.execute(query).fetchall())
     assert found[0] == found[1]
     return found[0]
@@ -581,7 +583,7 @@ def test_roles_are_those_that_they_were(cluster, connection):
         for node in cluster.nodes:
             with node.connect() as there:
                 there.execute("SET ROLE second")
-                assert one(there, "SELECT count(*) FROM svm_node_model WHERE name = 'named'") == 0
+                assert one(there, "SELECT count(*) FROM svm_internal.svm_node_model WHERE name = 'named'") == 0
         train(connection, "spread", "named")
 
 
@@ -622,7 +624,7 @@ def test_a_node_that_is_added_has_the_models(cluster, connection):
     cluster.add_node()
     try:
         with cluster.workers[-1].connect() as there:
-            assert one(there, "SELECT count(*) FROM svm_node_model WHERE name = 'old'") == 1
+            assert one(there, "SELECT count(*) FROM svm_internal.svm_node_model WHERE name = 'old'") == 1
     finally:
         cluster.remove_node()
 
