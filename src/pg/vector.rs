@@ -22,7 +22,10 @@ pub fn vector_kind(type_oid: pg_sys::Oid) -> Option<VectorKind> {
     // SAFETY: catalog look-ups inside a transaction; the name is a terminated string.
     let name = unsafe {
         let extension = pg_sys::get_extension_oid(c"vector".as_ptr(), true);
+        // whoever owns that extension may add types of his own to it, but only superusers make base types
         if extension == pg_sys::InvalidOid
+            || pg_sys::get_typtype(type_oid) as u8 != pg_sys::TYPTYPE_BASE
+            || pg_sys::get_typlen(type_oid) != -1
             || pg_sys::getExtensionOfObject(pg_sys::TypeRelationId, type_oid) != extension
         {
             return None;
