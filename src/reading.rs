@@ -1,5 +1,6 @@
 //! Rows come out of PostgreSQL, alone or with helpers, and become examples. Does not know the trainer.
 
+mod bounds;
 mod complaints;
 mod constants;
 pub mod helpers;

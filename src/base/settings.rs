@@ -1,12 +1,14 @@
 //! The settings `pgsvm.*`. Those of a training are read by the leader only: workers get what they need
 //! with their job. PostgreSQL gives parallel workers the settings of the session they work for.
 
+use super::errors::{Code, Failure};
 use core::ffi::{c_int, c_void, CStr};
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting, PostgresGucEnum};
 use pgrx::pg_sys;
 use pgsvm_core::{CacheLayout, InteriorTerms, Problem};
+use std::fmt::Display;
 
 static CACHE_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static WORKERS: GucSetting<i32> = GucSetting::<i32>::new(2);
@@ -16,6 +18,9 @@ static MACHINES: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MIN_PARALLEL_SIZE_KB: GucSetting<i32> = GucSetting::<i32>::new(-1);
 static SPOOL_RATE_MB: GucSetting<i32> = GucSetting::<i32>::new(0);
 static MAX_FEATURES: GucSetting<i32> = GucSetting::<i32>::new(1 << 25);
+static MAX_MEMORY_KB: GucSetting<i32> = GucSetting::<i32>::new(8 << 20);
+static MAX_WORKERS: GucSetting<i32> = GucSetting::<i32>::new(16);
+static MAX_TRAINERS: GucSetting<i32> = GucSetting::<i32>::new(16);
 static RETRY_SECONDS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static KEEP_VERSIONS: GucSetting<i32> = GucSetting::<i32>::new(0);
 static PREDICT_NULLS: GucSetting<PredictNulls> =
@@ -38,6 +43,7 @@ const CACHE_SIZES: &CStr =
 pub fn register() {
     register_sizes();
     register_processes();
+    register_ceilings();
     register_servers();
     register_versions();
     // SAFETY: called while the library is being loaded; the name lives as long as the process.
@@ -68,16 +74,6 @@ fn register_sizes() {
         &MIN_PARALLEL_SIZE_KB,
         -1..=i32::MAX,
         GucFlags::UNIT_KB,
-    );
-    GucRegistry::define_int_guc(
-        c"pgsvm.max_features",
-        c"Features that a training may have at most.",
-        c"An index of a sparse row makes as many as it is large. Each takes 16 to 190 bytes for each head.",
-        &MAX_FEATURES,
-        1,
-        i32::MAX,
-        GucContext::Suset,
-        GucFlags::default(),
     );
     GucRegistry::define_int_guc(
         c"pgsvm.spool_rate",
@@ -126,6 +122,42 @@ fn register_processes() {
     );
 }
 
+/// What a training may take at most, whatever its caller has set.
+fn register_ceilings() {
+    define_ceiling(
+        c"pgsvm.max_features",
+        c"Features that a training may have at most.",
+        c"An index of a sparse row makes as many as it is large.",
+        &MAX_FEATURES,
+        1..=i32::MAX,
+        GucFlags::default(),
+    );
+    define_ceiling(
+        c"pgsvm.max_memory",
+        c"Memory that a training may take at most for its cache, dual variables and weights.",
+        c"A training that would take more is an error.",
+        &MAX_MEMORY_KB,
+        1024..=i32::MAX,
+        GucFlags::UNIT_KB,
+    );
+    define_ceiling(
+        c"pgsvm.max_workers",
+        c"Worker processes that a training may start at most.",
+        c"pgsvm.workers and pgsvm.helpers together, and pgsvm.machines, may not come to more.",
+        &MAX_WORKERS,
+        0..=128,
+        GucFlags::default(),
+    );
+    define_ceiling(
+        c"pgsvm.max_trainers",
+        c"Threads that a training may have at most.",
+        c"pgsvm.trainers may not be more.",
+        &MAX_TRAINERS,
+        1..=Problem::MAX_TRAINERS as i32,
+        GucFlags::default(),
+    );
+}
+
 fn register_servers() {
     define_number(
         c"pgsvm.retry_seconds",
@@ -167,6 +199,20 @@ fn define_number(
 ) {
     let (least, most) = range.into_inner();
     let context = GucContext::Userset;
+    GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
+}
+
+/// Defines a number that only superusers set, and whom they grant that.
+fn define_ceiling(
+    name: &'static CStr,
+    meaning: &'static CStr,
+    details: &'static CStr,
+    setting: &'static GucSetting<i32>,
+    range: RangeInclusive<i32>,
+    flags: GucFlags,
+) {
+    let (least, most) = range.into_inner();
+    let context = GucContext::Suset;
     GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
 }
 
@@ -243,6 +289,68 @@ pub fn max_features() -> usize {
     MAX_FEATURES.get().unsigned_abs() as usize
 }
 
+/// Bytes that cache, dual variables and weights of a training may come to at most.
+pub fn max_memory_bytes() -> usize {
+    MAX_MEMORY_KB.get().unsigned_abs() as usize * 1024
+}
+
+/// Refuses a training with more than superusers let it have, by what the caller has set.
+pub fn check_ceilings() -> Result<(), Failure> {
+    check_cache()?;
+    let most = MAX_WORKERS.get();
+    let (workers, machines, trainers) = (WORKERS.get(), MACHINES.get(), TRAINERS.get());
+    let fetching = workers + helpers() as i32;
+    if fetching > most {
+        let fewer = most.min(workers);
+        return Err(above(
+            &format!("pgsvm.workers and pgsvm.helpers come to {fetching}"),
+            ("pgsvm.max_workers", &most),
+            &format!(
+                "SET pgsvm.workers = {fewer}; SET pgsvm.helpers = {}",
+                most - fewer
+            ),
+        ));
+    }
+    // the calling process is one of them
+    if machines - 1 > most {
+        return Err(above(
+            &format!(
+                "pgsvm.machines = {machines} starts {} workers",
+                machines - 1
+            ),
+            ("pgsvm.max_workers", &most),
+            &format!("SET pgsvm.machines = {}", most + 1),
+        ));
+    }
+    let most = MAX_TRAINERS.get();
+    match trainers > most {
+        true => Err(above(
+            &format!("pgsvm.trainers is {trainers}"),
+            ("pgsvm.max_trainers", &most),
+            &format!("SET pgsvm.trainers = {most}"),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a cache that is larger than a training may be.
+fn check_cache() -> Result<(), Failure> {
+    let (kb, most) = ((cache_bytes() / 1024) as i32, MAX_MEMORY_KB.get());
+    if kb <= most {
+        return Ok(());
+    }
+    let set = match CACHE_SIZE_KB.get() {
+        -1 => "maintenance_work_mem",
+        _ => "pgsvm.cache_size",
+    };
+    let most = in_units(most);
+    Err(above(
+        &format!("{set} is {}", in_units(kb)),
+        ("pgsvm.max_memory", &most),
+        &format!("SET pgsvm.cache_size = '{most}'"),
+    ))
+}
+
 /// Bytes a second of the spool at most; infinite without a limit.
 pub fn spool_rate() -> f64 {
     match SPOOL_RATE_MB.get() {
@@ -257,5 +365,23 @@ pub fn min_parallel_bytes() -> Option<f64> {
     match MIN_PARALLEL_SIZE_KB.get() {
         -1 => None,
         kb => Some(f64::from(kb) * 1024.0),
+    }
+}
+
+/// What is set is above a ceiling; `set` is what to type.
+fn above(what: &str, (ceiling, most): (&str, &dyn Display), set: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        format!("{what}, and {ceiling} allows {most}"),
+    )
+    .hint(format!("{set}; a superuser may raise {ceiling}"))
+}
+
+/// A number of kB as a setting shows it.
+fn in_units(kb: i32) -> String {
+    match kb {
+        _ if kb % (1 << 20) == 0 => format!("{}GB", kb >> 20),
+        _ if kb % (1 << 10) == 0 => format!("{}MB", kb >> 10),
+        _ => format!("{kb}kB"),
     }
 }

@@ -75,6 +75,7 @@ pub struct Continuing {
 
 /// Looks at the source and plans the training.
 pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
+    settings::check_ceilings()?;
     let mut checked = source_columns::check(request, &request.source)?;
     if let Some(continuing) = continuing {
         continuing.check(request, &checked)?;

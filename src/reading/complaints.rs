@@ -135,22 +135,6 @@ impl RowDecoder {
         Err(failure)
     }
 
-    /// A row makes so many features, which are more than a training may have.
-    pub(super) fn too_many_features(&self, features: usize) -> Failure {
-        Failure::new(
-            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!(
-                "a training has at most {} features, and this row would make {features}",
-                self.most_features
-            ),
-        )
-        .detail(format!(
-            "It is row {} of the source. A sparse index makes as many features as it is large, and each takes memory.",
-            self.rows_seen
-        ))
-        .hint("Hash the indices: features => ARRAY['hash(sparse(idx, val), 18)']; a superuser may raise pgsvm.max_features")
-    }
-
     /// The pure reader's complaint in the words of the table.
     pub(super) fn row_failure(&self, error: RowError) -> Failure {
         match error {

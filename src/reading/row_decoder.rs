@@ -1,13 +1,13 @@
 //! A row of the source becomes an example: its class and fold, its features, how much it counts, and the key by which it is known.
 
 use crate::base::errors::Failure;
-use crate::base::settings;
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::index::kept::Kept;
 use crate::pg::executor::Row;
 use crate::pg::query::Column;
 use crate::planning::bad_rows::{is_of_row, with_hint, BadRows};
 use crate::planning::job::Job;
+use crate::reading::bounds::{Bounds, Seen};
 use crate::reading::constants::Constants;
 use crate::reading::learned::Learned;
 use crate::targets::costs::Costs;
@@ -49,8 +49,8 @@ pub struct RowDecoder {
     pub(super) unit_rows: bool,
     /// Sparse features that others have seen to lose digits.
     pub(super) imprecise: Vec<u32>,
-    /// `pgsvm.max_features`
-    pub(super) most_features: usize,
+    /// What superusers let a training take.
+    bounds: Bounds,
 }
 
 /// What a row turned out to be.
@@ -107,7 +107,7 @@ impl RowDecoder {
             ),
             unit_rows: job.unit_rows,
             imprecise: Vec::new(),
-            most_features: settings::max_features(),
+            bounds: Bounds::of(job),
         })
     }
 
@@ -228,7 +228,7 @@ impl RowDecoder {
             }
         };
         decoded.map_err(|error| self.decode_failure(error))?;
-        self.check_features()?;
+        self.check_bounds()?;
         if self.skips_bad_rows {
             if let Some((feature, value)) = self.decoder.out_of_range(&self.buffer) {
                 let ordinal = self.rows_seen - 1;
@@ -275,14 +275,16 @@ impl RowDecoder {
         })
     }
 
-    /// Refuses a row whose sparse features are more than memory is to be taken for.
-    fn check_features(&self) -> Result<(), Failure> {
+    /// Refuses a row whose features, or the heads that they are for, are more than memory is to be taken for.
+    fn check_bounds(&mut self) -> Result<(), Failure> {
         let last = self.buffer.sparse_index.last().copied();
         let features = last.map_or(0, |last| last as usize + 1) + self.buffer.dense.len();
-        match features > self.most_features {
-            true => Err(self.too_many_features(features)),
-            false => Ok(()),
-        }
+        let seen = Seen {
+            rows: self.rows_seen,
+            classes: self.groups.classes().len(),
+            folds: self.groups.fold_count(),
+        };
+        self.bounds.check(features, seen)
     }
 
     /// By part, whether it had one value in all rows and is left out for it.

@@ -102,6 +102,16 @@ impl Groups {
         })
     }
 
+    /// Folds that rows may come in, or have come in; 0 where none is held out.
+    pub fn fold_count(&self) -> usize {
+        match &self.folds {
+            Known::None => 0,
+            Known::Drawn(draw) => draw.folds as usize,
+            Known::ByValue(values) => values.folds.len(),
+            Known::Forward(folds) => folds.count as usize,
+        }
+    }
+
     /// Whether the row has no label: such a row is one to predict, and is counted.
     #[inline]
     pub fn lacks_label(&mut self, row: &Row<'_>) -> bool {

@@ -57,3 +57,36 @@ SHOW pgsvm.worker;
 SHOW pgsvm.workers;
 SHOW pgsvm.cache_size;
 SHOW pgsvm.helpers;
+-- what superusers let trainings have bounds what anybody sets
+RESET pgsvm.helpers;
+CREATE TABLE bounded AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i;
+SET pgsvm.cache_size = '10GB';
+SELECT svm_train('bounded', 'y', model => 'bounded');
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.max_memory = '1536MB';
+SET pgsvm.cache_size = -1;
+SET maintenance_work_mem = '2GB';
+SELECT svm_cross_validate('bounded', 'y', folds => 2);
+\echo :LAST_ERROR_SQLSTATE
+RESET maintenance_work_mem;
+SET pgsvm.helpers = 16;
+SELECT svm_train('bounded', 'y', model => 'bounded');
+\echo :LAST_ERROR_SQLSTATE
+RESET pgsvm.helpers;
+SET pgsvm.machines = 18;
+SELECT svm_train('bounded', 'y', model => 'bounded');
+\echo :LAST_ERROR_SQLSTATE
+RESET pgsvm.machines;
+SET pgsvm.trainers = 17;
+SELECT svm_train('bounded', 'y', model => 'bounded');
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.max_trainers = 0;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.max_workers = -1;
+\echo :LAST_ERROR_SQLSTATE
+SET pgsvm.max_trainers = 17;
+SET client_min_messages = warning;
+SELECT svm_train('bounded', 'y', model => 'bounded');
+SELECT svm_drop('bounded');
+RESET client_min_messages;
+DROP TABLE bounded;

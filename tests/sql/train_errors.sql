@@ -360,6 +360,13 @@ SELECT svm_train_query($$SELECT (i % 7 || ':1 2147483000:' || i % 5) AS line, i 
 SELECT svm_train_query($$SELECT ARRAY[1, 40000000] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 2 = 0 AS l FROM generate_series(1, 50) AS i$$, 'l', ARRAY['sparse(idx, val)'], 'wide', solver => 'scan');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query($$SELECT ARRAY[1, 2000000000] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 2 = 0 AS l FROM generate_series(1, 50) AS i$$, 'l', ARRAY['hash(sparse(idx, val), 10)'], 'wide');
+-- nor for its features in each of many classes, folds and values of C
+SELECT svm_train_query($$SELECT ARRAY[1, 16777216] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 200 AS l FROM generate_series(1, 400) AS i$$, 'l', ARRAY['sparse(idx, val)'], 'wide');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query($$SELECT ARRAY[1, 16777216] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 2 = 0 AS l FROM generate_series(1, 400) AS i$$, 'l', ARRAY['sparse(idx, val)'], 'wide', c => '{0.1, 1, 10, 100, 1000}');
+\echo :LAST_ERROR_SQLSTATE
+SELECT svm_train_query($$SELECT ARRAY[1, 16777216] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 20 AS l FROM generate_series(1, 400) AS i$$, 'l', ARRAY['sparse(idx, val)'], 'wide', solver => 'scan');
+\echo :LAST_ERROR_SQLSTATE
 CREATE ROLE regress_svm_wide;
 SET ROLE regress_svm_wide;
 SET pgsvm.max_features = 2147483647;

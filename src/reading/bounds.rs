@@ -1,0 +1,129 @@
+//! What a training may take, as superusers have set it: features, and memory for the heads that rows turn out to need. Whoever
+//! reads asks row by row, as features, classes and folds come to light, before anybody takes that memory.
+
+use crate::base::errors::{Code, Failure};
+use crate::base::settings;
+use crate::planning::job::Job;
+use pgsvm_core::Leader;
+
+/// Bytes of weights for each feature and head, at most: see "Memory" in docs/reference/server.md.
+const WEIGHT_BYTES: usize = 60;
+/// The same by scans.
+const SCANNED_WEIGHT_BYTES: usize = 190;
+/// What several threads take besides, each.
+const THREAD_WEIGHT_BYTES: usize = 20;
+/// What a feature takes once: its scaling.
+const FEATURE_BYTES: usize = 16;
+/// The dual variable of a row and head.
+const DUAL_BYTES: usize = 8;
+
+/// The bounds of a training, and what it has come to.
+pub(super) struct Bounds {
+    features: usize,
+    bytes: usize,
+    /// The row cache.
+    cache: usize,
+    /// Of each head: of a feature, and of a row.
+    head_bytes: [usize; 2],
+    /// Values of C and s that are compared, each on every fold.
+    candidates: usize,
+    /// The most features that a row had.
+    widest: usize,
+}
+
+/// What rows have come to: how many, and in how many classes and folds.
+pub(super) struct Seen {
+    pub rows: u64,
+    pub classes: usize,
+    pub folds: usize,
+}
+
+impl Bounds {
+    pub fn of(job: &Job) -> Self {
+        let scans = job.terms.leader == Leader::Scans;
+        let weight = match job.trainers {
+            _ if scans => SCANNED_WEIGHT_BYTES,
+            1 => WEIGHT_BYTES,
+            threads => WEIGHT_BYTES + THREAD_WEIGHT_BYTES * threads,
+        };
+        Self {
+            features: settings::max_features(),
+            bytes: settings::max_memory_bytes(),
+            cache: job.cache_bytes,
+            head_bytes: match job.kernel {
+                // weights are those of landmarks
+                Some(_) => [0, DUAL_BYTES],
+                None if scans => [weight, 0],
+                None => [weight, DUAL_BYTES],
+            },
+            candidates: match job.plan.holds_out() {
+                true => job.plan.candidate_count(),
+                false => 0,
+            },
+            widest: 0,
+        }
+    }
+
+    /// Refuses a row of so many features where that makes more than there may be.
+    #[inline]
+    pub fn check(&mut self, features: usize, seen: Seen) -> Result<(), Failure> {
+        self.widest = self.widest.max(features);
+        if features > self.features {
+            return Err(self.too_many_features(features, seen.rows));
+        }
+        match self.bytes_of(&seen) > self.bytes {
+            true => Err(self.too_much_memory(&seen)),
+            false => Ok(()),
+        }
+    }
+
+    /// What the training takes if no more comes.
+    fn bytes_of(&self, seen: &Seen) -> usize {
+        let [feature, row] = self.head_bytes;
+        let rows = usize::try_from(seen.rows).unwrap_or(usize::MAX);
+        let head = (self.widest.saturating_mul(feature)).saturating_add(rows.saturating_mul(row));
+        head.saturating_mul(self.heads(seen))
+            .saturating_add(self.widest.saturating_mul(FEATURE_BYTES))
+            .saturating_add(self.cache)
+    }
+
+    /// Two classes have one head, more have one each; rows that are held out have them for each fold and candidate.
+    fn heads(&self, seen: &Seen) -> usize {
+        let classifier = if seen.classes > 2 { seen.classes } else { 1 };
+        classifier * (1 + self.candidates * seen.folds)
+    }
+
+    fn too_many_features(&self, features: usize, row: u64) -> Failure {
+        Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!(
+                "a training has at most {} features, and this row would make {features}",
+                self.features
+            ),
+        )
+        .detail(format!(
+            "It is row {row} of the source. A sparse index makes as many features as it is large, and each takes memory."
+        ))
+        .hint("Hash the indices: features => ARRAY['hash(sparse(idx, val), 18)']; a superuser may raise pgsvm.max_features")
+    }
+
+    fn too_much_memory(&self, seen: &Seen) -> Failure {
+        let mb = |bytes: usize| bytes.div_ceil(1 << 20);
+        Failure::new(
+            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!(
+                "the training would take {} MB, and pgsvm.max_memory allows {} MB",
+                mb(self.bytes_of(seen)),
+                mb(self.bytes)
+            ),
+        )
+        .detail(format!(
+            "Up to row {} of the source there are {} features, and weights for {} heads: one for two classes, else one for each class, and as many again for each fold and value of C. The cache of rows takes {} MB.",
+            seen.rows,
+            self.widest,
+            self.heads(seen),
+            mb(self.cache)
+        ))
+        .hint("Hash the features into fewer: features => ARRAY['hash(sparse(idx, val), 16)']; or SET pgsvm.cache_size lower; a superuser may raise pgsvm.max_memory")
+    }
+}
