@@ -224,3 +224,14 @@ GRANT INSERT (
     source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows, search_path, source_reads,
     training_auc, trained_by, server_version, given, decision_deviation, truncation, solver_used
 ) ON svm_version TO PUBLIC;
+
+-- Whoever created the extension without being a superuser restores dumps of models of his own, which say ids. What he may write the
+-- policies say to him as to everybody.
+DO $$
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE oid OPERATOR(pg_catalog.=) '@extowner@'::pg_catalog.regrole::pg_catalog.oid) THEN
+        GRANT INSERT ON svm_model, svm_permission, svm_version, svm_head, svm_weight, svm_dual, svm_key, svm_key_dual, svm_log, svm_source,
+            svm_landmark, svm_index TO @extowner@;
+    END IF;
+END;
+$$;

@@ -8,6 +8,30 @@
 -- whose first arguments are most alike. What stands in these three files is gone when the update ends.
 -- PL/pgSQL is in every database from which nobody dropped it; there PostgreSQL's error says to create it.
 
+-- Whoever owns the extension without being a superuser may have added objects of his own to it, and CREATE OR REPLACE would leave them his.
+DO $$
+DECLARE
+    search_path text := pg_catalog.current_setting('search_path');
+    added record;
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    SELECT pg_describe_object(member.classid, member.objid, 0) AS object, owner.rolname AS owner INTO added
+    FROM pg_extension AS extension JOIN pg_roles AS extowner ON extowner.oid = extension.extowner AND NOT extowner.rolsuper
+    JOIN pg_depend AS member ON (member.refclassid, member.refobjid, member.deptype) = ('pg_extension'::regclass, extension.oid, 'e')
+    JOIN pg_shdepend AS owned ON (owned.classid, owned.objid, owned.objsubid, owned.deptype) = (member.classid, member.objid, 0, 'o')
+        AND owned.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+    JOIN pg_roles AS owner ON owner.oid = owned.refobjid AND NOT owner.rolsuper
+    WHERE extension.extname = 'pgsvm' ORDER BY 1 LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'cannot update extension pgsvm while % belongs to role "%"', added.object, added.owner USING
+            ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'The role that owns the extension is no superuser, and an update runs as one: what is replaced must not be that role''s.',
+            HINT = 'What was added to the extension: ALTER EXTENSION pgsvm DROP …. What REASSIGN OWNED gave away a superuser takes back: ALTER … OWNER TO CURRENT_USER.';
+    END IF;
+    PERFORM set_config('search_path', search_path, true);
+END;
+$$;
+
 CREATE TABLE svm_outdated (
     object oid PRIMARY KEY,
     class pg_catalog.regclass NOT NULL,

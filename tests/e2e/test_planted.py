@@ -42,7 +42,7 @@ def plant(connection, names):
     """Plants what springs when it is used; what PostgreSQL does not let be made is left out."""
     connection.execute(
         """
-        CREATE SCHEMA planted; CREATE SCHEMA apart; CREATE SEQUENCE apart.sprung;
+        CREATE SCHEMA IF NOT EXISTS planted; CREATE SCHEMA apart; CREATE SEQUENCE apart.sprung;
         CREATE TABLE planted.points AS SELECT i AS id, i AS x, i > 20 AS y FROM generate_series(1, 40) AS i;
         CREATE ROLE planter;
         GRANT ALL ON SCHEMA planted, apart TO planter; GRANT ALL ON SEQUENCE apart.sprung TO PUBLIC;
@@ -89,8 +89,9 @@ def plant(connection, names):
     return made
 
 
-@pytest.fixture(scope="module")
-def planted(server):
+@pytest.fixture(scope="module", params=["made", "updated"])
+def planted(server, request):
+    """A database in whose schema of the extension all is planted before the extension is made, or updated from 0.2.0."""
     new_database(server, "planted")
     with server.connect("planted") as connection:
         connection.execute("DROP ROLE IF EXISTS planter")
@@ -101,8 +102,12 @@ def planted(server):
         )
         ours = {name for name in names if name.startswith("svm_")}
         assert {"cardinality", "unnest", "abs", "svm_classify", "svm_metrics", "pg_has_role"} <= set(names)
+        if request.param == "updated":
+            connection.execute("CREATE SCHEMA planted; CREATE EXTENSION pgsvm SCHEMA planted VERSION '0.2.0'")
         assert plant(connection, [name for name in names if name not in ours]) > 1000
-        connection.execute("CREATE EXTENSION pgsvm SCHEMA planted")
+        made = "CREATE EXTENSION pgsvm SCHEMA planted" if request.param == "made" else "ALTER EXTENSION pgsvm UPDATE"
+        connection.execute(made)
+        assert not sprung(connection)
         # names of ours that its SQL calls in turn: they come now, what has the same arguments cannot have been there before
         connection.execute("SET ROLE planter; SET search_path = planted, apart")
         body = "RETURNS text LANGUAGE sql AS $f$ SELECT pg_catalog.nextval('apart.sprung'); SELECT NULL::text $f$"

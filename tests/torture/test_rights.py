@@ -140,12 +140,15 @@ CALLS = [
 
 @pytest.fixture(scope="module")
 def database(server):
-    new_database(server, "torture_rights")
-    with server.connect("torture_rights") as connection:
+    with server.connect() as connection:
+        connection.execute("DROP DATABASE IF EXISTS torture_rights")
         connection.execute(
             "DROP ROLE IF EXISTS member, mallory; CREATE ROLE mallory; CREATE ROLE member LOGIN IN ROLE mallory"
         )
-        connection.execute("CREATE EXTENSION pgsvm")
+    # who owns the database, its schema public and the extension
+    new_database(server, "torture_rights", "OWNER mallory")
+    with server.connect("torture_rights") as connection:
+        connection.execute("SET ROLE mallory; CREATE EXTENSION pgsvm; RESET ROLE")
         connection.execute(OWNER)
         for name, call in TRAINED.items():
             connection.execute("SELECT " + call.format(name=f"'{name}'"))
