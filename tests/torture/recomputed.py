@@ -141,7 +141,7 @@ class Machine:
         """Of the stored factors, and of the intercept where it is in the norm."""
         norm = one(
             self.connection,
-            f"SELECT sum(one.factor * other.factor * {self._value('one', 'other')}) FROM zs AS one CROSS JOIN zs AS other",
+            f"SELECT coalesce(sum(one.factor * other.factor * {self._value('one', 'other')}), 0) FROM zs AS one CROSS JOIN zs AS other",
         )
         return norm + (self.intercept**2 if self.regularized else 0)
 
@@ -149,7 +149,7 @@ class Machine:
         losses = one(
             self.connection,
             f"""SELECT sum(cost * {LOSSES[self.loss]}) FROM (
-                SELECT cost, y * (sum(k * factor) + %s::float8) AS m FROM ks JOIN zs USING (landmark) JOIN xs USING (row)
+                SELECT cost, y * (coalesce(sum(k * factor), 0) + %s::float8) AS m FROM xs LEFT JOIN ks USING (row) LEFT JOIN zs USING (landmark)
                 GROUP BY row, cost, y) AS margins""",
             [self.intercept],
         )
@@ -159,9 +159,9 @@ class Machine:
         """What the sums of a primal, of tens of thousands of terms one after the other, lose in double precision."""
         largest = one(
             self.connection,
-            "SELECT max(s) FROM (SELECT sum(abs(k * factor)) AS s FROM ks JOIN zs USING (landmark) GROUP BY row) AS sums",
+            "SELECT coalesce(max(s), 0) FROM (SELECT sum(abs(k * factor)) AS s FROM ks JOIN zs USING (landmark) GROUP BY row) AS sums",
         )
-        total = one(self.connection, "SELECT sum(abs(factor)) FROM zs")
+        total = one(self.connection, "SELECT coalesce(sum(abs(factor)), 0) FROM zs")
         return 2e-14 * largest * total
 
     def decision_error(self):
@@ -169,7 +169,7 @@ class Machine:
         return one(
             self.connection,
             f"""SELECT max(abs(svm_decision(%s, t) - f) / greatest(1, abs(f))) FROM {self.table} AS t JOIN (
-                SELECT id, sum(k * factor) + %s::float8 AS f FROM ks JOIN zs USING (landmark) JOIN xs USING (row)
+                SELECT id, coalesce(sum(k * factor), 0) + %s::float8 AS f FROM xs LEFT JOIN ks USING (row) LEFT JOIN zs USING (landmark)
                 GROUP BY id) AS decided USING (id)""",
             [self.name, self.intercept],
         )
