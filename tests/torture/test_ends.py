@@ -175,15 +175,13 @@ class Ends:
             return
         found = objective(problem, loss, machines, [head[1] for head in heads])
         for number, (head, sums) in enumerate(zip(heads, found)):
-            _, _, _, primal, dual, _, _, truncated, _ = head
+            _, _, _, primal, dual, _, stop, truncated, _ = head
             if truncated is not None:
                 check_primal(truncated, sums.truncated, sums.rounding, "truncated primal")
-                # rows near the truncation may count on either side of it
-                if (
-                    primal < sums.truncated * (1 - ROUNDING) - sums.rounding
-                    or primal > 1.002 * sums.truncated + sums.rounding
-                ):
-                    raise Found(f"primal {primal}, of the loss that is truncated {sums.truncated}")
+                # rows near the truncation may count on either side of it; more of them where it has not come to its tolerance
+                above = 1.002 * sums.truncated + sums.rounding if stop == "tolerance" else float("inf")
+                if not sums.truncated * (1 - ROUNDING) - sums.rounding <= primal <= above:
+                    raise Found(f"primal {primal}, of the loss that is truncated {sums.truncated}, by {stop}")
                 continue
             check_primal(primal, sums.primal, sums.rounding)
             best = self.primals.setdefault((loss, number), (math.inf, ""))
