@@ -38,7 +38,7 @@ use crate::warm_start::screening::merge;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
-use pgsvm_core::memory::{copied, filled, gathered, Room};
+use pgsvm_core::memory::{copied, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, LowRankJob, Phase, Step, Weights,
@@ -491,18 +491,9 @@ fn hyperplane(
     (factors, intercept): (&[f64], f64),
 ) -> StoredWeights {
     let features = (read.outcome.report.features as usize) + read.outcome.dropped.len();
-    let mut sums = filled(0.0, features).or_raise();
-    for (landmark, factor) in factors.iter().enumerate() {
-        for (sum, value) in sums.iter_mut().zip(landmarks.dense(landmark)) {
-            *sum += factor * f64::from(*value);
-        }
-        for [feature, bits] in landmarks.sparse(landmark) {
-            sums[*feature as usize] += factor * f64::from(f32::from_bits(*bits));
-        }
-        check_for_interrupts();
-    }
+    let sums = landmarks.combined(factors, features).or_raise();
     let mut weights = Folding::of(job, &read.outcome, intercept);
-    for (feature, sum) in sums.iter().enumerate() {
+    for (feature, sum) in sums.iter().take(features).enumerate() {
         if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
             check_for_interrupts();
         }

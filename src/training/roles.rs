@@ -523,7 +523,7 @@ fn prove(
     (intercept, heads): (InterceptPart, Vec<StoredHead<'_>>),
 ) -> Vec<ProvedHead> {
     let problem = job.problem().map_err(problem_failure).or_raise();
-    let mut proof = LowRankProof::new(map, &problem, intercept, heads).or_raise();
+    let mut proof = LowRankProof::new(map, rows, &problem, (intercept, heads)).or_raise();
     loop {
         match proof.step(map, rows) {
             Ok(true) => break,

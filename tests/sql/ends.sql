@@ -39,5 +39,15 @@ SELECT svm_train('overlapping', 'y', '{a,b}', model => 'exact', kernel => 'rbf',
 FROM unnest('{0.1, 1}'::float8[]) AS gamma, unnest('{1e6}'::float8[]) AS c, unnest('{hinge, squared_hinge}'::text[]) AS loss;
 SELECT stop_reason, gap <= 1e-3 AS arrived, count(*) FROM svm_versions WHERE name = 'exact' GROUP BY 1, 2 ORDER BY 1, 2;
 
-SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('planes', 'together', 'few', 'exact');
-DROP TABLE large, overlapping, wide;
+-- where no row moves, a machine without support vectors is left, which is a model as any other
+CREATE TABLE far AS SELECT (i * 7919 % 13) % 2 AS y, 20454 + (i * 37 % 61) AS far FROM generate_series(1, 65) AS i;
+SELECT svm_train('far', 'y', '{far}', model => 'nothing', kernel => 'polynomial', gamma => 9, degree => 3, coef0 => 1, c => 1e4, scale => 'none',
+    loss => 'squared_hinge', max_passes => 100, options => '{"method": "exact", "duals": true}');
+SELECT stop_reason, gap FROM svm_versions WHERE name = 'nothing';
+SELECT support_vectors FROM svm_head WHERE version_id = svm_version_id('nothing');
+SELECT DISTINCT svm_decision('nothing', far.*) AS decision FROM far;
+SELECT rows FROM svm_evaluate('nothing', 'far', 'y');
+SELECT svm_export('nothing', 'libsvm_model') LIKE 'svm_type c_svc%' AS exported;
+
+SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('planes', 'together', 'few', 'exact', 'nothing');
+DROP TABLE large, overlapping, wide, far;

@@ -178,7 +178,7 @@ def test_certificates_of_kernel_machines_are_those_of_what_is_stored(connection)
 NOT_COUNTED = 1e-5
 QUICK_MODELS = 40
 SOLVERS = {
-    "hinge": ["auto", "stream", "scan", "ocas", "cutting_plane", "block", "indexed"],
+    "hinge": ["auto", "stream", "scan", "ocas", "cutting_plane", "block", "indexed", "interior_point"],
     "squared_hinge": ["auto", "stream", "scan", "newton", "block", "selective_block", "indexed"],
 }
 
@@ -251,10 +251,14 @@ def test_certificates_of_linear_models_hold_for_the_rows_of_the_table(connection
                 continue
             model = Hyperplane(connection, "m", x, y)
             models[solver] += 1
-            least = min(least, model.recomputed)
+            # its intercept is in no norm, so that its optimum is no more than that of the others
+            if solver != "interior_point":
+                least = min(least, model.recomputed)
             what = (model.primal, model.dual, model.gap, model.stop, model.recomputed, least)
             # what P cannot fall below, and what it is
-            if model.dual > least * (1 + NOT_COUNTED) or model.primal < model.recomputed * (1 - NOT_COUNTED):
+            if model.dual > min(least, model.recomputed) * (1 + NOT_COUNTED) or model.primal < model.recomputed * (
+                1 - NOT_COUNTED
+            ):
                 false.append((told, what))
             elif model.stop == "tolerance" and model.gap > model.tolerance:
                 false.append((told, what))

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{copied, list, OutOfMemory, Room};
+use crate::base::interrupts;
+use crate::base::memory::{copied, filled, list, OutOfMemory, Room};
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
@@ -122,6 +123,21 @@ impl Rows {
     pub fn sparse(&self, row: usize) -> &[[u32; 2]] {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.entries[start..self.ends[row]]
+    }
+
+    /// The sum of the rows, each times its factor, over so many features: the w of sum a_j <z_j, x>.
+    pub fn combined(&self, factors: &[f64], features: usize) -> Result<Vec<f64>, OutOfMemory> {
+        let mut sums = filled(0.0, features.max(self.width))?;
+        for (row, factor) in factors.iter().enumerate().take(self.len()) {
+            for (sum, value) in sums.iter_mut().zip(self.dense(row)) {
+                *sum += factor * f64::from(*value);
+            }
+            for [feature, bits] in self.sparse(row) {
+                sums[*feature as usize] += factor * f64::from(f32::from_bits(*bits));
+            }
+            interrupts::worked(self.width + self.sparse(row).len());
+        }
+        Ok(sums)
     }
 
     /// Squared norms of all rows.

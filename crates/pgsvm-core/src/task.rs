@@ -10,4 +10,5 @@ pub mod outside;
 pub mod plan;
 pub mod problem;
 pub mod report;
+pub mod rounded;
 pub mod scoring;

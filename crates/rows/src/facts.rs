@@ -2,10 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
+use crate::row::Row;
+
 /// How far visited values may be from those that they have been rounded from, in units of 2^-24: each by so many times itself, and the
 /// dense ones of a row, as a vector, by this length beside. What that makes of primal and dual is not counted where it is no more than
 /// this least share of the primal.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rounding {
     pub dense: f64,
     pub sparse: f64,
@@ -16,6 +20,40 @@ pub struct Rounding {
 impl Rounding {
     /// A 32-bit number is off by so much of itself at most.
     pub const UNIT: f64 = 1.0 / (1 << 24) as f64;
+
+    /// By how much <w, x> of such a row may be off at most, but for the shift.
+    #[inline(always)]
+    pub fn off(&self, row: &Row<'_>, w: &[f64]) -> f64 {
+        Self::UNIT
+            * (self.dense * size_dense(row.dense(), w) + self.sparse * size_sparse(row.sparse(), w))
+    }
+
+    /// By how much <w, x> of every row may be off beside, at weights of this length.
+    pub fn shift_at(&self, length: f64) -> f64 {
+        Self::UNIT * self.shift * length
+    }
+}
+
+/// sum |x w|, in sums of their own that wait for nobody.
+#[inline(always)]
+fn size_dense(x: &[f32], w: &[f64]) -> f64 {
+    const SUMS: usize = 8;
+    let ((x_wide, x), (w_wide, w)) = (x.as_chunks::<SUMS>(), w[..x.len()].as_chunks::<SUMS>());
+    let mut sums = [0.0; SUMS];
+    for (x, w) in x_wide.iter().zip(w_wide) {
+        for k in 0..SUMS {
+            sums[k] += (f64::from(x[k]) * w[k]).abs();
+        }
+    }
+    let rest = x.iter().zip(w).map(|(x, w)| (f64::from(*x) * w).abs());
+    sums.iter().sum::<f64>() + rest.sum::<f64>()
+}
+
+/// sum |x w|
+#[inline(always)]
+fn size_sparse(x: &[[u32; 2]], w: &[f64]) -> f64 {
+    let size = |[feature, bits]: &[u32; 2]| f64::from(f32::from_bits(*bits)) * w[*feature as usize];
+    x.iter().map(|entry| size(entry).abs()).sum()
 }
 
 /// What the reader knows at the end of pass 1 and the trainer needs.

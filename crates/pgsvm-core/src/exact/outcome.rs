@@ -13,7 +13,7 @@ use crate::task::report::{Fit, HeadReport};
 #[derive(Debug)]
 pub struct ExactOutcome {
     pub kernel: Kernel,
-    /// The support vectors, as scaled rows.
+    /// The support vectors, as scaled rows; a row of zeros, of which no head makes anything, where there are none.
     pub landmarks: Rows,
     /// By head a factor for each of them: y a, 0 where it is no support vector of that head.
     pub factors: Vec<Vec<f64>>,
@@ -84,12 +84,15 @@ impl Support {
     }
 
     pub(super) fn finish<'a>(
-        self,
+        mut self,
         specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
         decisions: &[Vec<f32>],
         groups: &[u32],
         (kernel, passes): (Kernel, u32),
     ) -> Result<ExactOutcome, OutOfMemory> {
+        if self.landmarks.is_empty() {
+            self.landmarks.push(&[], &[])?;
+        }
         let mut all = Vec::new();
         for listed in &self.factors {
             let mut factors = filled(0.0, self.landmarks.len())?;

@@ -54,6 +54,7 @@ use crate::maps::low_rank::mapping::{Mapping, BLOCK};
 use crate::maps::low_rank::sampling::Sampling;
 use crate::maps::stored::{GoError, Polled, Stored};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
+use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::task::problem::Policy;
@@ -361,6 +362,14 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     pub fn rank_of(&self, asked: &LowRankJob) -> Option<usize> {
         match &self.stage {
             Stage::Kept(stored) => Sampling::new(asked, &stored.facts).ok().map(|it| it.rank()),
+            _ => None,
+        }
+    }
+
+    /// What is known of the raw rows; None where they are not kept.
+    pub(crate) fn facts(&self) -> Option<&Facts> {
+        match &self.stage {
+            Stage::Kept(stored) => Some(&stored.facts),
             _ => None,
         }
     }

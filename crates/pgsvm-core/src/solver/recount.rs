@@ -57,13 +57,9 @@ pub(crate) struct Recount {
 /// By how much scores may be off.
 #[derive(Serialize, Deserialize)]
 struct Off {
-    /// By so many times the size of a product, of dense features and of sparse ones.
-    dense: f64,
-    sparse: f64,
-    /// And by this, by head, whatever the row.
+    rounding: Rounding,
+    /// By this too, by head, whatever the row.
     shift: Numbers,
-    /// The share of a primal that is not counted.
-    least: f64,
 }
 
 /// What a head makes of rows.
@@ -144,7 +140,8 @@ impl Recount {
                 }
                 if let Some(offs) = offs {
                     let worst = self.loss.value(margin - offs[lane]);
-                    sums.round(cost, (margin, offs[lane]), worst.min(side.most_loss));
+                    let rounded = sums.rounded.get_or_insert_default();
+                    rounded.take(cost, (margin, offs[lane]), worst.min(side.most_loss));
                 }
             }
         }
@@ -174,7 +171,8 @@ impl Recount {
             let blocks = (0..self.blocks()).flat_map(|block| self.offs(off, row, block));
             // of both scores
             let off = 2.0 * blocks.fold(0.0, f64::max);
-            sums.round(own.cost, (margin, off), self.loss.value(margin - off));
+            let rounded = sums.rounded.get_or_insert_default();
+            rounded.take(own.cost, (margin, off), self.loss.value(margin - off));
         }
         let is_right = score > rival || (score == rival && own.class < place);
         sums.correct += u64::from(is_right);
@@ -212,18 +210,19 @@ impl Recount {
         for (off, shift) in offs.iter_mut().zip(&off.shift.0[block * lanes..]) {
             *off = *shift;
         }
+        let rounding = &off.rounding;
         if self.lanes == 1 {
-            offs[0] +=
-                off.dense * size_dense(row.dense(), w) + off.sparse * size_sparse(row.sparse(), w);
+            offs[0] += rounding.off(row, w);
             return offs;
         }
+        let [dense, sparse] = [rounding.dense, rounding.sparse].map(|times| Rounding::UNIT * times);
         let w = w.as_chunks::<LANES>().0;
         for (x, w) in row.dense().iter().zip(w) {
-            let x = off.dense * f64::from(x.abs());
+            let x = dense * f64::from(x.abs());
             add_lanes(&mut offs, x, &w.map(f64::abs));
         }
         for &[feature, bits] in row.sparse() {
-            let x = off.sparse * f64::from(f32::from_bits(bits).abs());
+            let x = sparse * f64::from(f32::from_bits(bits).abs());
             add_lanes(&mut offs, x, &w[feature as usize].map(f64::abs));
         }
         offs
@@ -245,27 +244,6 @@ fn add_lanes(scores: &mut [f64; LANES], x: f64, w: &[f64; LANES]) {
     for (score, w) in scores.iter_mut().zip(w) {
         *score += x * w;
     }
-}
-
-/// sum |x w|, in sums of their own that wait for nobody.
-#[inline(always)]
-fn size_dense(x: &[f32], w: &[f64]) -> f64 {
-    let ((x_wide, x), (w_wide, w)) = (x.as_chunks::<LANES>(), w[..x.len()].as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for (x, w) in x_wide.iter().zip(w_wide) {
-        for k in 0..LANES {
-            sums[k] += (f64::from(x[k]) * w[k]).abs();
-        }
-    }
-    let rest = x.iter().zip(w).map(|(x, w)| (f64::from(*x) * w).abs());
-    sums.iter().sum::<f64>() + rest.sum::<f64>()
-}
-
-/// sum |x w|
-#[inline(always)]
-fn size_sparse(x: &[[u32; 2]], w: &[f64]) -> f64 {
-    let size = |[feature, bits]: &[u32; 2]| f64::from(f32::from_bits(*bits)) * w[*feature as usize];
-    x.iter().map(|entry| size(entry).abs()).sum()
 }
 
 impl RecountSums {
@@ -341,18 +319,11 @@ impl<T: Real> Solver<T> {
 
     /// By how much scores of some heads may be off.
     fn off(&self, heads: std::ops::Range<usize>, facts: &Facts) -> Result<Off, OutOfMemory> {
-        let Rounding {
-            dense,
-            sparse,
-            shift,
-            ..
-        } = facts.rounding;
-        let shifts = heads.map(|head| Rounding::UNIT * shift * self.length(head));
+        let rounding = facts.rounding;
+        let shifts = heads.map(|head| rounding.shift_at(self.length(head)));
         Ok(Off {
-            dense: Rounding::UNIT * dense,
-            sparse: Rounding::UNIT * sparse,
+            rounding,
             shift: Numbers(gathered(shifts)?),
-            least: facts.rounding.least,
         })
     }
 
@@ -396,7 +367,7 @@ impl<T: Real> Solver<T> {
         (recount, sums, free): (&Recount, &RecountSums, bool),
     ) -> usize {
         let heads = recount.vectors();
-        let least = recount.off.as_ref().map_or(0.0, |it| it.least);
+        let least = recount.off.as_ref().map_or(0.0, |it| it.rounding.least);
         match (&recount.classes, &sums.0[..]) {
             (Some(_), [found]) => {
                 let norm = (0..heads).map(|head| recount.norm(head, free)).sum();

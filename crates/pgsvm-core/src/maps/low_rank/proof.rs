@@ -10,14 +10,18 @@
 //! A training on phi(x) = L^-1 k(x) has phi in 32 bits, off by what L^-1 makes of the rounding of k: its own certificate is that
 //! of those numbers. Here all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
+//!
+//! Of the linear kernel w = sum of a_j z_j is stored, which is for rows as they come: the certificate counts what rounding them to 32 bits may
+//! change ([`Rounded`]). Other kernels are of rows in 32 bits, also where a model is used.
 
 use pgsvm_kernels::expansion::dot;
 use pgsvm_kernels::triangle::{forward, unfold};
-use pgsvm_kernels::{LowRank, Rows};
+use pgsvm_kernels::{Kernel, LowRank, Rows};
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
+use crate::rows::facts::Rounding;
 use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
 use crate::simd::Level;
@@ -25,6 +29,7 @@ use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
 use crate::task::report::{Certificate, HeadReport, Truncation};
+use crate::task::rounded::Rounded;
 
 /// Rows that are gone over together, at most, and kernel values.
 const ROWS: usize = 256;
@@ -60,12 +65,19 @@ pub struct LowRankProof<'a> {
     rows: Rows,
     groups: Vec<u32>,
     costs: Vec<f32>,
+    /// Of hyperplanes: what rounding has made of rows, and by how much the scores of the rows at hand may be off, row after row.
+    rounding: Option<Rounding>,
+    offs: Vec<f64>,
     values: Vec<f64>,
 }
 
 /// A head, and its sums so far.
 struct Head<'a> {
     stored: StoredHead<'a>,
+    /// Of a hyperplane: w, and by how much every score may be off beside.
+    w: Vec<f64>,
+    shift: f64,
+    rounded: Rounded,
     losses: f64,
     /// Of the rows beyond the truncation.
     outliers: u64,
@@ -78,19 +90,29 @@ struct Head<'a> {
 }
 
 impl<'a> LowRankProof<'a> {
-    /// Of heads over the landmarks of this map.
-    pub fn new(
+    /// Of heads over the landmarks of this map, which is one of the rows that `source` keeps.
+    pub fn new<S: Source, P: Spool>(
         map: &LowRank,
+        source: &LowRankSource<S, P>,
         problem: &Problem,
-        intercept: InterceptPart,
-        stored: Vec<StoredHead<'a>>,
+        (intercept, stored): (InterceptPart, Vec<StoredHead<'a>>),
     ) -> Result<Self, OutOfMemory> {
+        let facts = source.facts().filter(|_| *map.kernel() == Kernel::Linear);
         let mut heads = Vec::new();
         heads.room(stored.len())?;
         for stored in stored {
             let rank = map.rank();
+            let (mut w, mut shift) = (Vec::new(), 0.0);
+            if let Some(facts) = facts {
+                let rows = map.landmarks().rows();
+                w = rows.combined(&stored.factors, facts.features)?;
+                shift = facts.rounding.shift_at(square(&w).sqrt());
+            }
             heads.push(Head {
                 stored,
+                w,
+                shift,
+                rounded: Rounded::default(),
                 losses: 0.0,
                 outliers: 0,
                 beyond: 0.0,
@@ -108,6 +130,8 @@ impl<'a> LowRankProof<'a> {
             rows: Rows::new(map.landmarks().rows().width()),
             groups: Vec::new(),
             costs: Vec::new(),
+            rounding: facts.map(|it| it.rounding),
+            offs: Vec::new(),
             values: Vec::new(),
         })
     }
@@ -121,6 +145,7 @@ impl<'a> LowRankProof<'a> {
         self.rows.clear();
         self.groups.clear();
         self.costs.clear();
+        self.offs.clear();
         let most = (VALUES / map.rank().max(1)).clamp(1, ROWS);
         let last = source.go_over(most, |row| self.take(&row))?;
         self.sum(map)?;
@@ -131,6 +156,14 @@ impl<'a> LowRankProof<'a> {
         self.rows.push(row.dense(), row.sparse())?;
         self.groups.room(1)?.push(row.group() as u32);
         self.costs.room(1)?.push(row.cost());
+        if let Some(rounding) = &self.rounding {
+            let offs = self.offs.room(self.heads.len())?;
+            offs.extend(
+                self.heads
+                    .iter()
+                    .map(|it| rounding.off(row, &it.w) + it.shift),
+            );
+        }
         Ok(())
     }
 
@@ -147,8 +180,10 @@ impl<'a> LowRankProof<'a> {
         let terms = (self.loss, self.most_loss);
         for (at, values) in values.chunks_exact(rank.max(1)).enumerate() {
             let (group, cost) = (self.groups[at] as usize, f64::from(self.costs[at]));
-            for head in &mut self.heads {
-                head.add(terms, (group, cost), values);
+            let count = self.heads.len();
+            for (place, head) in self.heads.iter_mut().enumerate() {
+                let off = self.offs.get(at * count + place).copied().unwrap_or(0.0);
+                head.add(terms, (group, cost, off), values);
             }
             interrupts::worked(rank * self.heads.len());
         }
@@ -158,15 +193,20 @@ impl<'a> LowRankProof<'a> {
     /// The certificates, by head, once all rows have been gone over; `lower`: L. Where there is none nothing is proved.
     pub fn finish(self, lower: Option<&[f64]>) -> Result<Vec<ProvedHead>, OutOfMemory> {
         let Self {
-            heads, intercept, ..
+            heads,
+            intercept,
+            rounding,
+            ..
         } = self;
+        let least = rounding.map_or(f64::INFINITY, |it| it.least);
         let mut all = Vec::new();
         for head in &heads {
             all.room(1)?.push(match lower {
-                Some(lower) => head.proved(lower, intercept)?,
+                Some(lower) => head.proved(lower, intercept, least)?,
                 None => ProvedHead {
                     certificate: Certificate::of(f64::INFINITY, 0.0),
                     outliers: head.outliers,
+                    rounding: 0.0,
                 },
             });
         }
@@ -180,12 +220,15 @@ pub struct ProvedHead {
     pub certificate: Certificate,
     /// Rows beyond the truncation.
     pub outliers: u64,
+    /// By how much the gap is wider for what rounding rows may change.
+    pub rounding: f64,
 }
 
 impl ProvedHead {
     /// Puts it in place of what a head was said to be, which has arrived with it or not.
     pub fn correct(&self, report: &mut HeadReport, arrived: bool) {
         report.correct(self.certificate, arrived);
+        report.rounding = self.rounding;
         if let Some(truncated) = &mut report.truncated {
             *truncated = Truncation {
                 objective: self.certificate.primal,
@@ -196,11 +239,11 @@ impl ProvedHead {
 }
 
 impl Head<'_> {
-    /// Adds a row of this group and cost.
+    /// Adds a row of this group and cost, whose score may be off by so much.
     fn add(
         &mut self,
         (loss, most_loss): (Loss, Option<f64>),
-        (group, cost): (usize, f64),
+        (group, cost, off): (usize, f64, f64),
         values: &[f64],
     ) {
         let dual = self.stored.duals.next().unwrap_or(0.0);
@@ -215,7 +258,11 @@ impl Head<'_> {
             return;
         }
         let decision = dot(values, &self.stored.factors) + self.stored.intercept;
-        let own = loss.value(side * decision);
+        let margin = side * decision;
+        let own = loss.value(margin);
+        let worst = loss.value(margin - off);
+        let worst = worst.min(most_loss.unwrap_or(f64::INFINITY));
+        self.rounded.take(weight, (margin, off), worst);
         if let Some(most) = most_loss.filter(|most| own > *most) {
             self.outliers += 1;
             self.beyond += weight * most;
@@ -235,7 +282,13 @@ impl Head<'_> {
         }
     }
 
-    fn proved(&self, lower: &[f64], intercept: InterceptPart) -> Result<ProvedHead, OutOfMemory> {
+    /// `least`: the share of the primal up to which rounding is not counted.
+    fn proved(
+        &self,
+        lower: &[f64],
+        intercept: InterceptPart,
+        least: f64,
+    ) -> Result<ProvedHead, OutOfMemory> {
         let b = self.stored.intercept;
         let own = match intercept {
             InterceptPart::InNorm => b * b,
@@ -263,9 +316,13 @@ impl Head<'_> {
         let side = |at: usize| shares[at] * (self.linear[at] - 0.5 * shares[at] * self.curved[at]);
         // dual variables of 0 are as feasible
         let dual = (side(0) + side(1) - 0.5 * norm).max(0.0) + self.beyond;
+        let more = self.rounded.losses - self.losses - self.beyond;
+        let widening = self.rounded.widening((primal, dual), more, least);
+        let [above, below] = widening.unwrap_or([0.0; 2]);
         Ok(ProvedHead {
-            certificate: Certificate::of(primal, dual),
+            certificate: Certificate::of(primal + above, (dual - below).max(0.0)),
             outliers: self.outliers,
+            rounding: widening.map_or(0.0, |_| (above + below) / primal),
         })
     }
 }

@@ -5,9 +5,9 @@
 
 use crate::solver::certificate::constant::Constant;
 use crate::solver::sums::intercept::Shifted;
-use crate::solver::sums::recounted::Rounded;
 use crate::solver::sums::tally::Tally;
 use crate::task::report::{relative_gap, Certificate};
+use crate::task::rounded::Rounded;
 
 /// A primal and its counts.
 #[derive(Debug, Clone, Copy)]
@@ -222,17 +222,12 @@ impl Bounds {
         self.laid.dual = self.laid.dual.min(primal.value);
     }
 
-    /// Has the pair be certain of rows as they come, where rounding them shows by more than this share: the primal may be so much larger, and
-    /// the dual D = sum (p a - 1/2 d a^2) - 1/2 |v|^2 smaller by sum a off. There sum a <= D + (sqrt(P) + sqrt(P - D))^2, as the norm of
-    /// (w, losses) is sqrt(P) and that of (v, their a) is sqrt(P - D) away at most. What is of the second order in 2^-24 is left out.
-    pub(in crate::solver) fn widen(&mut self, above: f64, rounded: &Rounded, least: f64) {
+    /// Has the pair be certain of rows as they come, see [`Rounded::widening`].
+    pub(in crate::solver) fn widen(&mut self, losses: f64, rounded: &Rounded, least: f64) {
         let (primal, dual) = (self.best_primal().value, self.laid.dual.max(0.0));
-        let open = (primal - dual).max(0.0);
-        let duals = dual + (primal.sqrt() + open.sqrt()).powi(2);
-        let below = duals * rounded.near + open * rounded.far;
-        if above + below <= least * primal {
+        let Some([above, below]) = rounded.widening((primal, dual), losses, least) else {
             return;
-        }
+        };
         self.primal.value += above;
         if let Some(constant) = &mut self.constant {
             constant.primal.value += above;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::task::rounded::Rounded;
+
 /// Sums over some of the rows, for a head.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::solver) struct Recounted {
@@ -16,19 +18,6 @@ pub(in crate::solver) struct Recounted {
     pub(in crate::solver) rounded: Option<Rounded>,
 }
 
-/// The same over some of the rows, each at the worst margin that its rounding leaves open, m - off.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(in crate::solver) struct Rounded {
-    /// Sum of c min(L, 1 + s).
-    pub(in crate::solver) losses: f64,
-    /// The largest off of a row that may have a dual variable, m <= [`FAR`]; and of the others the largest off / (m - 1): the dual
-    /// variables of these times m - 1 are part of the gap.
-    pub(in crate::solver) near: f64,
-    pub(in crate::solver) far: f64,
-}
-
-const FAR: f64 = 2.0;
-
 impl Recounted {
     /// Adds a row of this cost and loss, which is truncated beyond `most`.
     #[inline(always)]
@@ -36,17 +25,6 @@ impl Recounted {
         self.rows += 1;
         self.losses += cost * loss.min(most);
         self.outliers += u64::from(loss > most);
-    }
-
-    /// Adds a row that has been taken, at this margin, off by so much at most, and of this loss there.
-    #[inline(always)]
-    pub(in crate::solver) fn round(&mut self, cost: f64, (margin, off): (f64, f64), loss: f64) {
-        let rounded = self.rounded.get_or_insert_default();
-        rounded.losses += cost * loss;
-        match margin <= FAR {
-            true => rounded.near = rounded.near.max(off),
-            false => rounded.far = rounded.far.max(off / (margin - 1.0)),
-        }
     }
 
     /// Adds those over other rows.
@@ -57,11 +35,7 @@ impl Recounted {
         self.losses += more.losses;
         self.outliers = self.outliers.saturating_add(more.outliers);
         self.rounded = match (self.rounded, more.rounded) {
-            (Some(own), Some(more)) => Some(Rounded {
-                losses: own.losses + more.losses,
-                near: own.near.max(more.near),
-                far: own.far.max(more.far),
-            }),
+            (Some(own), Some(more)) => Some(own.join(&more)),
             (own, more) => own.or(more),
         };
     }
