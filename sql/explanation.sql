@@ -88,6 +88,13 @@ CREATE OR REPLACE FUNCTION svm_suspects(
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'svm_suspects_wrapper';
 COMMENT ON FUNCTION svm_suspects(text, regclass, int, int) IS
     'the rows of a relation whose labels the model doubts, the most doubtful first; with folds, machines that have not seen a row judge it';
+CREATE OR REPLACE FUNCTION svm_suspects(
+    model text, source text, n int DEFAULT 20, folds int DEFAULT NULL,
+    OUT example jsonb, OUT label text, OUT predicted text, OUT margin float8
+) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'svm_suspects_wrapper';
+COMMENT ON FUNCTION svm_suspects(text, text, int, int) IS
+    'the rows of a relation, by its name, or of a query whose labels the model doubts, the most doubtful first; with folds, machines that have not seen a row judge it';
 
 CREATE OR REPLACE FUNCTION svm_as_sql(model text, class anycompatible DEFAULT NULL::text) RETURNS text
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_as_sql_wrapper';

@@ -421,14 +421,17 @@ impl FeatureError {
     }
 }
 
-/// How columns that would be refused are taken all the same.
-/// How a column is taken for a text.
+/// How a column is taken for a text; nothing of one that was named as a category, which may be of numbers.
 fn words_hint(column: &str) -> String {
+    if column.starts_with("category(") {
+        return String::new();
+    }
     let entry = array_element(&format!("text({})", quote(column)));
     let features = sql_text(&format!("{{{entry}}}"));
     format!("Its words are features with features => {features}. ")
 }
 
+/// How columns that would be refused are taken all the same.
 const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits\": 18}'";
 
 /// How many values a column has in how many rows.

@@ -4,6 +4,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::model::{self, Model};
 use crate::pg::c_function;
+use crate::pg::call::Call;
 use crate::pg::query::{self, Column};
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
@@ -22,24 +23,24 @@ c_function!(
     svm_suspects
 );
 
-/// `svm_suspects(model, relation, n, folds) -> TABLE(example jsonb, label text, predicted text, margin float8)`.
+/// `svm_suspects(model, relation | source, n, folds) -> TABLE(example jsonb, label text, predicted text, margin float8)`.
 ///
 /// # Safety
-/// `fcinfo` is PostgreSQL's, with four arguments.
+/// `fcinfo` is PostgreSQL's, by a declaration with these arguments.
 unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises; the values are of the declared types.
     unsafe {
         let mut rows = ResultSet::begin(fcinfo);
-        let [name, relation, count, folds] = *(*fcinfo).args.as_slice(4) else {
+        let [name, named, count, folds] = *(*fcinfo).args.as_slice(4) else {
             unreachable!("four arguments");
         };
-        if name.isnull || relation.isnull {
+        if name.isnull || named.isnull {
             return pg_sys::Datum::from(0);
         }
         let name = Varlena::open(name.value);
         let name = String::from_utf8_lossy(name.payload());
         let model = model::of_call(fcinfo, &name).or_raise();
-        let source = Source::Relation(pg_sys::Oid::from(relation.value.value() as u32));
+        let source = Source::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         let schema = model::schema_of_call(fcinfo);
         if !folds.isnull {
@@ -108,7 +109,7 @@ fn doubted_below(schema: &str, name: &str) -> f64 {
 fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
-    check_label(model, &columns, &relation)?;
+    check_label(model, &columns, source)?;
     // a column of the relation would stand for the row if it had the alias for its name
     let alias = quote(&free_name("pgsvm row", &columns));
     let label = format!(
@@ -120,6 +121,11 @@ fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, F
         .limit
         .map_or("ALL".to_owned(), |limit| limit.to_string());
     let below = sql_float(asked.below);
+    // a query has a name already
+    let named = match source {
+        Source::Relation(_) => relation.clone(),
+        Source::Query(_) => format!("(SELECT * FROM {relation})"),
+    };
     let query = match query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
         false => format!(
             "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
@@ -136,7 +142,7 @@ fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, F
              FROM (SELECT pg_catalog.to_jsonb({alias}) AS example, {label} AS label,
                        svm_internal.svm_row_class({name}, {alias}::pg_catalog.record) AS predicted,
                        svm_internal.svm_row_margin({name}, {alias}::pg_catalog.record, {label}) AS margin
-                   FROM {relation} AS {alias}{} WHERE {label} IS NOT NULL
+                   FROM {named} AS {alias}{} WHERE {label} IS NOT NULL
                    ORDER BY 4 LIMIT {limit}) AS suspect
              WHERE suspect.margin OPERATOR(pg_catalog.<) ({below}) ORDER BY 4",
             model::beside_nodes()
@@ -153,7 +159,10 @@ fn refuse_distributed(source: &Source) -> Result<(), Failure> {
     }
     Err(Failure::new(
         Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        format!("svm_suspects() with folds does not read {relation}, which Citus has distributed"),
+        format!(
+            "svm_suspects() with folds does not read {}, which Citus has distributed",
+            source.told()?
+        ),
     )
     .hint(format!(
         "Without folds it does; or of a copy here: CREATE TABLE copied AS SELECT * FROM {relation}"
@@ -161,7 +170,7 @@ fn refuse_distributed(source: &Source) -> Result<(), Failure> {
 }
 
 /// Refuses a relation that lacks the label.
-fn check_label(model: &Model, columns: &[Column], relation: &str) -> Result<(), Failure> {
+fn check_label(model: &Model, columns: &[Column], source: &Source) -> Result<(), Failure> {
     if columns
         .iter()
         .any(|column| column.name == model.label_column)
@@ -173,7 +182,8 @@ fn check_label(model: &Model, columns: &[Column], relation: &str) -> Result<(), 
         format!("column \"{}\" does not exist", model.label_column),
     )
     .detail(format!(
-        "It is the label of model \"{}\", which {relation} does not have.",
-        model.name
+        "It is the label of model \"{}\", which {} does not have.",
+        model.name,
+        source.told()?
     )))
 }

@@ -71,6 +71,13 @@ SELECT example ->> 'id' AS id, label, predicted, margin FROM svm_suspects('three
 SELECT example ->> 'id' AS id, label, predicted, margin,
     margin = svm_margin('three', t, label) AS by_hand, svm_classify('three', t) = predicted AS same
 FROM svm_suspects('three', 'numbered') JOIN things AS t ON id = (example ->> 'id')::int ORDER BY margin, id;
+-- of a query, or of a relation by its name
+SELECT label, predicted, margin FROM svm_suspects('two', 'SELECT * FROM things WHERE age > 0 -- all', 1);
+SELECT (SELECT count(*) FROM svm_suspects('two', 'things'::text)) = (SELECT count(*) FROM svm_suspects('two', 'SELECT * FROM things')) AS same,
+    (SELECT count(*) FROM svm_suspects('two', 'SELECT * FROM things', NULL, folds => 2)) >= 0 AS out_of_fold;
+SELECT * FROM svm_suspects('two', 'SELECT age FROM things');
+SELECT * FROM svm_suspects('two', 'SELECT nothing FROM things');
+SELECT * FROM svm_suspects('two', 'DELETE FROM things');
 -- with the caller's rights, and those rows that the caller may see
 CREATE ROLE regress_svm_reader;
 UPDATE svm_model SET owner = 'regress_svm_reader' WHERE name = 'two';
