@@ -168,11 +168,13 @@ impl Terms {
 
 /// How to go about the optimization problem.
 pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
-    // what minimizes one loss only takes that where none is given
+    // what minimizes one loss only takes that where none is given; else what the best known peers do: LIBLINEAR's loss, and LIBSVM's
     let solver = given.solver.as_deref().unwrap_or("auto");
+    let is_kernel = given.kernel.as_deref().is_some_and(|it| it != "linear");
     let (loss, usual) = match (&given.loss, choices.inner) {
         (None, Some(InnerWord::Pegasos)) => (Loss::Hinge, None),
         (None, _) if [INTERIOR_POINT, OCAS, CUTTING_PLANE].contains(&solver) => (Loss::Hinge, None),
+        (None, None) if is_kernel && solver != "newton" => (Loss::Hinge, None),
         (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
     };
     Ok(Terms {
