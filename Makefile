@@ -1,11 +1,14 @@
 # The only entry: `make` lists the targets.
-.PHONY: help build install uninstall installcheck deb pgxn demo test test-core test-regress test-backend test-e2e torture bench bench-full lint format clean
+.PHONY: help all build install uninstall installcheck deb pgxn demo test test-core test-regress test-backend test-e2e torture bench bench-full lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
 
 help: ## this list
-	sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	LC_ALL=C sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+# what PGXN's client makes first
+all: build
 
 build: ## compile the extension for the server of PG_CONFIG=... (default: pg_config on the PATH)
 	scripts/build $(PG_CONFIG)
@@ -19,7 +22,7 @@ uninstall: ## remove what install put there
 installcheck: ## the SQL tests on the running server that PGHOST and PGPORT name
 	scripts/installcheck $(PG_CONFIG)
 
-deb: ## Debian packages of the committed tree in target/deb; CHECK=check tries them in a clean Debian
+deb: ## Debian packages of the committed tree in target/deb; CHECK=check tries them, in a clean Debian too
 	scripts/deb $(CHECK)
 
 pgxn: ## the committed tree as a zip for the PostgreSQL Extension Network, in target/
@@ -52,10 +55,10 @@ bench: ## ours and peers side by side, small sizes and few repeats, writes bench
 bench-full: ## the same with more rows, settings and repeats (an hour and a half)
 	scripts/bench full $(CASE)
 
-lint: ## formatting, clippy, rustdoc, dependency policy, scripts, llms.txt
+lint: ## formatting, clippy, rustdoc, dependency policy, scripts, packages, llms.txt
 	scripts/lint
 
-format: ## put Rust and Python files into the form that lint wants, and write llms.txt of the pages
+format: ## put Rust and Python files into the form that lint wants, write llms.txt and the crates' part of debian/copyright
 	scripts/format
 
 clean: ## remove target/: builds, server trees, environments
