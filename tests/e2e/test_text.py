@@ -127,3 +127,57 @@ def test_a_long_text_can_be_cancelled(connection):
         connection.execute("SELECT svm_decision('long', body) FROM long, generate_series(1, 20)")
     assert time.monotonic() - began < 4
     connection.execute("RESET statement_timeout; DROP TABLE long")
+
+
+def chosen_words(count, bits):
+    """Two lists of so many words of eight hexadecimal digits: drawn ones, and ones whose published hash, by which features are hashed
+    (crates/expand/src/hash.rs), ends in so many zero bits."""
+    numbers = np.arange(int(count * 2**bits * 1.05), dtype=np.uint64)
+    digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8).astype(np.uint64)
+    fnv = np.full(len(numbers), 0xCBF29CE484222325, dtype=np.uint64)
+    for shift in range(28, -4, -4):
+        fnv = (fnv ^ digits[(numbers >> np.uint64(shift)) & np.uint64(15)]) * np.uint64(0x100000001B3)
+    for factor in [0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53]:
+        fnv = (fnv ^ (fnv >> np.uint64(33))) * np.uint64(factor)
+    fnv ^= fnv >> np.uint64(33)
+    alike = numbers[(fnv & np.uint64(2**bits - 1)) == 0][:count]
+    drawn = np.random.default_rng(1).choice(numbers, count, replace=False)
+    return [[f"{number:08x}" for number in words] for words in (drawn, alike)]
+
+
+FLOODED = {
+    "text": "svm_train('{}_texts', 'y', ARRAY['text(words)'], 'flood', max_passes => 1)",
+    "hashed text": """svm_train('{}_texts', 'y', ARRAY['text(words)'], 'flood', max_passes => 1, options => '{{"max_words": 0}}')""",
+    "category": "svm_train_query('SELECT t.* FROM {0} AS t, generate_series(1, 4)', 'y', ARRAY['category(word)'], 'flood', max_passes => 1)",
+    "hashed category": """svm_train('{}', 'y', ARRAY['category(word)'], 'flood', max_passes => 1, options => '{{"hash_bits": 16}}')""",
+    "guess": "svm_train('{}_texts', 'y', model => 'flood', max_passes => 1)",
+    "key": "svm_train('{}', 'y', ARRAY['x'], 'flood', max_passes => 1, key => 'word')",
+}
+
+
+@pytest.fixture(scope="module")
+def flooded(server, database):
+    with server.connect(database) as connection:
+        for name, words in zip(["drawn", "alike"], chosen_words(100_000, 8)):
+            connection.execute(f"CREATE TABLE {name} (word text, x int, y boolean)")
+            with connection.cursor().copy(f"COPY {name} FROM STDIN") as rows:
+                for number, word in enumerate(words):
+                    rows.write_row([word, number % 10, number % 3 == 0])
+            connection.execute(
+                f"CREATE TABLE {name}_texts AS SELECT string_agg(word, ' ') AS words, number % 3 = 0 AS y"
+                f" FROM (SELECT word, row_number() OVER () / 100 AS number FROM {name}) AS one GROUP BY number"
+            )
+    return database
+
+
+@pytest.mark.parametrize("what", FLOODED)
+def test_words_chosen_to_meet_take_no_longer_than_others(server, flooded, what):
+    """A table in memory that went by the published hash would look at all words for each."""
+    took = {}
+    with server.connect(flooded) as connection:
+        for name in ["drawn", "alike"]:
+            began = time.monotonic()
+            connection.execute(f"SELECT {FLOODED[what].format(name)}; SELECT svm_drop('flood')")
+            took[name] = time.monotonic() - began
+    print(what, took)
+    assert took["alike"] < 3 * took["drawn"] + 1, took

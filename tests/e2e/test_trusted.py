@@ -1,6 +1,7 @@
 """The extension in the hands of a database owner who is no superuser: he creates, uses, dumps, restores, updates and drops it, and gets
 nothing of the superuser whose objects it is made of."""
 
+import pathlib
 import subprocess
 
 import psycopg
@@ -150,6 +151,7 @@ FORGED = {
     "a rule": "CREATE RULE r AS ON INSERT TO svm_model DO INSTEAD NOTHING",
     "a child": "CREATE TABLE child () INHERITS (svm_model)",
     "a function's body": "CREATE OR REPLACE FUNCTION svm_internal.svm_role_oid(role name) RETURNS oid LANGUAGE sql AS 'SELECT 10::oid'",
+    "a member of the extension": "ALTER EXTENSION pgsvm DROP FUNCTION svm_internal.svm_is_taken(text)",
     "a function of his in the inner schema": "CREATE FUNCTION svm_internal.mine() RETURNS int LANGUAGE sql RETURN 1",
     "a trigger of the extension's on a table of his": "CREATE TABLE his (id bigint); CREATE TRIGGER t AFTER DELETE ON his"
     " FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_remove_children('id', 'svm_version')",
@@ -289,6 +291,45 @@ def test_what_an_owner_has_added_is_no_part_of_an_update(server, old):
         told = f'cannot update extension pgsvm while function public.svm_is_known(text) belongs to role "{OWNER}"'
         assert refused.value.diag.message_primary == told
         connection.execute("ALTER EXTENSION pgsvm DROP FUNCTION svm_is_known(text); ALTER EXTENSION pgsvm UPDATE")
+
+
+@pytest.fixture
+def vector(server):
+    """The statements that make an extension called vector, an empty one where pgvector is not installed."""
+    config = programs_of(server.version) / "pg_config"
+    shown = subprocess.run([config, "--sharedir"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    folder = pathlib.Path(shown.strip()) / "extension"
+    if (folder / "vector.control").exists():
+        yield "CREATE SCHEMA real; CREATE EXTENSION vector SCHEMA real"
+        return
+    (folder / "vector.control").write_text("default_version = '0'\ntrusted = true\n")
+    (folder / "vector--0.sql").write_text("")
+    yield "CREATE EXTENSION vector"
+    (folder / "vector.control").unlink()
+    (folder / "vector--0.sql").unlink()
+
+
+@pytest.mark.parametrize("name", ["vector", "halfvec", "sparsevec"])
+@pytest.mark.parametrize("kind", ["ENUM ('a', 'b')", "(x int, y int)", "RANGE (SUBTYPE = int)"])
+def test_a_type_that_an_owner_has_added_to_extension_vector_is_no_vector(server, owned, vector, name, kind):
+    value = {"E": "'a'", "(": "(1, 2)", "R": "'[1,2)'"}[kind[0]]
+    with server.connect(owned(), user=OWNER) as connection:
+        connection.execute(f"CREATE SCHEMA mine; {vector}; CREATE TYPE mine.{name} AS {kind}")
+        connection.execute(f"ALTER EXTENSION vector ADD TYPE mine.{name}")
+        connection.execute(
+            f"CREATE TABLE t AS SELECT {value}::mine.{name} AS v, i AS x, i > 20 AS y FROM generate_series(1, 40) AS i"
+        )
+        connection.execute("SELECT svm_train('t', 'y', ARRAY['x'], 'm')")
+        for call in [
+            "svm_train('t', 'y', ARRAY['v'])",
+            "svm_train('t', 'y')",
+            "svm_decision('m', (SELECT v FROM t LIMIT 1))",
+        ]:
+            try:
+                connection.execute(f"SELECT {call}")
+            except psycopg.Error as error:
+                assert error.sqlstate not in ("XX000", "XX001", "57P02", "08006"), error
+    assert not server.complaints()
 
 
 CEILINGS = {

@@ -113,6 +113,15 @@ WAYS = {
     "ocas": "solver => 'ocas', loss => 'hinge'",
     "cutting planes": "solver => 'cutting_plane', loss => 'hinge'",
     "low rank by scans": "kernel => 'rbf', rank => 40, solver => 'scan'",
+    "exact": """kernel => 'rbf', options => '{"method": "exact"}'""",
+    "interior point, linear": "solver => 'interior_point', rank => 100",
+    "truncated squared hinge": "loss => 'truncated_squared_hinge'",
+    "block, pegasos": """solver => 'block', options => '{"inner": "pegasos"}'""",
+    "block, newton": """solver => 'block', options => '{"inner": "newton"}'""",
+    "classes": "solver => 'stream'",
+    "classes by newton": "solver => 'newton'",
+    "classes by scans": "solver => 'scan'",
+    "classes by one problem": """solver => 'ocas', options => '{"multiclass": "crammer_singer"}'""",
 }
 LITTLE_DISK = {
     "full disk": ({"temp_tablespaces": "small"}, psycopg.errors.DiskFull, "SET temp_tablespaces"),
@@ -125,12 +134,14 @@ def test_no_room_for_rows_is_an_ordinary_error_or_none_is_needed(session, way):
     for settings, kind, hint in LITTLE_DISK.values():
         configure(session, NO_WORKER | {"pgsvm.cache_size": "1MB"} | settings)
         statement = LEARNABLE.replace("'m', max_passes => 3", f"'m', max_passes => 3, {WAYS[way]}".rstrip(", "))
+        if way.startswith("classes"):
+            statement = statement.replace("'label'", "'class'")
         try:
             session.execute(f"BEGIN; {statement}; ROLLBACK")
         except psycopg.Error as error:
             session.execute("ROLLBACK")
             assert isinstance(error, kind), error
-            assert hint in error.diag.message_hint
+            assert hint in (error.diag.message_hint or ""), error
         assert one(session, "SELECT 1") == 1
 
 
@@ -161,7 +172,7 @@ def test_shared_memory_that_is_full_is_an_error_that_says_what_to_type(session):
 
 
 def test_shared_memory_that_helpers_do_not_find_is_an_error_that_says_what_to_type(session):
-    many = HELPERS | {"pgsvm.helpers": SHARED_MEMORY_MB // 2, "pgsvm.cache_size": "128MB"}
+    many = HELPERS | {"pgsvm.max_workers": 18, "pgsvm.helpers": SHARED_MEMORY_MB // 2, "pgsvm.cache_size": "128MB"}
     error = in_vain(session, PHASES["loading_with_helpers"][0], many)
     assert isinstance(error, psycopg.errors.OutOfMemory), error
     assert "could not get shared memory for helpers" in error.diag.message_primary
