@@ -305,3 +305,40 @@ def test_a_publication_of_all_tables_brings_models_too(server, publisher):
         finally:
             connection.execute("DROP SUBSCRIPTION everything")
             publisher.execute("DROP PUBLICATION everything; SELECT svm_drop_index('kept')")
+
+
+def test_a_subscription_of_a_role_without_superuser_needs_rights_on_the_tables_and_bypassrls(server, publisher):
+    """PostgreSQL applies no changes to tables whose policies bind the role that applies them."""
+    with server.connect(new_database(server, "replicated")) as connection:
+        connection.execute("CREATE EXTENSION pgsvm")
+        connection.execute("DROP ROLE IF EXISTS replicator; CREATE ROLE replicator SUPERUSER LOGIN")
+        # from 16 on changes are applied as the owner of the tables, unless told otherwise, and passwords are asked for
+        more = ", run_as_owner = true, password_required = false" if server.version >= 16 else ""
+        subscribe = f"CREATE SUBSCRIPTION replicated CONNECTION '{publisher.source}' PUBLICATION models WITH (slot_name = replicated{more})"
+        with server.connect("replicated", user="replicator") as theirs:
+            theirs.execute(subscribe)
+        copied = "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel"
+        try:
+            wait_until(lambda: one(connection, copied), within_seconds=30, what="the first copy")
+            connection.execute("ALTER ROLE replicator NOSUPERUSER")
+            # for workers to notice
+            connection.execute("ALTER SUBSCRIPTION replicated DISABLE")
+            failures = worker_fails(connection)
+            put_model(publisher, "later", [30])
+            connection.execute("ALTER SUBSCRIPTION replicated ENABLE")
+            wait_until(lambda: worker_fails(connection) > failures, within_seconds=30, what="the refusal")
+            connection.execute(f"GRANT ALL ON {TABLES} TO replicator")
+            failures = worker_fails(connection)
+            wait_until(lambda: worker_fails(connection) > failures, within_seconds=30, what="the refusal by policies")
+            told = 'user "replicator" cannot replicate into relation with row-level security enabled: "svm_model"'
+            assert told in server.log_file.read_text()
+            arrived = "SELECT count(*) FROM svm_models WHERE name = 'later'"
+            assert one(connection, arrived) == 0
+            connection.execute("ALTER ROLE replicator BYPASSRLS")
+            wait_until(lambda: one(connection, arrived) == 1, within_seconds=30, what="the model")
+            assert one(connection, "SELECT svm_decision('later', '{1}'::real[])") == 30.5
+            publisher.execute("SELECT svm_drop('later')")
+            wait_until(lambda: one(connection, arrived) == 0, within_seconds=30, what="its end")
+        finally:
+            connection.execute("ALTER ROLE replicator SUPERUSER")
+            connection.execute("DROP SUBSCRIPTION replicated")
