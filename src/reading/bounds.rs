@@ -14,6 +14,8 @@ const SCANNED_WEIGHT_BYTES: usize = 190;
 const THREAD_WEIGHT_BYTES: usize = 20;
 /// What a feature takes once: its scaling.
 const FEATURE_BYTES: usize = 16;
+/// What a map to landmarks takes for each two of them: see "Memory and time" in docs/reference/kernels.md, of a sample with as many rows.
+const LANDMARK_BYTES: usize = 28;
 /// The dual variable of a row and head.
 const DUAL_BYTES: usize = 8;
 
@@ -25,6 +27,8 @@ pub(super) struct Bounds {
     cache: usize,
     /// Of each head: of a feature, and of a row.
     head_bytes: [usize; 2],
+    /// Landmarks that were asked for; 0 where the cache bounds them.
+    rank: usize,
     /// Values of C and s that are compared, each on every fold.
     candidates: usize,
     /// The most features that a row had.
@@ -56,6 +60,11 @@ impl Bounds {
                 None if scans => [weight, 0],
                 None => [weight, DUAL_BYTES],
             },
+            rank: match &job.kernel {
+                Some(kernel) => kernel.maps.iter().filter_map(|map| map.rank).max(),
+                None => None,
+            }
+            .unwrap_or(0),
             candidates: match job.plan.holds_out() {
                 true => job.plan.candidate_count(),
                 false => 0,
@@ -81,10 +90,24 @@ impl Bounds {
     fn bytes_of(&self, seen: &Seen) -> usize {
         let [feature, row] = self.head_bytes;
         let rows = usize::try_from(seen.rows).unwrap_or(usize::MAX);
-        let head = (self.widest.saturating_mul(feature)).saturating_add(rows.saturating_mul(row));
-        head.saturating_mul(self.heads(seen))
+        let landmarks = self.landmarks(seen);
+        let weights = (self.widest.saturating_mul(feature))
+            .saturating_add(landmarks.saturating_mul(WEIGHT_BYTES));
+        let map = landmarks
+            .saturating_mul(landmarks)
+            .saturating_mul(LANDMARK_BYTES);
+        weights
+            .saturating_add(rows.saturating_mul(row))
+            .saturating_mul(self.heads(seen))
+            .saturating_add(map)
             .saturating_add(self.widest.saturating_mul(FEATURE_BYTES))
             .saturating_add(self.cache)
+    }
+
+    /// There are no more of them than rows.
+    fn landmarks(&self, seen: &Seen) -> usize {
+        let rows = usize::try_from(seen.rows).unwrap_or(usize::MAX);
+        self.rank.min(rows)
     }
 
     /// Two classes have one head, more have one each; rows that are held out have them for each fold and candidate.
@@ -109,6 +132,7 @@ impl Bounds {
 
     fn too_much_memory(&self, seen: &Seen) -> Failure {
         let mb = |bytes: usize| bytes.div_ceil(1 << 20);
+        let heads = self.heads(seen);
         Failure::new(
             Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             format!(
@@ -118,12 +142,17 @@ impl Bounds {
             ),
         )
         .detail(format!(
-            "Up to row {} of the source there are {} features, and weights for {} heads: one for two classes, else one for each class, and as many again for each fold and value of C. The cache of rows takes {} MB.",
+            "Up to row {} of the source there are {} {}, and weights for {} {}: one for two classes, else one for each class, and as many again for each fold and value of C. The cache of rows takes {} MB.",
             seen.rows,
-            self.widest,
-            self.heads(seen),
+            if self.rank > 0 { self.landmarks(seen) } else { self.widest },
+            if self.rank > 0 { "landmarks" } else { "features" },
+            heads,
+            if heads == 1 { "head" } else { "heads" },
             mb(self.cache)
         ))
-        .hint("Hash the features into fewer: features => ARRAY['hash(sparse(idx, val), 16)']; or SET pgsvm.cache_size lower; a superuser may raise pgsvm.max_memory")
+        .hint(match self.rank {
+            0 => "Hash the features into fewer: features => ARRAY['hash(sparse(idx, val), 16)']; or SET pgsvm.cache_size lower; a superuser may raise pgsvm.max_memory",
+            _ => "Give a smaller rank, or SET pgsvm.cache_size lower; a superuser may raise pgsvm.max_memory",
+        })
     }
 }

@@ -367,6 +367,10 @@ SELECT svm_train_query($$SELECT ARRAY[1, 16777216] AS idx, ARRAY[1, i % 5]::real
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query($$SELECT ARRAY[1, 16777216] AS idx, ARRAY[1, i % 5]::real[] AS val, i % 20 AS l FROM generate_series(1, 400) AS i$$, 'l', ARRAY['sparse(idx, val)'], 'wide', solver => 'scan');
 \echo :LAST_ERROR_SQLSTATE
+SET pgsvm.max_memory = '256MB';
+SELECT svm_train_query($$SELECT i AS x, i % 2 = 0 AS l FROM generate_series(1, 5000) AS i$$, 'l', model => 'wide', kernel => 'rbf', rank => 4000);
+\echo :LAST_ERROR_SQLSTATE
+RESET pgsvm.max_memory;
 CREATE ROLE regress_svm_wide;
 SET ROLE regress_svm_wide;
 SET pgsvm.max_features = 2147483647;
