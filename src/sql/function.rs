@@ -164,9 +164,17 @@ fn create(
     );
     let known = existing(&schema, &name, extension)?;
     let verb = match known {
-        Some(true) => "CREATE OR REPLACE",
+        Some(Existing::OfCaller) => "CREATE OR REPLACE",
         None => "CREATE",
-        Some(false) => {
+        Some(Existing::OfAnother(owner)) => {
+            return Err(Problem::Ours(
+                of_another_role(&format!("{full_name}(anyelement)"), &owner).hint(format!(
+                    "Give another name: svm_create_function({}, 'another_name').",
+                    quote_literal(model)
+                )),
+            ))
+        }
+        Some(Existing::Foreign) => {
             return Err(Problem::Ours(
                 Failure::new(
                     Code::ERRCODE_DUPLICATE_FUNCTION,
@@ -272,9 +280,27 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
     }
 }
 
-/// Whether a function of this name that takes anything is one of ours, by how its body starts, here or under 0.2.0; None when
-/// there is no function.
-fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, Problem> {
+/// A function that is made again stays its owner's, who may put another body into it later: a superuser's call would run that.
+pub(super) fn of_another_role(signature: &str, owner: &str) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INSUFFICIENT_PRIVILEGE,
+        format!("function {signature} belongs to role \"{owner}\""),
+    )
+    .detail("Made again it would stay that role's, which could change it.")
+}
+
+/// A function of the name that is asked for, which takes anything.
+enum Existing {
+    /// One of ours, the caller's.
+    OfCaller,
+    /// One of ours, of this other role.
+    OfAnother(String),
+    /// Not one of ours.
+    Foreign,
+}
+
+/// Whether there is one, which is one of ours by how its body starts, here or under 0.2.0.
+fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<Existing>, Problem> {
     let starts = [
         "svm_predict",
         "svm_classify",
@@ -285,10 +311,12 @@ fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, P
     .flat_map(|function| {
         ["svm_internal", extension].map(|schema| format!("SELECT {schema}.{function}("))
     });
-    let found = read_one::<bool>(
+    let found = read_two::<bool, String>(
         "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
              AND (SELECT pg_catalog.bool_or(pg_catalog.starts_with(p.prosrc, start))
-                  FROM pg_catalog.unnest($3::pg_catalog.text[]) AS start)
+                  FROM pg_catalog.unnest($3::pg_catalog.text[]) AS start),
+             CASE WHEN pg_catalog.pg_get_userbyid(p.proowner) OPERATOR(pg_catalog.<>) current_user
+                 THEN pg_catalog.pg_get_userbyid(p.proowner)::pg_catalog.text END
          FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n
              ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
          WHERE n.nspname OPERATOR(pg_catalog.=) $1::pg_catalog.name
@@ -302,6 +330,10 @@ fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<bool>, P
     );
     match found {
         Err(SpiError::InvalidPosition) => Ok(None),
-        found => Ok(found?),
+        found => Ok(Some(match found? {
+            (Some(true), None) => Existing::OfCaller,
+            (Some(true), Some(owner)) => Existing::OfAnother(owner),
+            _ => Existing::Foreign,
+        })),
     }
 }

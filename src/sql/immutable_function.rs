@@ -2,7 +2,7 @@
 //! in a language of the extension's own (`predict::language`), whose body is the model's text (`model::text`): a
 //! plan shows the call alone, a call costs what a prediction does, and the version may be dropped.
 
-use super::function::{place, Kind, Problem, FLOAT};
+use super::function::{of_another_role, place, Kind, Problem, FLOAT};
 use crate::base::errors::{Code, Failure};
 use crate::features::{FeaturePart, Made, ReadAs};
 use crate::model::{text, Model};
@@ -312,16 +312,17 @@ fn check_length(model: &Model, written: &str) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a signature that belongs to a function which is not of this kind, or which others are made of: an
+/// Refuses a signature that belongs to a function which is not of this kind, or another role's, or which others are made of: an
 /// index would go on with what the function said before.
 fn check_free(signature: &str) -> Result<(), Problem> {
     let failure = match function_before(signature)? {
-        None | Some((true, None)) => return Ok(()),
-        Some((false, _)) => Failure::new(
+        None | Some((true, None, None)) => return Ok(()),
+        Some((true, Some(owner), _)) => of_another_role(signature, &owner),
+        Some((false, ..)) => Failure::new(
             Code::ERRCODE_DUPLICATE_FUNCTION,
             format!("function {signature} exists and does not hold a model"),
         ),
-        Some((true, Some(used))) => Failure::new(
+        Some((true, None, Some(used))) => Failure::new(
             Code::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
             format!("function {signature} is in use"),
         )
@@ -334,8 +335,11 @@ fn check_free(signature: &str) -> Result<(), Problem> {
     )))
 }
 
-/// Whether the function of that signature holds a model, and what is made of it; None where there is none.
-fn function_before(signature: &str) -> Result<Option<(bool, Option<String>)>, SpiError> {
+/// Whether the function of that signature holds a model, whose it is where it is another role's, and what is made of it; None where there
+/// is none.
+fn function_before(
+    signature: &str,
+) -> Result<Option<(bool, Option<String>, Option<String>)>, SpiError> {
     Spi::connect(|client| {
         let rows = client.select(
             "SELECT EXISTS (
@@ -344,7 +348,9 @@ fn function_before(signature: &str) -> Result<Option<(bool, Option<String>)>, Sp
                  (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ')
                   FROM pg_catalog.pg_depend AS d
                   WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-                      AND d.refobjid OPERATOR(pg_catalog.=) f.oid)
+                      AND d.refobjid OPERATOR(pg_catalog.=) f.oid),
+                 (SELECT pg_catalog.pg_get_userbyid(p.proowner)::pg_catalog.text FROM pg_catalog.pg_proc AS p
+                  WHERE p.oid OPERATOR(pg_catalog.=) f.oid AND pg_catalog.pg_get_userbyid(p.proowner) OPERATOR(pg_catalog.<>) current_user)
              FROM (SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid AS oid) AS f WHERE f.oid IS NOT NULL",
             Some(1),
             &[signature.into()],
@@ -354,6 +360,6 @@ fn function_before(signature: &str) -> Result<Option<(bool, Option<String>)>, Sp
         }
         let row = rows.first();
         let ours = row.get::<bool>(1)?.unwrap_or(false);
-        Ok(Some((ours, row.get::<String>(2)?)))
+        Ok(Some((ours, row.get::<String>(3)?, row.get::<String>(2)?)))
     })
 }

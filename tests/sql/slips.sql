@@ -78,3 +78,70 @@ SELECT svm_train('waves', 'label', '{a}', model => 'small', kernel => 'rbf');
 RESET pgsvm.cache_size;
 SET client_min_messages = warning;
 SELECT svm_train('waves', 'label', '{a}', model => 'mean', solver => 'scan', max_passes => 1, options => '{"machines": "average"}');
+
+-- classes are balanced by every method, as by the weights that this comes to
+CREATE TABLE lopsided AS SELECT i % 5 = 0 AS y, sin(i) + (i % 5 = 0)::int * 0.8 AS a, cos(i * 2.1) AS b FROM generate_series(1, 100) AS i;
+SET client_min_messages = warning;
+CREATE FUNCTION balanced(given jsonb, solver text, kernel text, method text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    found float8[];
+    weighed text;
+BEGIN
+    FOREACH weighed IN ARRAY ARRAY['{"true": 2.5, "false": 0.625}', trim(both '"' from given::text)] LOOP
+        PERFORM svm_train('lopsided', 'y', '{a,b}', 'lopsided', solver => solver, kernel => kernel, class_weight => weighed, options => method::jsonb);
+        found := found || (SELECT primal FROM svm_models WHERE name = 'lopsided' AND gap <= 1e-3);
+        PERFORM svm_drop('lopsided');
+    END LOOP;
+    RETURN abs(found[1] - found[2]) < 2e-3 * found[1];
+END $$;
+SELECT w, solver, kernel, method, balanced(to_jsonb(w), solver, kernel, method)
+FROM unnest('{balanced, balanced_examples}'::text[]) AS w, (VALUES
+    ('auto', 'rbf', '{"method": "exact"}'), ('auto', 'rbf', '{"method": "low_rank"}'), ('scan', 'rbf', '{}'), ('interior_point', 'rbf', '{}'),
+    ('interior_point', 'linear', '{}'), ('stream', 'linear', '{}'), ('scan', 'linear', '{}'), ('newton', 'linear', '{}')) AS m (solver, kernel, method)
+ORDER BY w, solver, kernel, method;
+DROP FUNCTION balanced;
+DROP TABLE lopsided;
+
+-- a follow-up without an intercept has none among the rows as they are scaled now
+CREATE TABLE shifting AS
+SELECT i AS id, sin(i * 12.9) + 0.7 * cos(i * 7.3) > 0 AS y, ARRAY[5 + sin(i * 12.9), cos(i * 3.1), i % 4] AS x FROM generate_series(1, 60) AS i;
+SELECT svm_train('shifting', 'y', '{x}', 'shifting', intercept => false, key => 'id', c => 30, loss => loss) FROM unnest('{hinge}'::text[]) AS loss;
+DELETE FROM shifting WHERE id % 7 = 3;
+SELECT svm_refresh('shifting', '{"deploy": true}');
+SELECT abs((SELECT weight FROM svm_weights('shifting') WHERE feature = '(intercept)')
+    + (SELECT sum(weight * (SELECT avg(x[index]) FROM shifting)) FROM svm_weights('shifting') WHERE index IS NOT NULL)) < 1e-6 AS centred;
+SELECT svm_drop('shifting');
+DROP TABLE shifting;
+
+-- what no machine could have is no certificate: a kernel of these rows that is no inner product
+CREATE TABLE six (y int, x float8[]);
+INSERT INTO six VALUES (0, '{-0.45,-0.14}'), (1, '{-1.62,0.28}'), (1, '{2.2,-0.93}'), (0, '{-0.39,-1.39}'), (0, '{-0.63,0.78}'), (0, '{-0.33,0.39}');
+SELECT svm_train('six', 'y', '{x}', 'six', kernel => 'sigmoid', gamma => 78.34863091107509, coef0 => -1, c => 9.975858636953507,
+    loss => 'squared_hinge', scale => 'none', options => '{"method": "exact"}');
+\echo :LAST_ERROR_SQLSTATE
+-- and of a hyperplane it is that of all hyperplanes, not of those that a factor of few columns knows
+CREATE TABLE few AS
+SELECT (sin(i * 12.9) + cos(i * 7.3) > 0)::int AS y, (SELECT array_agg(sin(i * k * 1.7 + k) ORDER BY k) FROM generate_series(1, 40) AS k) AS x
+FROM generate_series(1, 8) AS i;
+SET client_min_messages = error;
+SELECT svm_train('few', 'y', '{x}', 'few', c => 0.56, solver => 'interior_point'), svm_train('few', 'y', '{x}', 'all', c => 0.56, solver => 'interior_point', rank => 8);
+SELECT few.dual <= least.primal AS below FROM svm_models AS few, svm_models AS least WHERE few.name = 'few' AND least.name = 'all';
+SELECT svm_drop('few'), svm_drop('all');
+
+-- a function that another role owns is not made again: it would stay that role's
+SELECT svm_train('six', 'y', '{x}', 'six');
+CREATE ROLE regress_svm_planter;
+SET client_min_messages = warning;
+CREATE FUNCTION predict_six(features anyelement) RETURNS integer LANGUAGE sql SECURITY DEFINER AS $$SELECT svm_internal.svm_predict('six', $1, NULL::integer)$$;
+ALTER FUNCTION predict_six OWNER TO regress_svm_planter;
+SELECT svm_create_function('six');
+\echo :LAST_ERROR_SQLSTATE
+DROP FUNCTION predict_six;
+SELECT svm_create_function('six'), svm_create_function('six', 'held_six', immutable => true);
+ALTER FUNCTION held_six OWNER TO regress_svm_planter;
+SELECT svm_create_function('six', 'held_six', immutable => true);
+\echo :LAST_ERROR_SQLSTATE
+DROP FUNCTION predict_six, held_six;
+SELECT svm_drop('six');
+DROP ROLE regress_svm_planter;
+DROP TABLE six, few;

@@ -119,7 +119,14 @@ class Tried:
         except psycopg.Error as error:
             self.refused[f"{error.sqlstate}: {str(error).splitlines()[0]}"[:110]] += 1
             return
-        what = self.look(terms)
+        try:
+            what = self.look(terms)
+        except psycopg.errors.NumericValueOutOfRange as error:
+            # PostgreSQL computes no product that is smaller than the least number
+            self.refused[f"not computed again: {error}"] += 1
+            self.connection.execute("DROP TABLE IF EXISTS xs, zs, ks")
+            self.connection.execute("SELECT svm_drop('m')")
+            return
         self.machines[method] += 1
         if what:
             self.false.append((method, terms, self.kinds, what))

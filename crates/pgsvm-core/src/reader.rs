@@ -362,6 +362,9 @@ impl<S: Source, P: Spool> Reader<S, P> {
     /// What follows from all rows.
     fn finish(&mut self) -> Result<(Facts, Applier), ReadError<S::Error, P::Error>> {
         let source = &self.source;
+        if source.is_balanced() {
+            self.seen.is_balanced();
+        }
         let looked = self.seen.look(&|sparse| source.category_of(sparse));
         let finished = match looked.and_then(|()| source.idle()) {
             Ok(idle) => self.seen.finish(&idle, source.positive()),

@@ -58,6 +58,11 @@ pub trait Source {
     fn positive(&self) -> usize {
         1
     }
+
+    /// Whether costs have what balancing classes makes of them already; asked for behind the last row.
+    fn is_balanced(&self) -> bool {
+        false
+    }
 }
 
 /// A temporary file, used only when the rows do not fit the cache.

@@ -6,8 +6,8 @@ use crate::exact::effort;
 use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::{Deciding, ExactError, ExactJob};
-use crate::kernels::{Expansion, Rows};
-use crate::maps::low_rank::LowRankSource;
+use crate::kernels::{Expansion, KernelError, Rows};
+use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::source::{Source, Spool};
 use crate::task::evaluation::right_side;
 use crate::task::heads::HeadSpec;
@@ -33,6 +33,8 @@ const STANDING: u32 = 3;
 const NEARER: f64 = 0.9;
 /// Candidates may become so many times what they are at first.
 const GROWTH: f64 = 1.25;
+/// A dual above P(0) by more than this part of it is none: rounding does not do that.
+const NO_INNER_PRODUCT: f64 = 1e-6;
 /// No candidate.
 const NONE: u32 = u32::MAX;
 
@@ -103,6 +105,8 @@ struct Pass {
     row: usize,
     /// Losses of rows that are no candidates.
     losses: f64,
+    /// Losses of all rows where nothing is decided: what P is at weights of 0.
+    nothing: f64,
     /// Candidates at its beginning.
     candidates: usize,
     correct: u64,
@@ -311,6 +315,7 @@ impl Head {
             machine: self.machine(job)?,
             row: 0,
             losses: 0.0,
+            nothing: 0.0,
             candidates: self.candidates.len(),
             correct: 0,
             ties: 0,
@@ -381,6 +386,7 @@ impl Head {
         }
         let margin = f64::from(side) * decision;
         pass.rows += 1;
+        pass.nothing += weight.max(0.0) * job.loss.value(0.0);
         pass.correct += u64::from(right_side(margin, f64::from(side)));
         if margin == 0.0 {
             pass.ties += i64::from(self.sides[row]);
@@ -427,6 +433,16 @@ impl Head {
         decisions: &[f32],
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
+        // no machine has a dual above P(0), but where k is no inner product
+        let beyond = certificate.dual / pass.nothing - 1.0;
+        if self.proved.begun && beyond > NO_INNER_PRODUCT {
+            return Err(ExactError::Read(LowRankError::Kernel(
+                KernelError::NotPositive {
+                    row: 0,
+                    residual: -beyond,
+                },
+            )));
+        }
         let is_last = self.is_spent || self.passes >= job.max_passes;
         let ends = certificate.gap <= job.tolerance || is_last;
         let came = pass.left_out > 0 || self.candidates.len() > pass.candidates;

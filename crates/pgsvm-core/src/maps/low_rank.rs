@@ -53,7 +53,7 @@ use crate::cache::{Cache, CacheError};
 use crate::maps::low_rank::mapping::{Mapping, BLOCK};
 use crate::maps::low_rank::sampling::Sampling;
 use crate::maps::stored::{GoError, Polled, Stored};
-use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
+use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError, Source, Spool};
@@ -202,6 +202,8 @@ pub struct LowRankSource<S: Source, P: Spool> {
     /// The gamma of the kernel that landmarks were to be chosen for last.
     gamma: Option<f64>,
     positive: usize,
+    /// Whether balancing is in the costs of the raw rows: with two classes, or by examples.
+    is_balanced: bool,
 }
 
 enum Inner<S: Source, P: Spool> {
@@ -224,7 +226,7 @@ enum Stage {
 }
 
 impl<S: Source, P: Spool> LowRankSource<S, P> {
-    /// `job`: what the rows of `source` are read with; its balance and its schedule are those of the mapped rows.
+    /// `job`: what the rows of `source` are read with; its schedule is that of the mapped rows.
     /// `cache_bytes`: for the raw rows, until they are mapped.
     pub fn new(
         source: S,
@@ -235,7 +237,6 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     ) -> Result<Self, CacheError> {
         let cache = Cache::in_memory(cache_bytes)?;
         let job = ReaderJob {
-            balance: Balance::None,
             policy: Policy::Cached,
             blocks: None,
             index: false,
@@ -250,6 +251,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
             map: None,
             gamma: None,
             positive: 1,
+            is_balanced: false,
         })
     }
 
@@ -399,6 +401,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                     Polled::Failed => return Err(LowRankError::Read(ReadError::TrainerFailed)),
                     Polled::Stored(stored) => {
                         self.positive = reader.source().positive();
+                        self.is_balanced = stored.facts.weighed == 0;
                         match stored.facts.rows {
                             0 => return self.end(),
                             _ => {
@@ -519,6 +522,10 @@ impl<S: Source, P: Spool> Source for LowRankSource<S, P> {
 
     fn positive(&self) -> usize {
         self.positive
+    }
+
+    fn is_balanced(&self) -> bool {
+        self.is_balanced
     }
 }
 

@@ -385,6 +385,11 @@ impl Seen {
         }
     }
 
+    /// Costs are balanced as they come.
+    pub(super) fn is_balanced(&mut self) {
+        self.balance = Balance::None;
+    }
+
     /// What balancing multiplies costs by, by group; empty where it multiplies none, or those of positives alone.
     pub(super) fn balance(&mut self) -> Result<Vec<f32>, TryReserveError> {
         let mut factors = Vec::new();

@@ -112,10 +112,16 @@ fn begin_from<T: Real>(
     problem: &Problem,
     facts: &Facts,
 ) -> Result<(), TrainError> {
-    for (head, start) in start.into_iter().enumerate() {
+    for (head, mut start) in start.into_iter().enumerate() {
         let fits = |weights: &Vec<f64>| weights.len() == facts.features + 1;
         if start.duals.len() != facts.rows || !start.weights.as_ref().is_none_or(fits) {
             return Err(TrainError::Start { head });
+        }
+        // what another centre of the rows makes of the weights is none where none is trained
+        if let Some(intercept) = start.weights.as_mut().and_then(|it| it.last_mut()) {
+            if !problem.intercept() {
+                *intercept = 0.0;
+            }
         }
         // without the number of updates the lengths of Pegasos' steps are those of a beginning from nothing
         if problem.pegasos().is_none() || start.updates > 0 {

@@ -11,8 +11,9 @@
 //! of those numbers. Here all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
 //!
-//! Of the linear kernel w = sum of a_j z_j is stored, which is for rows as they come: the certificate counts what rounding them to 32 bits may
-//! change ([`Rounded`]). Other kernels are of rows in 32 bits, also where a model is used.
+//! Of the linear kernel w = sum of a_j z_j is stored, and the certificate is that of all hyperplanes: v = sum of y_i u_i x_i, and |v|² in place of
+//! |L^-1 v|². It is for rows as they come, and counts what rounding them to 32 bits may change ([`Rounded`]). Other kernels are of rows in 32
+//! bits, also where a model is used.
 
 use pgsvm_kernels::expansion::dot;
 use pgsvm_kernels::triangle::{forward, unfold};
@@ -108,6 +109,7 @@ impl<'a> LowRankProof<'a> {
                 w = rows.combined(&stored.factors, facts.features)?;
                 shift = facts.rounding.shift_at(square(&w).sqrt());
             }
+            let length = facts.map_or(rank, |_| w.len());
             heads.push(Head {
                 stored,
                 w,
@@ -119,7 +121,7 @@ impl<'a> LowRankProof<'a> {
                 linear: [0.0; 2],
                 curved: [0.0; 2],
                 sums: [0.0; 2],
-                v: [filled(0.0, rank)?, filled(0.0, rank)?],
+                v: [filled(0.0, length)?, filled(0.0, length)?],
             });
         }
         Ok(Self {
@@ -183,7 +185,11 @@ impl<'a> LowRankProof<'a> {
             let count = self.heads.len();
             for (place, head) in self.heads.iter_mut().enumerate() {
                 let off = self.offs.get(at * count + place).copied().unwrap_or(0.0);
-                head.add(terms, (group, cost, off), values);
+                let row = match self.rounding {
+                    Some(_) => Told::Row(self.rows.dense(at), self.rows.sparse(at)),
+                    None => Told::Kernel,
+                };
+                head.add(terms, (group, cost, off), values, row);
             }
             interrupts::worked(rank * self.heads.len());
         }
@@ -212,6 +218,14 @@ impl<'a> LowRankProof<'a> {
         }
         Ok(all)
     }
+}
+
+/// What dual variables are summed up over.
+enum Told<'a> {
+    /// Kernel values with the landmarks.
+    Kernel,
+    /// The row's dense values and entries, of a hyperplane.
+    Row(&'a [f32], &'a [[u32; 2]]),
 }
 
 /// What is true of a stored head.
@@ -245,6 +259,7 @@ impl Head<'_> {
         (loss, most_loss): (Loss, Option<f64>),
         (group, cost, off): (usize, f64, f64),
         values: &[f64],
+        told: Told<'_>,
     ) {
         let dual = self.stored.duals.next().unwrap_or(0.0);
         let spec = &self.stored.spec;
@@ -276,8 +291,21 @@ impl Head<'_> {
             self.linear[place] += linear * dual;
             self.curved[place] += curvature * dual * dual;
             self.sums[place] += dual;
-            for (v, value) in self.v[place].iter_mut().zip(values) {
-                *v += dual * value;
+            let v = &mut self.v[place];
+            match told {
+                Told::Kernel => {
+                    for (v, value) in v.iter_mut().zip(values) {
+                        *v += dual * value;
+                    }
+                }
+                Told::Row(dense, sparse) => {
+                    for (v, value) in v.iter_mut().zip(dense) {
+                        *v += dual * f64::from(*value);
+                    }
+                    for [feature, bits] in sparse {
+                        v[*feature as usize] += dual * f64::from(f32::from_bits(*bits));
+                    }
+                }
             }
         }
     }
@@ -294,7 +322,11 @@ impl Head<'_> {
             InterceptPart::InNorm => b * b,
             InterceptPart::None | InterceptPart::Free => 0.0,
         };
-        let norm = square(&unfold(lower, &self.stored.factors)?) + own;
+        let is_plane = !self.w.is_empty();
+        let norm = match is_plane {
+            true => square(&self.w),
+            false => square(&unfold(lower, &self.stored.factors)?),
+        } + own;
         let primal = 0.5 * norm + self.losses + self.beyond;
         let shares = match intercept {
             InterceptPart::Free => {
@@ -311,7 +343,9 @@ impl Head<'_> {
             InterceptPart::InNorm => self.sums[1] - self.sums[0],
             InterceptPart::None | InterceptPart::Free => 0.0,
         };
-        forward(lower, &mut v);
+        if !is_plane {
+            forward(lower, &mut v);
+        }
         let norm = square(&v) + tilt * tilt;
         let side = |at: usize| shares[at] * (self.linear[at] - 0.5 * shares[at] * self.curved[at]);
         // dual variables of 0 are as feasible
