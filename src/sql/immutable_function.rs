@@ -316,30 +316,42 @@ fn check_length(model: &Model, written: &str) -> Result<(), Problem> {
 /// index would go on with what the function said before.
 fn check_free(signature: &str) -> Result<(), Problem> {
     let failure = match function_before(signature)? {
-        None | Some((true, None, None)) => return Ok(()),
-        Some((true, Some(owner), _)) => of_another_role(signature, &owner),
-        Some((false, ..)) => Failure::new(
+        None => return Ok(()),
+        Some(Before { is_ours: false, .. }) => Failure::new(
             Code::ERRCODE_DUPLICATE_FUNCTION,
             format!("function {signature} exists and does not hold a model"),
         ),
-        Some((true, None, Some(used))) => Failure::new(
+        Some(Before {
+            other: Some(owner), ..
+        }) => of_another_role(signature, &owner),
+        Some(Before {
+            used: Some(used), ..
+        }) => Failure::new(
             Code::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
             format!("function {signature} is in use"),
         )
         .detail(format!(
             "It would go on with what the function said before: {used}."
         )),
+        Some(Before { .. }) => return Ok(()),
     };
     Err(Problem::Ours(failure.hint(
         "Give another name: svm_create_function(…, 'another_name', immutable => true).",
     )))
 }
 
-/// Whether the function of that signature holds a model, whose it is where it is another role's, and what is made of it; None where there
-/// is none.
-fn function_before(
-    signature: &str,
-) -> Result<Option<(bool, Option<String>, Option<String>)>, SpiError> {
+/// A function that there is.
+struct Before {
+    /// Whether it holds a model.
+    is_ours: bool,
+    /// Whose it is, where it is another role's.
+    other: Option<String>,
+    /// What is made of it.
+    used: Option<String>,
+}
+
+/// The function of that signature; None where there is none.
+fn function_before(signature: &str) -> Result<Option<Before>, SpiError> {
     Spi::connect(|client| {
         let rows = client.select(
             "SELECT EXISTS (
@@ -359,7 +371,10 @@ fn function_before(
             return Ok(None);
         }
         let row = rows.first();
-        let ours = row.get::<bool>(1)?.unwrap_or(false);
-        Ok(Some((ours, row.get::<String>(3)?, row.get::<String>(2)?)))
+        Ok(Some(Before {
+            is_ours: row.get::<bool>(1)?.unwrap_or(false),
+            used: row.get(2)?,
+            other: row.get(3)?,
+        }))
     })
 }
