@@ -17,6 +17,44 @@ use pgrx::pg_sys;
 use std::ffi::CStr;
 use std::rc::Rc;
 
+/// Whether a text is identifiers with points between them, quoted or not, as PostgreSQL splits names.
+fn is_name(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_ascii_start();
+        rest = match rest.strip_prefix('"') {
+            Some(quoted) => match end_of_quoted(quoted) {
+                Some(end @ 1..) => &quoted[end + 1..],
+                _ => return false,
+            },
+            None => {
+                let ends = |c: char| c == '.' || c.is_ascii_whitespace();
+                match rest.find(ends).unwrap_or(rest.len()) {
+                    0 => return false,
+                    end => &rest[end..],
+                }
+            }
+        };
+        rest = rest.trim_ascii_start();
+        match rest.strip_prefix('.') {
+            Some(more) => rest = more,
+            None => return rest.is_empty(),
+        }
+    }
+}
+
+/// Where the quote is that ends an identifier; two of them are one in it.
+fn end_of_quoted(quoted: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let end = from + quoted[from..].find('"')?;
+        match quoted[end + 1..].starts_with('"') {
+            true => from = end + 2,
+            false => return Some(end),
+        }
+    }
+}
+
 /// What the user named as the source of rows.
 #[derive(Debug, Clone)]
 pub enum Source {
@@ -53,16 +91,20 @@ impl Source {
         if let Ok(oid) = text.trim().parse::<u32>() {
             return Ok(Self::Relation(oid.into()));
         }
-        let found = read_one::<pg_sys::Oid>(
-            "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
-            &[text.as_str().into()],
-        );
         let unknown = || {
             let name = shortened(text.trim());
             let message = format!("relation \"{name}\" does not exist");
             Failure::new(Code::ERRCODE_UNDEFINED_TABLE, message)
                 .hint("Give the name of a table or a view, or a query: 'SELECT * FROM t'")
         };
+        // of what is no name to_regclass() says so in words of its own, up to PostgreSQL 15
+        if !is_name(&text) {
+            return Err(unknown());
+        }
+        let found = read_one::<pg_sys::Oid>(
+            "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
+            &[text.as_str().into()],
+        );
         let found = found.map_err(spi_failure)?;
         found.map(Self::Relation).ok_or_else(unknown)
     }

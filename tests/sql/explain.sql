@@ -78,6 +78,8 @@ SELECT (SELECT count(*) FROM svm_suspects('two', 'things'::text)) = (SELECT coun
 SELECT * FROM svm_suspects('two', 'SELECT age FROM things');
 SELECT * FROM svm_suspects('two', 'SELECT nothing FROM things');
 SELECT * FROM svm_suspects('two', 'DELETE FROM things');
+SELECT count(*) >= 0 AS by_a_quoted_name FROM svm_suspects('two', ' "things" '::text);
+SELECT * FROM svm_suspects('two', '"things'::text);
 -- with the caller's rights, and those rows that the caller may see
 CREATE ROLE regress_svm_reader;
 UPDATE svm_model SET owner = 'regress_svm_reader' WHERE name = 'two';
