@@ -165,11 +165,12 @@ class Machine:
         return 2e-14 * largest * total
 
     def decision_error(self):
-        """The largest difference of a decision from what the stored rows say, as a part of 1 or of the decision."""
+        """The largest difference of a decision from what the stored rows say, beyond what sums of such terms lose in double precision, as a
+        part of 1 or of the decision."""
         return one(
             self.connection,
-            f"""SELECT max(abs(svm_decision(%s, t) - f) / greatest(1, abs(f))) FROM {self.table} AS t JOIN (
-                SELECT id, coalesce(sum(k * factor), 0) + %s::float8 AS f FROM xs LEFT JOIN ks USING (row) LEFT JOIN zs USING (landmark)
+            f"""SELECT max(greatest(0, abs(svm_decision(%s, t) - f) - 2e-14 * size) / greatest(1, abs(f))) FROM {self.table} AS t JOIN (
+                SELECT id, coalesce(sum(k * factor), 0) + %s::float8 AS f, coalesce(sum(abs(k * factor)), 0) AS size FROM xs LEFT JOIN ks USING (row) LEFT JOIN zs USING (landmark)
                 GROUP BY id) AS decided USING (id)""",
             [self.name, self.intercept],
         )
