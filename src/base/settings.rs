@@ -73,17 +73,15 @@ fn register_sizes() {
         c"-1 starts none for rows that are expected to fit the cache, 0 always starts them.",
         &MIN_PARALLEL_SIZE_KB,
         -1..=i32::MAX,
-        GucFlags::UNIT_KB,
+        (GucContext::Userset, GucFlags::UNIT_KB),
     );
-    GucRegistry::define_int_guc(
+    define_number(
         c"pgsvm.spool_rate",
         c"Bytes a second at which a training writes and reads its temporary file at most.",
         c"0 sets no limit. For measurements: a temporary file lies in the system's cache, this makes it as slow as a disk.",
         &SPOOL_RATE_MB,
-        0,
-        1 << 20,
-        GucContext::Suset,
-        GucFlags::UNIT_MB,
+        0..=1 << 20,
+        (GucContext::Suset, GucFlags::UNIT_MB),
     );
 }
 
@@ -94,7 +92,7 @@ fn register_processes() {
         c"Roles without a worker are played by the backend that called svm_train.",
         &WORKERS,
         0..=2,
-        GucFlags::default(),
+        (GucContext::Userset, GucFlags::default()),
     );
     define_number(
         c"pgsvm.helpers",
@@ -102,7 +100,7 @@ fn register_processes() {
         c"They are started where the source is one large table, unless pgsvm.workers is 0. What is learned does not depend on them.",
         &HELPERS,
         0..=MOST_HELPERS,
-        GucFlags::default(),
+        (GucContext::Userset, GucFlags::default()),
     );
     define_number(
         c"pgsvm.trainers",
@@ -110,7 +108,7 @@ fn register_processes() {
         c"They share the classes, folds and values of C that are trained, or else the rows. Threads are no worker processes, and no limit on those holds for them.",
         &TRAINERS,
         1..=Problem::MAX_TRAINERS as i32,
-        GucFlags::default(),
+        (GucContext::Userset, GucFlags::default()),
     );
     define_number(
         c"pgsvm.machines",
@@ -118,43 +116,43 @@ fn register_processes() {
         c"0 makes them threads. Where the server has fewer workers left, they are fewer.",
         &MACHINES,
         0..=InteriorTerms::MOST_MACHINES as i32,
-        GucFlags::default(),
+        (GucContext::Userset, GucFlags::default()),
     );
 }
 
 /// What a training may take at most, whatever its caller has set.
 fn register_ceilings() {
-    define_ceiling(
+    define_number(
         c"pgsvm.max_features",
         c"Features that a training may have at most.",
         c"An index of a sparse row makes as many as it is large.",
         &MAX_FEATURES,
         1..=i32::MAX,
-        GucFlags::default(),
+        (GucContext::Suset, GucFlags::default()),
     );
-    define_ceiling(
+    define_number(
         c"pgsvm.max_memory",
         c"Memory that a training may take at most for its cache, dual variables and weights.",
         c"A training that would take more is an error.",
         &MAX_MEMORY_KB,
         1024..=i32::MAX,
-        GucFlags::UNIT_KB,
+        (GucContext::Suset, GucFlags::UNIT_KB),
     );
-    define_ceiling(
+    define_number(
         c"pgsvm.max_workers",
         c"Worker processes that a training may start at most.",
         c"pgsvm.workers and pgsvm.helpers together, and pgsvm.machines, may not come to more.",
         &MAX_WORKERS,
         0..=128,
-        GucFlags::default(),
+        (GucContext::Suset, GucFlags::default()),
     );
-    define_ceiling(
+    define_number(
         c"pgsvm.max_trainers",
         c"Threads that a training may have at most.",
         c"pgsvm.trainers may not be more.",
         &MAX_TRAINERS,
         1..=Problem::MAX_TRAINERS as i32,
-        GucFlags::default(),
+        (GucContext::Suset, GucFlags::default()),
     );
 }
 
@@ -165,7 +163,7 @@ fn register_servers() {
         c"0 makes it an error at once. Citus leaves a transaction no other try.",
         &RETRY_SECONDS,
         0..=i32::MAX / 1000,
-        GucFlags::UNIT_S,
+        (GucContext::Userset, GucFlags::UNIT_S),
     );
 }
 
@@ -176,7 +174,7 @@ fn register_versions() {
         c"0 leaves all. Older ones are removed, but never the deployed one.",
         &KEEP_VERSIONS,
         0..=i32::MAX,
-        GucFlags::default(),
+        (GucContext::Userset, GucFlags::default()),
     );
     GucRegistry::define_enum_guc(
         c"pgsvm.predict_nulls",
@@ -188,31 +186,16 @@ fn register_versions() {
     );
 }
 
-/// Defines a number that everybody may set for their session.
+/// Defines a number: `Userset` everybody may set for their session, `Suset` only superusers and whom they grant that.
 fn define_number(
     name: &'static CStr,
     meaning: &'static CStr,
     details: &'static CStr,
     setting: &'static GucSetting<i32>,
     range: RangeInclusive<i32>,
-    flags: GucFlags,
+    (context, flags): (GucContext, GucFlags),
 ) {
     let (least, most) = range.into_inner();
-    let context = GucContext::Userset;
-    GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
-}
-
-/// Defines a number that only superusers set, and whom they grant that.
-fn define_ceiling(
-    name: &'static CStr,
-    meaning: &'static CStr,
-    details: &'static CStr,
-    setting: &'static GucSetting<i32>,
-    range: RangeInclusive<i32>,
-    flags: GucFlags,
-) {
-    let (least, most) = range.into_inner();
-    let context = GucContext::Suset;
     GucRegistry::define_int_guc(name, meaning, details, setting, least, most, context, flags);
 }
 
