@@ -2,6 +2,7 @@
 //! Called for each row, in any backend or parallel worker. What is learned once hangs on the call site
 //! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
 
+pub mod answered;
 mod argument;
 pub mod complaints;
 mod constant;

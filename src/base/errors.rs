@@ -57,6 +57,22 @@ impl Failure {
         Self { row: true, ..self }
     }
 
+    /// Whether something is wrong with one row, which others can be trained on and predicted without.
+    pub fn is_of_row(&self) -> bool {
+        self.row
+            && !matches!(
+                self.code,
+                Code::ERRCODE_OUT_OF_MEMORY
+                    | Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
+                    | Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
+                    | Code::ERRCODE_DATA_CORRUPTED
+                    // of a fold or a weight, or of an array before any other
+                    | Code::ERRCODE_NULL_VALUE_NOT_ALLOWED
+                    // a text too long for a category, as others of its column may be
+                    | Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION
+            )
+    }
+
     /// Several as one, with the code of the first; None where there is none.
     pub fn join(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(|mut joined, next| {

@@ -46,6 +46,14 @@ impl FeatureBuffer {
         dense + sparse + nulls
     }
 
+    /// The first dense feature, and its value, that is so large that what lies between two of them does not fit 32 bits.
+    pub fn out_of_range(&self) -> Option<(u64, f64)> {
+        const MOST: f64 = f32::MAX as f64 / 2.0;
+        let mut values = (0..).zip(&self.dense);
+        let found = values.find(|(_, x)| x.abs() > MOST)?;
+        Some((found.0, *found.1))
+    }
+
     pub fn clear(&mut self) {
         self.dense.clear();
         self.sparse_index.clear();

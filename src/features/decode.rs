@@ -213,14 +213,6 @@ impl Decoder {
         decoded
     }
 
-    /// The first dense feature of a row, and its value, that is so large that what lies between two of them does not fit 32 bits.
-    pub fn out_of_range(&self, row: &FeatureBuffer) -> Option<(u64, f64)> {
-        const MOST: f64 = f32::MAX as f64 / 2.0;
-        let mut values = (0..).zip(&row.dense);
-        let found = values.find(|(_, x)| x.abs() > MOST)?;
-        Some((found.0, *found.1))
-    }
-
     /// Decodes one row into `out`, whose former content is lost. NULLs are noted in
     /// `out.null_parts`; what follows from them is the caller's to decide.
     ///

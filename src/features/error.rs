@@ -147,6 +147,26 @@ impl FeatureError {
         }
     }
 
+    /// Whether it is the values of one row that are wrong, and not what columns there are.
+    fn is_of_row(&self) -> bool {
+        matches!(
+            self,
+            Self::InRow { .. }
+                | Self::Letter { .. }
+                | Self::NotUtf8 { .. }
+                | Self::Length { .. }
+                | Self::Empty { .. }
+                | Self::Dimensions { .. }
+                | Self::SparseLength { .. }
+                | Self::Index { .. }
+                | Self::Position { .. }
+                | Self::DuplicateIndex { .. }
+                | Self::NotFinite { .. }
+                | Self::LibsvmSyntax { .. }
+                | Self::LibsvmLabel { .. }
+        )
+    }
+
     fn code(&self) -> Code {
         match self {
             Self::MissingColumn { .. } => Code::ERRCODE_UNDEFINED_COLUMN,
@@ -210,7 +230,7 @@ impl From<FeatureError> for Failure {
             message: error.message(),
             detail: error.detail(),
             hint: error.hint(),
-            row: matches!(error, FeatureError::InRow { .. }),
+            row: error.is_of_row(),
         }
     }
 }

@@ -207,7 +207,11 @@ pub struct FeatureSet {
         deserialize_with = "received"
     )]
     pub left_out: Vec<String>,
-    /// The same of those that had one value only.
+    /// Whether training left out rows that cannot be used; then there is no prediction of such a row, as of one with a NULL where
+    /// those were left out.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub skips_bad_rows: bool,
+    /// The same as `left_out` of those that had one value only.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -564,6 +568,7 @@ impl FeatureSet {
             parts: gathered(self.parts.iter().cloned())?,
             left_out: gathered(self.left_out.iter().cloned())?,
             spread: self.spread.clone(),
+            skips_bad_rows: self.skips_bad_rows,
             ..Self::default()
         })
     }

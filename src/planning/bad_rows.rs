@@ -1,7 +1,7 @@
 //! Rows that cannot be trained on as they are: with a NaN, an infinite number, an array of another length, a text that is none.
 //! They end the training, or where that was asked for are left out and counted.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::Failure;
 use pgsvm_core::memory::{received, text};
 use serde::{Deserialize, Serialize};
 
@@ -35,25 +35,9 @@ impl BadRows {
     }
 }
 
-/// Whether something is wrong with one row, which others can be trained without.
-pub fn is_of_row(failure: &Failure) -> bool {
-    failure.row
-        && !matches!(
-            failure.code,
-            Code::ERRCODE_OUT_OF_MEMORY
-                | Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
-                | Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
-                | Code::ERRCODE_DATA_CORRUPTED
-                // of a fold or a weight, or of an array before any other
-                | Code::ERRCODE_NULL_VALUE_NOT_ALLOWED
-                // a text too long for a category, as others of its column may be
-                | Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION
-        )
-}
-
 /// The same with how the others are trained on. `continues`: whether a model is, whose terms stand.
 pub fn with_hint(failure: Failure, continues: bool) -> Failure {
-    if !is_of_row(&failure) {
+    if !failure.is_of_row() {
         return failure;
     }
     let how = match continues {

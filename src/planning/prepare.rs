@@ -275,7 +275,10 @@ fn job(
             false => request.kernel.clone(),
         },
         slacks: measures_slacks(request, &features),
-        features,
+        features: FeatureSet {
+            skips_bad_rows: request.skips_bad_rows,
+            ..features
+        },
         kept: RefCell::default(),
         watch: None,
         index: None,

@@ -1,16 +1,14 @@
 //! From the `features` argument of a prediction to a decision: an array of numbers, a row, a vector of
 //! pgvector or a text in LIBSVM notation. What the argument's type asks for is settled once per call site.
 
-use super::complaints::{
-    argument_failure, document_failure, null_feature, out_of_range, wrong_type, Called,
-};
+use super::answered::{are_answer, has_answer};
+use super::complaints::{argument_failure, document_failure, null_feature, wrong_type, Called};
 use super::document::DocumentReader;
 use super::forms::{array_form, read_dense_text, text_form, vector_form};
 use super::held::{Held, HELD};
 use super::row_reader::{read_row, RowReader};
 use crate::base::errors::Failure;
-use crate::base::settings::{self, PredictNulls};
-use crate::features::{Decoder, FeatureBuffer, Nulls};
+use crate::features::{Decoder, FeatureBuffer};
 use crate::model::Model;
 use crate::pg::array::NumberArray;
 use crate::pg::prefetch;
@@ -157,10 +155,7 @@ impl Argument {
             return Ok(None);
         };
         let decision = model.decision(row);
-        match decision.is_finite() {
-            true => Ok(Some(decision)),
-            false => Err(out_of_range(model)),
-        }
+        Ok(are_answer(model, &[decision])?.then_some(decision))
     }
 
     /// Writes the decision of each head to `out`; false where a NULL makes them NULL.
@@ -202,10 +197,7 @@ impl Argument {
                 None => return Ok(false),
             }
         }
-        match out.iter().all(|decision| decision.is_finite()) {
-            true => Ok(true),
-            false => Err(out_of_range(model)),
-        }
+        are_answer(model, out)
     }
 
     /// The features as numbers; None where a NULL makes the answer NULL.
@@ -225,13 +217,15 @@ impl Argument {
             return Ok(read.then_some(&self.buffer));
         }
         // SAFETY: as the caller promises.
-        unsafe { self.read(model, datum) }?;
-        if !self.buffer.null_parts.is_empty() {
-            // SAFETY: as the caller promises.
-            let usable = unsafe { self.meets_null(model, datum) }?;
-            if !usable {
-                return Ok(None);
-            }
+        let answered = unsafe {
+            let read = self.read(model, datum);
+            let (form, buffer) = (&mut self.form, &self.buffer);
+            has_answer(model, read, buffer, || {
+                refuse_null(model, form, buffer, datum)
+            })
+        }?;
+        if !answered {
+            return Ok(None);
         }
         model.prepare(&mut self.buffer);
         Ok(Some(&self.buffer))
@@ -282,29 +276,25 @@ impl Argument {
         };
         Ok(read?.unwrap_or(false))
     }
+}
 
-    /// Whether the row is used in which a NULL was found.
-    ///
-    /// # Safety
-    /// As for `decision`.
-    #[cold]
-    unsafe fn meets_null(&mut self, model: &Model, datum: pg_sys::Datum) -> Result<bool, Failure> {
-        match model.nulls {
-            Nulls::Zero | Nulls::Mean => Ok(true),
-            Nulls::Skip => Ok(false),
-            Nulls::Error if settings::predict_nulls() == PredictNulls::Null => Ok(false),
-            Nulls::Error => {
-                let by_name = matches!(self.form, Form::Row(_) | Form::Document(_));
-                let failure = null_feature(model, &self.buffer, by_name);
-                Err(match &mut self.form {
-                    // SAFETY: as the caller promises.
-                    Form::Row(Some(reader)) => {
-                        reader.name_row(unsafe { &RowValue::open(datum) }, failure)
-                    }
-                    _ => failure,
-                })
-            }
-        }
+/// What is said of a NULL where it is an error, with the row that it is in.
+///
+/// # Safety
+/// `datum` is what was read.
+#[cold]
+unsafe fn refuse_null(
+    model: &Model,
+    form: &mut Form,
+    row: &FeatureBuffer,
+    datum: pg_sys::Datum,
+) -> Failure {
+    let by_name = matches!(form, Form::Row(_) | Form::Document(_));
+    let failure = null_feature(model, row, by_name);
+    match form {
+        // SAFETY: as the caller promises.
+        Form::Row(Some(reader)) => reader.name_row(unsafe { &RowValue::open(datum) }, failure),
+        _ => failure,
     }
 }
 

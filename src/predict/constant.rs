@@ -1,9 +1,10 @@
 //! A model that a function holds, and how the features of a call come to it: in arguments of their own, or all in one array. It is
 //! read from its text (`model::text`) once per call site, and no table is.
 
+use super::answered::{are_answer, has_answer};
 use super::argument::Argument;
 use super::check_probabilities;
-use super::complaints::Called;
+use super::complaints::{null_feature, Called};
 use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureError, Nulls};
 use crate::model::{text, Model};
@@ -94,13 +95,7 @@ impl Constant {
                 ConstantForm::Array(_, None) => false,
             }
         };
-        if answered && !out.iter().all(|decision| decision.is_finite()) {
-            return Err(Failure::new(
-                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                format!("the decision of model \"{}\" is out of range", model.name),
-            ));
-        }
-        Ok(answered)
+        Ok(answered && are_answer(model, out)?)
     }
 
     pub fn decisions(&self) -> &[f64] {
@@ -144,9 +139,9 @@ impl ConstantColumns {
             .extend(arguments.iter().map(|argument| argument.isnull));
         let buffer = &mut self.buffer;
         // SAFETY: as the caller promises.
-        unsafe { self.decoder.decode(&self.values, &self.nulls, buffer) }
-            .map_err(|error| about(model, error))?;
-        if !buffer.null_parts.is_empty() && model.nulls == Nulls::Skip {
+        let read = unsafe { self.decoder.decode(&self.values, &self.nulls, buffer) };
+        let read = read.map_err(|error| about(model, error));
+        if !has_answer(model, read, buffer, || null_feature(model, buffer, true))? {
             return Ok(false);
         }
         model.prepare(buffer);

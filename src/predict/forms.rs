@@ -22,7 +22,12 @@ const ARGUMENT: &str = "features";
 pub fn array_form(model: &Model, called: &Called, kind: NumberKind) -> Result<Form, Failure> {
     let decoder = array_decoder(model, called, "an array")?;
     Ok(match model.heads.len() {
-        _ if model.features.unit_rows.is_some() || model.kernel.is_some() => Form::Decoded(decoder),
+        _ if model.features.unit_rows.is_some()
+            || model.kernel.is_some()
+            || model.features.skips_bad_rows =>
+        {
+            Form::Decoded(decoder)
+        }
         1 => Form::Array { kind, decoder },
         _ => Form::ArrayForHeads { kind, decoder },
     })

@@ -5,7 +5,7 @@ use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::index::kept::Kept;
 use crate::pg::executor::Row;
 use crate::pg::query::Column;
-use crate::planning::bad_rows::{is_of_row, with_hint, BadRows};
+use crate::planning::bad_rows::{with_hint, BadRows};
 use crate::planning::job::Job;
 use crate::reading::bounds::{Bounds, Seen};
 use crate::reading::constants::Constants;
@@ -141,7 +141,7 @@ impl RowDecoder {
         let Err(failure) = self.take(row, admitted, sink) else {
             return Ok(());
         };
-        if self.skips_bad_rows && is_of_row(&failure) {
+        if self.skips_bad_rows && failure.is_of_row() {
             let place = || match &self.keys {
                 Some(keys) => Some(format!("the row with {}", keys.name(row))),
                 // each process that scans counts its own rows
@@ -230,7 +230,7 @@ impl RowDecoder {
         decoded.map_err(|error| self.decode_failure(error))?;
         self.check_bounds()?;
         if self.skips_bad_rows {
-            if let Some((feature, value)) = self.decoder.out_of_range(&self.buffer) {
+            if let Some((feature, value)) = self.buffer.out_of_range() {
                 let ordinal = self.rows_seen - 1;
                 return Err(self.row_failure(RowError::NonFinite {
                     ordinal,

@@ -3,8 +3,7 @@
 //! other reads all landmarks anew.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::base::settings::{self, PredictNulls};
-use crate::features::{Decoder, FeatureBuffer, Nulls};
+use crate::features::{Decoder, FeatureBuffer};
 use crate::model::{self, GatheredRows, Model};
 use crate::pg::c_function;
 use crate::pg::call::Call;
@@ -15,7 +14,8 @@ use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
 use crate::pg::snapshot::with_latest;
 use crate::pg::varlena::Varlena;
-use crate::predict::complaints::{null_feature, out_of_range, row_failure, Called};
+use crate::predict::answered::{are_answer, has_answer};
+use crate::predict::complaints::{null_feature, row_failure, Called};
 use crate::predict::{any_null, null};
 use crate::request::source::{quote, Source};
 use pgrx::pg_sys;
@@ -167,22 +167,19 @@ impl<'a> Batch<'a> {
         let (values, nulls) = (&row.values[..features], &row.nulls[..features]);
         // SAFETY: the decoder was made for these columns.
         let decoded = unsafe { self.decoder.decode(values, nulls, &mut self.buffer) };
-        decoded.map_err(|error| {
-            self.told(row_failure(
-                self.model,
-                &Called::without_row(pg_sys::RECORDOID),
-                error,
-            ))
-        })?;
-        let answered = self.buffer.null_parts.is_empty() || self.meets_null()?;
+        let called = Called::without_row(pg_sys::RECORDOID);
+        let read = decoded.map_err(|error| self.told(row_failure(self.model, &called, error)));
+        let refuse = || self.told(null_feature(self.model, &self.buffer, true));
+        let mut answered = has_answer(self.model, read, &self.buffer, refuse)?;
         if answered {
             self.model.prepare(&mut self.buffer);
             match &self.model.kernel {
                 Some(machine) => machine.gather(&self.buffer, &mut self.gathered)?,
                 None => {
                     self.model.decisions(&self.buffer, &mut self.row);
+                    answered = are_answer(self.model, &self.row)?;
                     let room = self.decisions.room(self.row.len())?;
-                    room.extend_from_slice(&self.row);
+                    room.extend(self.row.iter().filter(|_| answered));
                 }
             }
         }
@@ -193,17 +190,6 @@ impl<'a> Batch<'a> {
         });
         self.rows.room(1)?.push((key.transpose()?, answered));
         Ok(())
-    }
-
-    /// Whether a row with a NULL is used.
-    #[cold]
-    fn meets_null(&self) -> Result<bool, Failure> {
-        match self.model.nulls {
-            Nulls::Zero | Nulls::Mean => Ok(true),
-            Nulls::Skip => Ok(false),
-            Nulls::Error if settings::predict_nulls() == PredictNulls::Null => Ok(false),
-            Nulls::Error => Err(self.told(null_feature(self.model, &self.buffer, true))),
-        }
     }
 
     /// Says in which row it is.
@@ -221,9 +207,6 @@ impl<'a> Batch<'a> {
         if let Some(machine) = &model.kernel {
             machine.decide_gathered(&mut self.gathered, &mut self.decisions)?;
         }
-        if !self.decisions.iter().all(|decision| decision.is_finite()) {
-            return Err(out_of_range(model));
-        }
         let mut all = self.decisions.chunks_exact(model.heads.len());
         for (key, answered) in self.rows.drain(..) {
             self.before += 1;
@@ -231,6 +214,10 @@ impl<'a> Batch<'a> {
             let decisions = match answered {
                 true => all.next(),
                 false => None,
+            };
+            let decisions = match decisions {
+                Some(all) if are_answer(model, all)? => Some(all),
+                _ => None,
             };
             // SAFETY: the values are of the declared types.
             unsafe { results.put(|| answer(model, number, key, decisions)) };

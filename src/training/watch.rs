@@ -120,19 +120,20 @@ impl Watched {
         let planned = query::plan(&Source::Relation(relation).select(&list)?);
         let features = &planned.columns[..columns.features.end];
         let nulls = job.settled_nulls(&reader.features);
+        let rows = (nulls, job.skips_bad_rows);
         let mut decoder = Decoder::new(&reader.features, features, nulls)?;
         let mut groups = Groups::known(&columns.label, &reader.classes, &job.plan)?;
         let mut buffer = FeatureBuffer::default();
         each_row(&planned, u64::MAX, |row, _| {
             let by = (&mut decoder, &mut groups);
-            self.take(row, nulls, by, &mut buffer)
+            self.take(row, rows, by, &mut buffer)
         })
     }
 
     fn take(
         &mut self,
         row: &Row<'_>,
-        nulls: Nulls,
+        (nulls, skips_bad_rows): (Nulls, bool),
         (decoder, groups): (&mut Decoder, &mut Groups),
         buffer: &mut FeatureBuffer,
     ) -> Result<(), Failure> {
@@ -141,8 +142,16 @@ impl Watched {
         };
         let number = self.classes.len() as u64 + 1;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
-        unsafe { decoder.decode(row.values, row.nulls, buffer) }
-            .map_err(|error| error.in_row(number))?;
+        let decoded = unsafe { decoder.decode(row.values, row.nulls, buffer) };
+        if let Err(failure) = decoded.map_err(|error| Failure::from(error.in_row(number))) {
+            return match skips_bad_rows && failure.is_of_row() {
+                true => Ok(()),
+                false => Err(failure),
+            };
+        }
+        if skips_bad_rows && buffer.out_of_range().is_some() {
+            return Ok(());
+        }
         if !buffer.null_parts.is_empty() && !matches!(nulls, Nulls::Zero | Nulls::Mean) {
             return Ok(());
         }

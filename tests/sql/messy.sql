@@ -121,6 +121,65 @@ UPDATE spoiled SET x = '{NaN,0,0}' WHERE n = 10;
 SELECT svm_refresh('kept');
 SELECT svm_train('spoiled', 'y', '{x}', model => 'scanned', solver => 'scan', bad_rows => 'skip');
 
+-- and its predictions are NULL for such rows, which evaluations leave out and count, as rows with NULL under nulls => 'skip'
+CREATE TABLE weighed AS
+SELECT n, CASE n WHEN 5 THEN 'NaN' WHEN 6 THEN 'Infinity' WHEN 7 THEN 1e39 ELSE x[1] END AS a, x[2] AS b,
+    CASE n WHEN 8 THEN '1:x' ELSE '1:' || x[3] || ' 3:1' END AS pairs, CASE n WHEN 9 THEN '{1}' ELSE '{1,2}'::int[] END AS idx,
+    x[1:2] AS val, CASE WHEN x[1] + x[2] > 1 THEN 'yes' ELSE 'no' END AS y,
+    CASE WHEN x[1] > 0.6 THEN 'no' WHEN x[2] > 0.5 THEN 'yes' ELSE 'maybe' END AS y3
+FROM arrays ORDER BY n;
+CREATE TABLE sound AS SELECT * FROM weighed WHERE n NOT IN (5, 6, 7, 8, 9);
+CREATE FUNCTION mends(name text, label text, OUT nulls text, OUT answers bigint, OUT rows_left_out bigint, OUT same boolean, OUT suspects boolean,
+    OUT lines bigint, OUT queried bigint, OUT as_json text) LANGUAGE plpgsql AS $$
+DECLARE
+    good record; all_rows record; sound text;
+BEGIN
+    SELECT string_agg(n::text, ',' ORDER BY n) FILTER (WHERE said IS NULL), count(said) INTO nulls, answers
+    FROM (SELECT n, svm_classify(name, w) AS said FROM weighed AS w) AS asked;
+    SELECT * INTO all_rows FROM svm_evaluate(name, 'weighed', label => label);
+    sound := format('SELECT * FROM weighed WHERE n NOT IN (%s)', nulls);
+    SELECT * INTO good FROM svm_evaluate(name, sound, label => label);
+    rows_left_out := all_rows.rows_left_out;
+    same := (all_rows.rows, all_rows.accuracy, all_rows.auc) = (good.rows, good.accuracy, good.auc)
+        AND (SELECT array_agg(t) FROM svm_confusion(name, 'weighed', label => label) AS t)
+            = (SELECT array_agg(t) FROM svm_confusion(name, sound, label => label) AS t);
+    suspects := (SELECT bool_and(example ->> 'n' NOT IN ('5', '6', '7', '8', '9')) FROM svm_suspects(name, 'weighed', 3000));
+    lines := (SELECT count(*) FROM svm_export_rows(name, 'weighed', label => label, scaled => false));
+    queried := (SELECT count(q.label) FROM svm_predict_query(name, 'SELECT * FROM weighed') AS q);
+    as_json := (SELECT string_agg(n::text, ',' ORDER BY n) FROM weighed AS w WHERE svm_classify(name, to_jsonb(w)) IS NULL);
+END $$;
+SELECT svm_train('weighed', 'y', '{a,b,"libsvm(pairs)"}', model => 'two', bad_rows => 'skip');
+SELECT svm_train('weighed', 'y', '{a,b}', model => 'rbf', kernel => 'rbf', probability => true, bad_rows => 'skip');
+SELECT svm_train('weighed', 'y3', '{a,"sparse(idx, val)"}', model => 'three', bad_rows => 'skip');
+SELECT svm_train('weighed', 'y', '{a,b,"polynomial(a, 2)"}', model => 'made', nulls => 'mean', bad_rows => 'skip');
+SELECT name, (mends(name, label)).* FROM (VALUES ('two', 'y'), ('rbf', 'y'), ('three', 'y3'), ('made', 'y')) AS all_models (name, label);
+SELECT count(*) > 2 AS curve FROM svm_roc('two', 'weighed');
+SELECT svm_probability('rbf', t) FROM weighed AS t WHERE n = 5;
+SELECT svm_decision('spoiled_y', t) IS NULL AS nothing, count(*) FROM spoiled AS t GROUP BY 1 ORDER BY 1;
+SELECT rows, rows_left_out FROM svm_evaluate('kept', 'spoiled', features => 'x');
+-- arrays, texts, and what is wrong with them
+SELECT svm_decision('kept', x) IS NULL FROM (VALUES ('{1,NaN,1}'::float8[]), ('{1,2}'), ('{1,1,3e38}'), ('{1e39,1,1}'), ('{1,2,3}')) AS t (x);
+SELECT svm_decision('kept', '1:1 2:NaN') IS NULL AND svm_decision('kept', '1:x') IS NULL AND svm_decision('kept', '4:1') IS NULL AS nothing;
+-- not so what is wrong with the call
+SELECT svm_decision('two', t) FROM (SELECT 1.0 AS a) AS t;
+SELECT svm_decision('kept', '2026-01-01'::date);
+-- a function that holds the model
+SELECT svm_create_function('kept', 'held', immutable => true);
+SELECT count(held(x)) FROM spoiled;
+-- a new version is compared on such a table
+SELECT svm_train('sound', 'y', '{a,b}', model => 'watched', bad_rows => 'skip');
+SELECT svm_train('weighed', 'y', '{a,b}', model => 'watched', c => 2, bad_rows => 'skip',
+    options => '{"deploy": "if_better", "relation": "weighed", "metric": "accuracy"}');
+SELECT svm_train('sound', 'y', '{a,b}', model => 'tested', solver => 'stream', bad_rows => 'skip', options => '{"watch": "weighed"}');
+SELECT count(*) <= 5 AS judged FROM svm_suspects('tested', 'weighed', 5, folds => 3);
+-- the text of a model says so too
+SELECT svm_import('again', svm_export('kept', format => 'pgsvm'));
+SELECT rows, rows_left_out FROM svm_evaluate('again', 'spoiled', features => 'x');
+-- the default stays an error
+SELECT svm_train('sound', 'y', '{a,b}', model => 'strict');
+SELECT * FROM svm_evaluate('strict', 'weighed');
+\echo :LAST_ERROR_SQLSTATE
+
 -- an array that is NULL in the first row, and a table without a label
 CREATE TABLE gaps AS SELECT CASE WHEN n % 10 <> 1 THEN x END AS x, y FROM arrays ORDER BY n;
 SELECT svm_train('gaps', 'y');
