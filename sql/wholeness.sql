@@ -11,6 +11,12 @@ WITH stored (version_id, table_name, rows) AS (
     UNION ALL SELECT version_id, 'svm_key_dual', pg_catalog.count(*) FROM svm_key_dual GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_log', pg_catalog.count(*) FROM svm_log GROUP BY version_id
     UNION ALL SELECT version_id, 'svm_source', pg_catalog.count(*) FROM svm_source GROUP BY version_id
+), restore (command) AS (
+    -- as a shell reads it: by a role that row-level security binds, too, where the archive has INSERTs
+    SELECT pg_catalog.concat('pg_restore --enable-row-security --data-only -d ', CASE
+        WHEN name OPERATOR(pg_catalog.~) '^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$' THEN name
+        ELSE pg_catalog.concat('''', pg_catalog.replace(name, '''', '''\'''''), '''')
+    END, ' --table=') FROM pg_catalog.current_database() AS name
 ), version AS (
     SELECT version.id, model.name, version.version, version.stored_rows, version.dual, version.solver
     FROM svm_version AS version JOIN svm_model AS model
@@ -18,8 +24,8 @@ WITH stored (version_id, table_name, rows) AS (
 )
 SELECT version.name AS model, version.version, expected.table_name,
     pg_catalog.format('it has %s of %s rows', coalesce(stored.rows, 0), expected.rows) AS problem,
-    pg_catalog.format('pg_restore --data-only --table=%s, or train the model again', expected.table_name) AS remedy
-FROM version
+    pg_catalog.concat(restore.command, expected.table_name, ' ARCHIVE, or train the model again') AS remedy
+FROM version CROSS JOIN restore
 CROSS JOIN LATERAL (
     SELECT key, value::bigint FROM pg_catalog.jsonb_each_text(
         CASE pg_catalog.jsonb_typeof(version.stored_rows) WHEN 'object' THEN version.stored_rows END)
@@ -30,15 +36,15 @@ LEFT JOIN stored ON stored.version_id OPERATOR(pg_catalog.=) version.id
 WHERE coalesce(stored.rows, 0) OPERATOR(pg_catalog.<>) expected.rows
 UNION ALL
 SELECT version.name, version.version, 'svm_weight', 'it has no rows',
-    'pg_restore --data-only --table=svm_weight, or train the model again'
-FROM version
+    pg_catalog.concat(restore.command, 'svm_weight ARCHIVE, or train the model again')
+FROM version CROSS JOIN restore
 WHERE version.stored_rows IS NULL
     AND (version.dual OPERATOR(pg_catalog.>) 0 OR version.solver OPERATOR(pg_catalog.=) 'imported')
     AND NOT EXISTS (SELECT FROM svm_weight AS weight WHERE weight.version_id OPERATOR(pg_catalog.=) version.id)
 UNION ALL
 SELECT model.name, model.current_version, 'svm_version', 'the current version is not there',
-    'pg_restore --data-only --table=svm_version, or svm_deploy another one'
-FROM svm_model AS model
+    pg_catalog.concat(restore.command, 'svm_version ARCHIVE, or svm_deploy another one')
+FROM svm_model AS model CROSS JOIN restore
 WHERE NOT EXISTS (
     SELECT FROM svm_version AS version WHERE version.model_id OPERATOR(pg_catalog.=) model.id
         AND version.version OPERATOR(pg_catalog.=) model.current_version
@@ -65,20 +71,20 @@ WHERE permission.grantee OPERATOR(pg_catalog.<>) 'public'
     AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.oid OPERATOR(pg_catalog.=) permission.grantee_oid)
 UNION ALL
 SELECT NULL, version.version, 'svm_version', 'its model is not there',
-    'pg_restore --data-only --table=svm_model, where a name is taken after svm_rename; or svm_repair(remove_orphans => true)'
-FROM svm_version AS version
+    pg_catalog.concat(restore.command, 'svm_model ARCHIVE, where a name is taken after svm_rename; or svm_repair(remove_orphans => true)')
+FROM svm_version AS version CROSS JOIN restore
 WHERE NOT EXISTS (SELECT FROM svm_model AS model WHERE model.id OPERATOR(pg_catalog.=) version.model_id)
 UNION ALL
 SELECT NULL, NULL, stored.table_name,
     pg_catalog.format('%s rows belong to versions that are not there', pg_catalog.sum(stored.rows)),
-    'pg_restore --data-only --table=svm_version, or svm_repair(remove_orphans => true)'
-FROM stored
+    pg_catalog.concat(restore.command, 'svm_version ARCHIVE, or svm_repair(remove_orphans => true)')
+FROM stored CROSS JOIN restore
 WHERE NOT EXISTS (SELECT FROM svm_version AS version WHERE version.id OPERATOR(pg_catalog.=) stored.version_id)
-GROUP BY stored.table_name
+GROUP BY stored.table_name, restore.command
 UNION ALL
 SELECT NULL, NULL, 'svm_permission',
     pg_catalog.format('%s grants are about models that are not there', pg_catalog.count(*)),
-    'pg_restore --data-only --table=svm_model, or svm_repair(remove_orphans => true)'
+    pg_catalog.concat((SELECT command FROM restore), 'svm_model ARCHIVE, or svm_repair(remove_orphans => true)')
 FROM svm_permission AS permission
 WHERE NOT EXISTS (SELECT FROM svm_model AS model WHERE model.id OPERATOR(pg_catalog.=) permission.model_id)
 HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 0

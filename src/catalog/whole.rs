@@ -1,8 +1,9 @@
 //! Whether a version is whole: `svm_version.stored_rows` says how many rows it has in each of the other tables. A dump that
-//! was restored in part, or the first copy of a replication under way, leaves a version without some of them. Pure.
+//! was restored in part, or the first copy of a replication under way, leaves a version without some of them.
 
 use crate::base::errors::{Code, Failure};
 use crate::base::json::{self, SMALL_BYTES};
+use crate::pg::statement::database_name;
 use serde_json::{Map, Value};
 
 /// How many rows a version has in each table. Where nobody counted, those of 0.2.0 that a dump brought, one whose training
@@ -92,6 +93,16 @@ fn not_whole(model: &str, table: &str, what: String) -> Failure {
     )
     .detail("A dump that was restored in part leaves a model so, and the first copy of a replication while it lasts.")
     .hint(format!(
-        "Restore them: pg_restore --data-only --table={table}, or wait for the copy; else train the model again."
+        "Restore them: pg_restore --enable-row-security --data-only -d {} --table={table} ARCHIVE, or wait for the copy; else train the model again.",
+        shell_word(&database_name())
     ))
+}
+
+/// A name as a shell reads it, as `svm_problems` writes it.
+fn shell_word(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    match name.bytes().all(plain) && !name.starts_with(['-', '.']) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
+    }
 }

@@ -147,6 +147,19 @@ pub unsafe fn argument_is_constant(info: *const pg_sys::FmgrInfo, number: usize)
     }
 }
 
+/// The name of the database.
+pub fn database_name() -> String {
+    // SAFETY: a catalog look-up; the result is a terminated string or null.
+    let name = unsafe { pg_sys::get_database_name(pg_sys::MyDatabaseId) };
+    if name.is_null() {
+        return String::new();
+    }
+    // SAFETY: as said.
+    unsafe { CStr::from_ptr(name) }
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// A schema's name, quoted where SQL needs it. None when it has been dropped.
 pub fn quoted_schema(schema: pg_sys::Oid) -> Option<String> {
     // SAFETY: a catalog look-up; both results are terminated strings or null.

@@ -2,6 +2,7 @@
 nothing of the superuser whose objects it is made of."""
 
 import pathlib
+import shlex
 import subprocess
 
 import psycopg
@@ -132,6 +133,28 @@ def test_an_owner_dumps_and_restores_his_models(server, owned, tmp_path):
         assert connection.execute("TABLE svm_problems").fetchall() == []
         connection.execute("SELECT svm_refresh('m')")
         assert one(connection, "SELECT count(*) FROM svm_models WHERE name = 'not_his'") == 0
+
+
+def test_an_owner_mends_a_plain_restore_by_what_svm_problems_says(server, owned, tmp_path):
+    source, target = owned("trusted"), owned("trusted_copy", "SELECT 1")
+    archive = str(tmp_path / "archive")
+    with server.connect(source, user=OWNER) as connection:
+        use(connection)
+        connection.execute("DROP FUNCTION says")
+        answers = "SELECT svm_decision('m', p), svm_classify('kinds', p), svm_decision('words', p), svm_decision('rbf', p) FROM points AS p"
+        before = connection.execute(answers).fetchall()
+    program(server, "pg_dump", "-Fc", "--enable-row-security", "--inserts", "--on-conflict-do-nothing", "-f", archive, source)
+    # all at once, in the archive's order: what belongs to a model comes before it, and is refused
+    restored = program(server, "pg_restore", "--enable-row-security", "-d", target, archive, check=False)
+    assert restored.returncode
+    with server.connect(target, user=OWNER) as connection:
+        remedies = connection.execute("SELECT DISTINCT remedy FROM svm_problems").fetchall()
+        assert remedies
+        for (remedy,) in remedies:
+            name, *options = shlex.split(remedy.split(", or ")[0].replace("ARCHIVE", archive))
+            program(server, name, *options)
+        assert connection.execute("TABLE svm_problems").fetchall() == []
+        assert connection.execute(answers).fetchall() == before
 
 
 FORGED = {
