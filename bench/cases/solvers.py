@@ -261,11 +261,13 @@ def head(found):
     quick = "\nThis is the quick run, with a part of the rows.\n" if found["mode"] == "quick" else ""
     return f"""# The solvers as their papers show them
 
-Written by `make bench CASE=solvers`, every number from `svm_training_log`; how each solver works is told in
-[solver.md](solver.md), sections 5 and 8. Unless a figure varies it the cache holds a tenth of the rows. A speed in a title
-is that to which the temporary file was held (pgsvm.spool_rate). Seconds are wall seconds from the call, the reading of the
-table included. The papers' data and machines were others: what can be compared is which solver arrives first and by how
-much.
+`make bench CASE=solvers` writes this page. Every number comes from `svm_training_log`. [solver.md](solver.md), sections 5 and 8,
+says how each solver works.
+
+- The cache holds a tenth of the rows, unless a figure varies it.
+- A speed in a title is the speed to which the temporary file was held (`pgsvm.spool_rate`).
+- Seconds are wall seconds from the call. They include the reading of the table.
+- The papers had other data and machines. So compare which solver arrives first, and by how much.
 
 Data: {"; ".join(found["data"])}.
 {quick}
