@@ -18,20 +18,21 @@ from collections import Counter
 PARTS = {
     "kills": (
         "Processes killed, servers stopped",
-        "A process of a training gets SIGKILL, in a phase drawn by lot, after a time drawn by lot. PostgreSQL restarts all "
-        "its backends when one of them is killed, and only then: a killed client restarted nothing. After each round every "
-        "version committed before was whole and decided as before; no process, temporary file or part of a model was left.",
+        "A process of a training gets SIGKILL, in a random phase and at a random time. When a backend is killed, "
+        "PostgreSQL restarts all of its backends; a killed client restarts nothing. After each round every version "
+        "committed before was whole and decided as before. No process, temporary file or part of a model was left.",
         [
             (
                 "kill -9",
-                "*Segments lost* are pieces of shared memory that stayed because the leader was killed while PostgreSQL was "
-                "creating them: it writes down what to remove after a crash when a segment is complete.",
+                "*Segments lost* are pieces of shared memory that stayed, because the leader was killed while "
+                "PostgreSQL was creating them. PostgreSQL writes down what to remove after a crash only when a segment "
+                "is complete.",
             ),
             ("recovery", "From the death of a backend until a client could connect again:"),
             (
                 "stop",
-                "The server was stopped during a training, and started again with every committed model. Seconds until it "
-                "was down:",
+                "The server was stopped during a training, and started again with every committed model. Seconds until "
+                "it was down:",
             ),
         ],
     ),
@@ -42,109 +43,115 @@ PARTS = {
     ),
     "cancels": (
         "Latency of a cancel",
-        "From the request, at a time drawn by lot, until the client had the error. 99 of 100 are to take less than 200 ms, "
-        "all less than 1000 ms.",
+        "The time from the request, at a random moment, until the client had the error. 99 of 100 are to take less than"
+        " 200 ms, and all less than 1000 ms.",
         [("cancel", "")],
     ),
     "resident": (
         "Memory of a training",
-        "What leader and workers took at most together, watched 50 times a second. Allowed are the cache (2 MB), dual "
+        "The most that leader and workers took together, watched 50 times a second. Allowed are the cache (2 MB), dual "
         "variables, weights ([the vectors](architecture.md#memory)) and 64 MB. *Enforced by* names what the operating "
-        "system held them to: a cgroup with room for just that and the server's own memory (where `PGSVM_CGROUP` names a "
-        "folder for one), or for each process a limit of its data (`RLIMIT_DATA`) just above that.",
+        "system held them to. That is a cgroup with room for just that and the server's own memory, where "
+        "`PGSVM_CGROUP` names a folder for one. Otherwise it is a limit on the data of each process (`RLIMIT_DATA`), "
+        "just above that.",
         [("memory", "")],
     ),
     "hostile": (
         "Hostile input",
-        "Random calls of every function with whatever SQL can put into their arguments, texts of models and data with "
-        "characters changed, stored models whose rows were damaged. *Wrong* is a server that is gone, an internal error, no "
-        "answer within 5 s (a training: within a second more, told to stop), or NaN or infinity as an answer.",
+        "Every function is called with random values that SQL can put into its arguments. Texts of models and data have"
+        " characters changed, and stored models have damaged rows. *Wrong* is a server that is gone, an internal error,"
+        " no answer within 5 s (a training that is told to stop has a second more), or NaN or infinity as an answer.",
         [("hostile", ""), ("large texts", "Texts as long as they can be:"), ("states", "How calls were refused:")],
     ),
     "states": (
         "Orders and states made up",
-        "A role that may connect and no more, and all that PUBLIC may call of functions in C, as the catalog says it. Real orders of scans, as postgres_fdw "
-        "sends them, and the states that they lead to, with bits and bytes changed, cut off, put in, repeated and spliced, and with lengths up to "
-        "2^63; and whole calls with whatever SQL can put into their arguments, models as text with characters changed. *Wrong* is a server or a session that is gone, an internal "
-        "error, or no answer within 5 s.",
+        "A role that may only connect calls every C function that the catalog lets PUBLIC call. It gives them real "
+        "orders of scans, as postgres_fdw sends them, and the states that they lead to. Bits and bytes are changed, cut"
+        " off, put in, repeated and spliced, and lengths go up to 2^63. It also makes whole calls with random values, "
+        "and models as text with characters changed. *Wrong* is a server or a session that is gone, an internal error, "
+        "or no answer within 5 s.",
         [("made up", ""), ("calls of a role without rights", "Whole calls:")],
     ),
     "decoders": (
         "Decoders under changed bytes",
-        "Real inputs with bytes changed, cut off, put in and repeated, in a loop inside the server: rows and files in LIBSVM "
-        "notation, arrays, models of LIBLINEAR, and what is stored of a model. Each was taken or refused with an SQLSTATE.",
+        "Real inputs have bytes changed, cut off, put in and repeated, in a loop inside the server: rows and files in "
+        "LIBSVM notation, arrays, models of LIBLINEAR, and what is stored of a model. Each was taken, or refused with "
+        "an SQLSTATE.",
         [("decoders", "")],
     ),
     "kernels": (
         "Certificates of kernel machines",
-        "Machines of random data (normal, clustered, of few values, far from 0, days since 1970, constant, sparse, with twins), kernel, "
-        "gamma, C from 1e-3 to 1e6, loss, scale, weights and method. Of each, kernel values and their sums are computed in SQL, in double "
-        "precision, from the rows of the table and what is stored: the primal of the stored factors, the dual of the stored dual "
-        "variables, the decisions. *False* is a primal above the stored one, a stored dual above the one recomputed, a gap "
-        "that is not theirs, or a decision that is another one. Linear models of tables with tiny objectives, such as fewer rows than columns, "
-        "of any scale and C, are recomputed over the rows of the table, in more than double precision: *false* is a primal or a dual that is "
-        "off to the wrong side by more than a hundred thousandth.",
+        "Machines are trained on random data (normal, clustered, of few values, far from 0, days since 1970, constant, "
+        "sparse, with twins), with random kernel, gamma, C from 1e-3 to 1e6, loss, scale, weights and method. SQL then "
+        "computes in double precision, from the rows of the table and what is stored, the primal of the stored factors,"
+        " the dual of the stored dual variables, and the decisions. *False* is a primal above the stored one, a stored "
+        "dual above the recomputed one, a gap that does not follow from the two, or another decision. Linear models of "
+        "tables with tiny objectives, such as fewer rows than columns, are recomputed over the rows of the table in "
+        "more than double precision, with any scale and C. There *false* is a primal or a dual that is off to the wrong"
+        " side by more than a hundred thousandth.",
         [("kernels", ""), ("linear certificates", "")],
     ),
     "allocation": (
         "Allocations that fail",
-        "The large allocations (64 kB and more) of a session that runs a test of the regress suite are counted; then the test "
-        "runs again, each time with another of them failing, in an order drawn by lot. Each ended in an ordinary error, SQLSTATE "
-        "53200, or was done without; the session went on, and the server did not restart.",
+        "A test of the regress suite runs in a session, and its large allocations (64 kB and more) are counted. Then "
+        "the test runs again, each time with another of them failing, in random order. Each failure ended in an "
+        "ordinary error, SQLSTATE 53200, or was done without. The session went on, and the server did not restart.",
         [("allocation", "")],
     ),
     "rights": (
         "Objects of a malicious owner",
-        "Domains with checks, casts, operators, functions, types, policies, indexes, triggers, views, collations and text search "
-        "configurations of a model's owner, in sources and in stored versions that name them, reached by every function. *Ran* "
-        "counts what ran with anybody's rights but the owner's; what a caller names himself runs as in any SELECT.",
+        "A model's owner makes domains with checks, casts, operators, functions, types, policies, indexes, triggers, "
+        "views, collations and text search configurations. Sources and stored versions name them, and every function "
+        "reaches them. *Ran* counts what ran with anybody's rights but the owner's. What a caller names runs with the "
+        "caller's rights, as in any SELECT.",
         [("rights", "")],
     ),
     "ends": (
         "Every training ends",
-        "Small problems that are hard on solvers: rows of size 1e15, 1e-15, of columns of any size, twice with opposite labels, of "
-        "weights from 0 to 1e6, one row a class, constant columns, fewer rows than columns, C from 1e-6 to 1e6; by every solver. Each "
-        "ended within 10 s, by its tolerance, by its passes or with an error. Of linear models primal, gap and truncated objective "
-        "were computed anew from the stored weights, and no dual was above any primal of the same problem. *Wrong* is anything else.",
+        "Small problems that are hard on solvers, each with every solver: rows of size 1e15 and 1e-15, columns of any "
+        "size, rows twice with opposite labels, weights from 0 to 1e6, one row a class, constant columns, fewer rows "
+        "than columns, C from 1e-6 to 1e6. Each training ended within 10 s, by its tolerance, by its passes or with an "
+        "error. For linear models primal, gap and truncated objective were computed anew from the stored weights, and "
+        "no dual was above any primal of the same problem. *Wrong* is anything else.",
         [("ends", "")],
     ),
     "users": (
         "Fifty sessions at once",
-        "They predicted while ten others retrained, deployed, renamed, dropped, granted and revoked. Every statement was "
-        "answered by one version, every REPEATABLE READ transaction by one too; no deadlock, and no SQLSTATE but those "
-        "that the [reference](reference/models.md) tells.",
+        "Fifty sessions predicted while ten others retrained, deployed, renamed, dropped, granted and revoked. One "
+        "version answered each statement, and one version answered each REPEATABLE READ transaction. There was no "
+        "deadlock, and no SQLSTATE but those of the [reference](reference/models.md).",
         [("users", "")],
     ),
     "refresh": (
         "Follow-ups after changes",
-        "Models followed their tables, views and partitions by `svm_refresh`, `svm_update` and `svm_forget`, called by their owner "
-        "and by a superuser under changing search paths, while everything changed that a row's values depend on; half of the "
-        "time nothing did. After each follow-up the primal and the accuracy of its certificate were added up in SQL over the "
-        "rows that it is about, as they were then. *Passing over* are follow-ups that did not look at a good part of the rows; "
-        "*refused* are those that had to be, as the source was another relation or had not all rows; *false* is a certificate "
-        "that says something else.",
+        "Models followed their tables, views and partitions by `svm_refresh`, `svm_update` and `svm_forget`. Their "
+        "owner and a superuser called these, under changing search paths. Meanwhile everything changed that a row's "
+        "values depend on; half of the time nothing did. After each follow-up SQL added up the primal and the accuracy "
+        "of its certificate, over the rows as they were then. *Passing over* counts follow-ups that did not look at a "
+        "good part of the rows. *Refused* counts those that had to be refused, because the source was another relation "
+        "or lacked rows. *False* is a certificate that says something else.",
         [("refresh", "")],
     ),
     "soak": (
         "Mixed work for long",
-        "Train, deploy, predict, evaluate, drop, cancel and fail, in one session, vacuumed now and then.",
+        "One session trains, deploys, predicts, evaluates, drops, cancels and fails, and is vacuumed now and then.",
         [
             ("soak", ""),
             (
                 "growth",
-                "What may not grow, after a vacuum. The first quarter of the time fills caches; growth is from the highest "
-                "value in the second quarter to that in the last.",
+                "These may not grow, measured after a vacuum. The first quarter of the time fills caches. Growth is the"
+                " difference between the highest value of the second quarter and that of the last.",
             ),
         ],
     ),
     "checks": (
         "Rights, numbers, the ring",
-        "Checked by tests of other layers, run once more.",
+        "Tests of other layers, run once more.",
         [("checks", "")],
     ),
     "valgrind": (
         "Unsafe code under valgrind",
-        "Tests of the solver crate that reach its unsafe code, under memcheck.",
+        "Tests of the solver crate that reach its unsafe code, run under memcheck.",
         [("valgrind", "")],
     ),
 }
@@ -409,8 +416,8 @@ def write(folder, version, document):
         runs.setdefault(run.about["part"], []).append(run)
     print("# Reliability\n")
     print(
-        "What `make torture` measured; written by it, never by hand. A short form of these tests (`tests/torture`) is part of"
-        " `make test`. Parts run alone with `scripts/torture PART`; each section says when that was, and on which commit.\n"
+        "`make torture` writes this page from what it measured. A short form of these tests (`tests/torture`) is part of"
+        " `make test`. `scripts/torture PART` runs one part. Each section says when its part ran, and on which commit.\n"
     )
     machines = sorted({run.about["machine"] for of_part in runs.values() for run in of_part})
     print(f"PostgreSQL {version}; what was run last on {', '.join(machines)}.\n")
