@@ -124,7 +124,7 @@ CREATE OR REPLACE FUNCTION svm_predict_query(model text, query text, key text DE
     RETURNS TABLE (row_number bigint, row_key text, label text, decision float8, probability float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'svm_predict_query_wrapper';
 COMMENT ON FUNCTION svm_predict_query(text, text, text) IS
-    'the answers of a model for the rows of a SELECT, which are read in batches; row_key is the column key of it, as text';
+    'the answers of a model for the rows of a SELECT or of the relation named, which are read in batches; row_key is the column key of it, as text';
 
 CREATE OR REPLACE FUNCTION svm_predict_set(
     model text, features anyelement, top_n int DEFAULT NULL,

@@ -354,8 +354,8 @@ fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
             format!("model \"{}\" has no probabilities", model.name),
         )
         .hint(format!(
-            "Compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5. \
-             Or train with probabilities: SELECT svm_train(…, model => '{name}', probability => true)."
+            "Train it again with them: {}. Or compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5.",
+            model.training("probability => true")
         )));
     }
     Ok(())
@@ -396,8 +396,8 @@ fn check_probabilities(model: &Model) -> Result<(), Failure> {
         format!("model \"{}\" has no probabilities", model.name),
     )
     .hint(format!(
-        "Train it with them: SELECT svm_train(…, model => '{}', probability => true).",
-        model.base_name().replace('\'', "''")
+        "Train it again with them: {}.",
+        model.training("probability => true")
     )))
 }
 

@@ -3,7 +3,7 @@
 /// Longest name, in characters, that is compared: PostgreSQL's own have 63 bytes.
 const LONGEST: usize = 64;
 /// Names that a hint shows.
-const SHOWN: usize = 3;
+pub const SHOWN: usize = 3;
 
 /// The names most like `name`, the nearest first: those that differ in case alone, or else in so few characters that it may
 /// have been meant.

@@ -316,6 +316,16 @@ pub fn check_ceilings() -> Result<(), Failure> {
     }
 }
 
+/// Three quarters of so many kB: whole GB or MB where they are as many.
+fn below(kb: i32) -> i32 {
+    let part = kb - kb / 4;
+    match part {
+        0x0010_0000.. => part >> 20 << 20,
+        0x0400.. => part >> 10 << 10,
+        _ => part,
+    }
+}
+
 /// Refuses a cache that is larger than a training may be.
 fn check_cache() -> Result<(), Failure> {
     let (kb, most) = ((cache_bytes() / 1024) as i32, MAX_MEMORY_KB.get());
@@ -326,11 +336,12 @@ fn check_cache() -> Result<(), Failure> {
         -1 => "maintenance_work_mem",
         _ => "pgsvm.cache_size",
     };
-    let most = in_units(most);
+    // weights and dual variables come on top
+    let cache = in_units(below(most));
     Err(above(
         &format!("{set} is {}", in_units(kb)),
-        ("pgsvm.max_memory", &most),
-        &format!("SET pgsvm.cache_size = '{most}'"),
+        ("pgsvm.max_memory", &in_units(most)),
+        &format!("SET pgsvm.cache_size = '{cache}'"),
     ))
 }
 

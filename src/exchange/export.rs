@@ -17,6 +17,7 @@ use crate::pg::memory_ends::prepared;
 use crate::request::required;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{list, received, text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -155,7 +156,14 @@ impl StoredVersion {
 
 /// The whole file.
 fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
-    model.check_linear("LIBLINEAR's format")?;
+    model.check_linear("LIBLINEAR's format").map_err(|failure| {
+        let name = quote_literal(model.base_name());
+        let whole = format!("svm_export({name}, format => 'pgsvm') writes all of the model for another database");
+        failure.hint(match model.labels.len() {
+            2 => format!("svm_export({name}, format => 'libsvm_model') writes it for LIBSVM; {whole}."),
+            _ => format!("{whole}."),
+        })
+    })?;
     check_sums(model)?;
     let first = first_feature(model)?;
     let (labels, classes) = labels(model, stored);

@@ -231,15 +231,10 @@ impl FeatureError {
     /// The same of the list of features and of columns.
     fn detail_of_columns(&self) -> Option<String> {
         Some(match self {
-            Self::Entry { .. } => {
-                "A feature is the name of a column, category(column), number(column), time(column), text(column), \
-                 text(column, configuration, words), ngrams(column, 1, 3), spectrum(column, 5), \
-                 weighted_degree(column, 8), log(column), polynomial(column, 2), bucket(column, 10), \
-                 spline(column, 5), parts(time_column), cross(column, column), \
-                 sparse(index_column, value_column), hash(sparse(index_column, value_column), 18) or \
-                 libsvm(text_column)."
-                    .to_owned()
-            }
+            Self::Entry { .. } => format!(
+                "A feature is the name of a column, {} or libsvm(text_column).",
+                FORMS.join(", ")
+            ),
             Self::Split { .. } => {
                 "In an array literal such as '{text(body, english)}' a comma ends an entry.".to_owned()
             }
@@ -452,6 +447,35 @@ fn numbers_but_for(column: &str, others: &[String]) -> String {
     format!(
         "The values of \"{column}\" are numbers but for {}.",
         shown.join(", ")
+    )
+}
+
+/// What a feature may be beside the name of a column.
+pub const FORMS: [&str; 16] = [
+    "category(column)",
+    "number(column)",
+    "time(column)",
+    "text(column)",
+    "text(column, configuration, words)",
+    "ngrams(column, 1, 3)",
+    "spectrum(column, 5)",
+    "weighted_degree(column, 8)",
+    "log(column)",
+    "polynomial(column, 2)",
+    "bucket(column, 10)",
+    "spline(column, 5)",
+    "parts(time_column)",
+    "cross(column, column)",
+    "sparse(index_column, value_column)",
+    "hash(sparse(index_column, value_column), 18)",
+];
+
+/// The argument that names features.
+pub fn naming<'a>(entries: impl Iterator<Item = &'a str>) -> String {
+    let entries: Vec<_> = entries.map(array_element).collect();
+    format!(
+        "features => {}",
+        sql_text(&format!("{{{}}}", entries.join(",")))
     )
 }
 

@@ -27,6 +27,7 @@ pub struct Header {
     pub intercept: f64,
     pub feature_count: i64,
     pub label_column: String,
+    pub relation: Option<String>,
 }
 
 /// How many features are dense, and how many there are.
@@ -66,6 +67,7 @@ impl Header {
             nulls,
             numbers: numeric_labels(&self.label_type, &self.labels),
             label_column: self.label_column,
+            relation: self.relation,
             label_type: self.label_type,
             labels: self.labels,
             heads: Vec::new(),

@@ -11,6 +11,7 @@ use crate::base::errors::{Code, Failure};
 use crate::catalog::whole;
 use crate::pg::{citus, select, statement};
 use pgrx::pg_sys;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::Room;
 use pgsvm_core::OutOfMemory;
 use std::cell::{Cell, RefCell};
@@ -197,10 +198,20 @@ fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
     if let Some(node) = citus::node_name() {
         return on_node::missing(name, &node);
     }
-    if let Some(near) = load::near_name(plans, name) {
-        return failure(format!("model \"{name}\" does not exist")).hint(format!(
-            "There is a model '{near}'; all you can use: {list}."
-        ));
+    let near = load::near_names(plans, name);
+    let near: Vec<_> = near.iter().map(quote_literal).collect();
+    match near.as_slice() {
+        [] => {}
+        [one] => {
+            return failure(format!("model \"{name}\" does not exist"))
+                .hint(format!("There is a model {one}; all you can use: {list}."))
+        }
+        _ => {
+            return failure(format!("model \"{name}\" does not exist")).hint(format!(
+                "The nearest names are {}; all you can use: {list}.",
+                near.join(", ")
+            ))
+        }
     }
     match statement::sees_all_rows(plans.models()) {
         true => failure(format!("model \"{name}\" does not exist"))

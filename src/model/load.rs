@@ -5,6 +5,7 @@ use super::assemble::{self, Bad, Header, Loading};
 use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::json::{self, JsonError};
+use crate::base::near;
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureSet, KernelForm};
 use crate::pg::array::NumberArray;
@@ -48,6 +49,9 @@ pub(super) struct VersionRow {
     pub key: VersionKey,
     pub version: i32,
 }
+
+/// Most names that one that does not exist is compared with.
+const MOST_COMPARED: usize = 10_000;
 
 thread_local! {
     static PLANS: RefCell<Option<Plans>> = const { RefCell::new(None) };
@@ -99,9 +103,9 @@ impl Plans {
         has_heads: bool,
         has_counts: bool,
     ) -> Self {
-        let counts = match has_counts {
-            true => "v.stored_rows::pg_catalog.text",
-            false => "NULL::pg_catalog.text",
+        let (counts, relation) = match has_counts {
+            true => ("v.stored_rows::pg_catalog.text", "v.source_relation"),
+            false => ("NULL::pg_catalog.text", "NULL::pg_catalog.text"),
         };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
@@ -118,15 +122,15 @@ impl Plans {
             ),
             names: prepare(
                 "SELECT m.name, m.current_version FROM {s}.svm_model AS m
-                 WHERE pg_catalog.lower(m.name) OPERATOR(pg_catalog.=) pg_catalog.lower($1)",
-                &[pg_sys::TEXTOID],
+                 ORDER BY m.name",
+                &[],
             ),
             version: prepare(
                 &format!(
                     "SELECT v.features::pg_catalog.text, v.nulls, v.label_type,
                      pg_catalog.array_to_json(v.label_values)::pg_catalog.text, v.intercept, v.feature_count,
                      v.label_column, {counts},
-                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported'
+                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported', {relation}
                      FROM {{s}}.svm_version AS v WHERE v.id OPERATOR(pg_catalog.=) $1"
                 ),
                 &[pg_sys::INT8OID],
@@ -182,7 +186,7 @@ pub(super) fn look_up(
 /// The current version of the model with exactly this name.
 pub(super) fn current_version(plans: &Plans, name: &str) -> Option<i32> {
     let mut found = None;
-    plans.names.for_each(&[Parameter::Text(name)], |row| {
+    plans.names.for_each(&[], |row| {
         if row.text(1).as_deref() == Some(name) {
             found = row.datum(2).map(|version| version.value() as i32);
         }
@@ -191,14 +195,27 @@ pub(super) fn current_version(plans: &Plans, name: &str) -> Option<i32> {
     found
 }
 
-/// A model whose name differs from this one in upper and lower case only.
-pub(super) fn near_name(plans: &Plans, name: &str) -> Option<String> {
-    let mut found = None;
-    plans.names.for_each(&[Parameter::Text(name)], |row| {
-        found = row.text(1);
-        false
+/// The names of models, of those that may be used, that are like this one: spelt nearly so, or else longer, as the name that
+/// svm_train makes of a table and its label.
+pub(super) fn near_names(plans: &Plans, name: &str) -> Vec<String> {
+    let mut known = Vec::new();
+    plans.names.for_each(&[], |row| {
+        known.extend(row.text(1));
+        known.len() < MOST_COMPARED
     });
-    found
+    let near = near::names(name, known.iter().map(String::as_str));
+    match near.is_empty() {
+        true => known
+            .into_iter()
+            .filter(|longer| {
+                longer
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with('_'))
+            })
+            .take(near::SHOWN)
+            .collect(),
+        false => near,
+    }
 }
 
 /// Reads a version.
@@ -249,6 +266,7 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         intercept: row.float8(5).unwrap_or(f64::NAN),
         feature_count: row.int8(6).unwrap_or(-1),
         label_column: row.text(7).unwrap_or_default(),
+        relation: row.text(10),
     };
     let stored_rows = StoredRows::read(
         row.text(8).as_deref(),

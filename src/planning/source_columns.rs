@@ -10,6 +10,7 @@ use crate::features::{self, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
+use crate::planning::feature_hints::{computed_label, Asked};
 use crate::request::source::Source;
 use crate::request::Request;
 use crate::targets::labels::LabelKind;
@@ -30,7 +31,7 @@ pub struct Checked {
 /// Looks at the columns of a source; says all at once what is wrong with them.
 pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     let columns = source.columns()?;
-    let mut complaints = complaints(request, &columns);
+    let mut complaints = complaints(request, source, &columns);
     let resolved = resolve_features(request, source, &columns);
     let resolved = resolved.map_err(|failure| complaints.push(failure));
     if let Some(failure) = Failure::join(complaints) {
@@ -53,15 +54,21 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
 }
 
 /// What is wrong with the columns that are no features.
-fn complaints(request: &Request, columns: &[Column]) -> Vec<Failure> {
+fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Failure> {
     let is_there = |role: &str, name: &String| named(role, name, columns).map(|_| ());
     let key = |name: &String| {
         let kind = named("key", name, columns).and_then(KeyKind::of_column);
         kind.map(|_| ())
     };
     let weight = |name: &String| named("weight", name, columns).and_then(check_weight);
+    let label = is_there("label", &request.label).map_err(|failure| {
+        match computed_label(request, source) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    });
     let checked = [
-        Some(is_there("label", &request.label)),
+        Some(label),
         request.key.as_ref().map(key),
         request.weight_column.as_ref().map(weight),
         (request.fold_column.as_ref()).map(|name| is_there("fold", name)),
@@ -93,7 +100,7 @@ fn resolve_features(
     if request.features.is_none() {
         return all_features(request, columns, giveaways);
     }
-    let set = named_features(request, columns)?;
+    let set = named_features(request, source, columns)?;
     let used: HashSet<&str> = set.columns().into_iter().collect();
     let named = columns.iter().zip(&giveaways);
     let named = named.filter(|(column, _)| used.contains(column.name.as_str()));
@@ -108,12 +115,26 @@ fn resolve_features(
 }
 
 /// The features that are named, none of which may be excluded too.
-fn named_features(request: &Request, columns: &[Column]) -> Result<FeatureSet, Failure> {
+fn named_features(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+) -> Result<FeatureSet, Failure> {
     let named = request.features.as_deref();
     let resolved = features::resolve(named, columns, &request.label);
     let (set, _) = resolved.map_err(|error| {
-        let failure = Failure::from(without_identifiers(error, columns));
-        match named.and_then(numbers_for_c) {
+        let offered = but_identifiers(columns);
+        let error = without_identifiers(error, &offered);
+        let asked = Asked {
+            request,
+            source,
+            offered: &offered,
+            entries: named.unwrap_or_default(),
+        };
+        let hint = named.and_then(numbers_for_c);
+        let computed = asked.hint(&error);
+        let failure = Failure::from(error);
+        match hint.or(failure.hint.is_none().then_some(computed).flatten()) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
@@ -247,16 +268,15 @@ fn but_identifiers(columns: &[Column]) -> Vec<Column> {
 }
 
 /// What is wrong with the features, without keys among the names that may have been meant.
-fn without_identifiers(error: FeatureError, columns: &[Column]) -> FeatureError {
+fn without_identifiers(error: FeatureError, offered: &[Column]) -> FeatureError {
     match error {
         FeatureError::MissingColumn { column, mut near } => {
-            let offered = but_identifiers(columns);
             near.retain(|name| offered.iter().any(|column| column.name == *name));
             FeatureError::MissingColumn { column, near }
         }
         FeatureError::Several(all) => FeatureError::Several(
             all.into_iter()
-                .map(|error| without_identifiers(error, columns))
+                .map(|error| without_identifiers(error, offered))
                 .collect(),
         ),
         other => other,

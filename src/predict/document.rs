@@ -1,7 +1,7 @@
 //! Features out of a jsonb object, field by field: each becomes a value of a type that the decoder of
 //! rows takes, so that `to_jsonb(row)` predicts what the row does.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::features::{
     utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ReadAs,
 };
@@ -511,6 +511,22 @@ fn pairs(text: &str) -> Result<Cow<'_, str>, Failure> {
 }
 
 fn wrong_field(name: &str, kind: FieldKind, field: &Field<'_>) -> Failure {
+    let failure = not_as_expected(name, kind, field);
+    match field {
+        Field::Text(text) if text.trim_ascii().is_empty() => failure.hint(format!(
+            "An empty text is no value: send null, as in {}.",
+            serde_json::json!({ name: null })
+        )),
+        Field::Text(text) => failure.hint(format!(
+            "It holds {}; send {}, or null where there is none.",
+            serde_json::Value::from(shortened(&String::from_utf8_lossy(text))),
+            kind.expected()
+        )),
+        _ => failure,
+    }
+}
+
+fn not_as_expected(name: &str, kind: FieldKind, field: &Field<'_>) -> Failure {
     let found = match field {
         Field::Null => "null",
         Field::Boolean(_) => "a boolean",

@@ -3,6 +3,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
+use crate::features::FeaturePart;
 use crate::planning::job::Job;
 use pgsvm_core::Leader;
 
@@ -31,6 +32,10 @@ pub(super) struct Bounds {
     rank: usize,
     /// Values of C and s that are compared, each on every fold.
     candidates: usize,
+    /// Rows that are expected.
+    rows: u64,
+    /// How indices are hashed, where some are taken as they are.
+    hashed: Option<String>,
     /// The most features that a row had.
     widest: usize,
 }
@@ -69,6 +74,8 @@ impl Bounds {
                 true => job.plan.candidate_count(),
                 false => 0,
             },
+            rows: job.expected_rows,
+            hashed: job.features.parts.iter().find_map(hashed),
             widest: 0,
         }
     }
@@ -124,10 +131,14 @@ impl Bounds {
                 self.features
             ),
         )
-        .detail(format!(
-            "It is row {row} of the source. A sparse index makes as many features as it is large, and each takes memory."
-        ))
-        .hint("Hash the indices: features => ARRAY['hash(sparse(idx, val), 18)']; a superuser may raise pgsvm.max_features")
+        .detail(match &self.hashed {
+            Some(_) => format!("It is row {row} of the source. A sparse index makes as many features as it is large, and each takes memory."),
+            None => format!("It is row {row} of the source. Each feature takes memory."),
+        })
+        .hint(match &self.hashed {
+            Some(entry) => format!("Hash the indices: {entry}; a superuser may raise pgsvm.max_features"),
+            None => "Leave columns out: exclude => '{…}'; a superuser may raise pgsvm.max_features".to_owned(),
+        })
     }
 
     fn too_much_memory(&self, seen: &Seen) -> Failure {
@@ -150,9 +161,50 @@ impl Bounds {
             if heads == 1 { "head" } else { "heads" },
             mb(self.cache)
         ))
-        .hint(match self.rank {
-            0 => "Hash the features into fewer: features => ARRAY['hash(sparse(idx, val), 16)']; or SET pgsvm.cache_size lower; a superuser may raise pgsvm.max_memory",
-            _ => "Give a smaller rank, or SET pgsvm.cache_size lower; a superuser may raise pgsvm.max_memory",
-        })
+        .hint(self.less_memory(seen))
+    }
+
+    /// How the training takes less, the likeliest first.
+    fn less_memory(&self, seen: &Seen) -> String {
+        let mut tries = Vec::new();
+        let all = Seen {
+            rows: seen.rows.max(self.rows),
+            ..*seen
+        };
+        let others = self.bytes_of(&all) - self.cache;
+        let free = (self.bytes.saturating_sub(others) >> 20) * 3 / 4;
+        if free > 0 && free < self.cache >> 20 {
+            tries.push(format!("SET pgsvm.cache_size = '{free}MB'"));
+        }
+        if self.rank > 0 {
+            tries.push("a smaller rank".to_owned());
+        }
+        if let Some(entry) = &self.hashed {
+            tries.push(format!("indices hashed into fewer features: {entry}"));
+        }
+        if self.candidates > 0 {
+            tries.push("fewer values of C or folds".to_owned());
+        }
+        tries.push("fewer features or classes".to_owned());
+        format!(
+            "Try {}; a superuser may raise pgsvm.max_memory",
+            tries.join(", or ")
+        )
+    }
+}
+
+/// How the indices of a part are hashed that takes them as they are.
+fn hashed(part: &FeaturePart) -> Option<String> {
+    match part {
+        FeaturePart::Sparse {
+            hash_bits: None, ..
+        } => Some(format!(
+            "features => ARRAY['hash({}, 18)']",
+            part.name().replace('\'', "''")
+        )),
+        FeaturePart::Libsvm { .. } => {
+            Some("features => ARRAY['hash(sparse(idx, val), 18)'], of indices and values in two columns of arrays".to_owned())
+        }
+        _ => None,
     }
 }

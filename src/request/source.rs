@@ -84,7 +84,7 @@ impl Source {
     }
 
     /// A query, or the name of a relation.
-    fn of_text(text: String) -> Result<Self, Failure> {
+    pub fn of_text(text: String) -> Result<Self, Failure> {
         if is_query(&text) {
             return Ok(Self::query(text));
         }

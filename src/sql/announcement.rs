@@ -28,6 +28,7 @@ const MOST_LISTED: usize = 30;
 const NOTHING: f64 = 1e-7;
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
+const RBF: &str = "kernel => 'rbf', which tells apart what no line can";
 
 /// A model that has been stored.
 pub struct Announcement<'a> {
@@ -471,9 +472,7 @@ impl Announcement<'_> {
                 format!("Trained anew, as landmarks are chosen of the rows as they are; terms are those of {model}, whose landmarks stay until svm_prune() removes it")
             }
             true => {
-                format!(
-                    "Begun from nothing, as more has changed than what {model} knows would save"
-                )
+                format!("Trained from nothing: so many rows have changed that to begin from {model} would take longer")
             }
             false => format!("Begun from {model}"),
         };
@@ -597,9 +596,9 @@ impl Announcement<'_> {
             return Some(
                 warning
                     .detail(format!("Of that, {rounding:.1e} is what the rounding of rows to 32 bits may change, which more passes do not lessen."))
-                    .hint(match self.labelled.scale == "none" {
-                        true => "Try scale => 'standard', or a smaller c, or a larger tolerance",
-                        false => "Try a smaller c, or a larger tolerance",
+                    .hint(match self.scaling() {
+                        Some(scaling) => format!("Try {scaling}, or a smaller c, or a larger tolerance"),
+                        None => "Try a smaller c, or a larger tolerance".to_owned(),
                     }),
             );
         }
@@ -628,10 +627,18 @@ impl Announcement<'_> {
             ),
             // numbers tell no more than what it has come to
             true => warning.detail(format!("Stopped after {after}, which came no nearer.")),
-            false => warning.detail(format!(
-                "Stopped by {} after {after}.",
-                version_row::stop_word(sum.stop)
-            )),
+            false => {
+                let most = self.request.terms.max_passes;
+                let more = match passes - most {
+                    0 => String::new(),
+                    more => format!("; {more} more measured the gap"),
+                };
+                warning.detail(format!(
+                    "Stopped by {} after {}{more}.",
+                    version_row::stop_word(sum.stop),
+                    counted(most.into(), "pass")
+                ))
+            }
         };
         if self.request.terms.cuts != Cuts::BesideHeld {
             return Some(warning.hint(
@@ -639,9 +646,7 @@ impl Announcement<'_> {
             ));
         }
         let mut tries = Vec::new();
-        if self.labelled.scale == "none" {
-            tries.push("scale => 'standard'");
-        }
+        tries.extend(self.scaling());
         tries.extend(self.another_solver());
         tries.push("a smaller c");
         Some(warning.hint(format!(
@@ -744,30 +749,42 @@ impl Announcement<'_> {
         }
     }
 
+    /// How to scale, where numbers come as they are.
+    fn scaling(&self) -> Option<&'static str> {
+        let has_numbers = self.trained.reader.features.dense_parts() > 0;
+        (self.labelled.scale == "none" && has_numbers).then_some("scale => 'standard'")
+    }
+
     /// What to try, the likeliest first.
     fn advice(&self, troubles: &[Trouble], auc: Option<f64>) -> String {
         let request = self.request;
+        let curved = request.kernel.as_ref().is_some_and(|it| !it.is_linear());
+        let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);
         let mut tries = Vec::new();
+        if curved {
+            tries.push("gamma => 'auto', which chooses it");
+        }
+        // of many classes some that no row gets are none that a line parts from all others
+        let has_numbers = self.trained.reader.features.dense_parts() > 0;
+        let lines_miss = !curved && has_numbers && has(|it| matches!(it, Trouble::Missing(_)));
+        if lines_miss {
+            tries.push(RBF);
+        }
         if request.terms.loss == Loss::Hinge && !request.terms.interior_point {
             tries.push("loss => 'squared_hinge'");
         }
-        let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);
         let ranks_well = auc.is_none_or(|auc| auc >= 0.6);
         let rare = has(|it| matches!(it, Trouble::OneClass(..) | Trouble::Missing(_)));
         if rare && ranks_well && request.class_weight == ClassWeight::Equal {
             tries.push("class_weight => 'balanced'");
         }
-        if self.labelled.scale == "none" {
-            tries.push("scale => 'standard'");
-        }
+        tries.extend(self.scaling());
         if request.plan.costs.len() == 1 {
             tries.push("c => 'auto', which chooses c");
         }
         if !rare || !ranks_well || tries.is_empty() {
-            tries.push(match request.kernel.as_ref().filter(|it| !it.is_linear()) {
-                None => "kernel => 'rbf', which tells apart what no line can; or other features",
-                Some(_) => "gamma => 'auto', which chooses it; or other features",
-            });
+            tries.extend((!curved && !lines_miss).then_some(RBF));
+            tries.push("other features");
         }
         format!("Try {}", tries.join("; or "))
     }

@@ -45,10 +45,11 @@ unsafe fn svm_predict_query(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         }
         let call = Call::of(fcinfo);
         let name = call.text("model").unwrap_or_default();
-        let source = Source::query(call.long_text("query").unwrap_or_default());
+        let text = call.long_text("query").unwrap_or_default();
         let key = call.text("key");
         cut_off(|| {
             let model = model::of_call(fcinfo, &name)?;
+            let source = Source::of_text(text)?;
             predict(&model, &source, key.as_deref(), &mut results)
         })
         .or_raise();

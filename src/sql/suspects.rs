@@ -43,6 +43,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let source = Source::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         let schema = model::schema_of_call(fcinfo);
+        check_label(&model, &source.columns().or_raise(), &source).or_raise();
         if !folds.isnull {
             refuse_distributed(&source).or_raise();
             let asked = out_of_fold::Asked {
@@ -109,7 +110,6 @@ fn doubted_below(schema: &str, name: &str) -> f64 {
 fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
-    check_label(model, &columns, source)?;
     // a column of the relation would stand for the row if it had the alias for its name
     let alias = quote(&free_name("pgsvm row", &columns));
     let label = format!(
@@ -177,13 +177,23 @@ fn check_label(model: &Model, columns: &[Column], source: &Source) -> Result<(),
     {
         return Ok(());
     }
+    let told = source.told()?;
     Err(Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
-        format!("column \"{}\" does not exist", model.label_column),
+        format!(
+            "label column \"{}\" does not exist in {told}",
+            model.label_column
+        ),
     )
-    .detail(format!(
-        "It is the label of model \"{}\", which {} does not have.",
-        model.name,
-        source.told()?
-    )))
+    .detail(format!("It is the label of model \"{}\".", model.name))
+    .hint(match source {
+        Source::Query(_) => format!(
+            "Select it too: 'SELECT {}, … FROM …'.",
+            quote(&model.label_column)
+        ),
+        Source::Relation(_) => format!(
+            "Give it that name in a query: 'SELECT *, … AS {} FROM {told}'.",
+            quote(&model.label_column)
+        ),
+    }))
 }

@@ -5,11 +5,11 @@
 //! the values: numbers as numbers, false before true, text bytewise, an enum as it was declared). Of
 //! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use crate::pg::numeric;
 use crate::pg::varlena::{with_text, Varlena};
-use pgrx::spi::quote_identifier;
+use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
 use pgsvm_core::memory::{copied, list, text, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
@@ -472,14 +472,23 @@ pub fn compared_type(label_type: &str, column: pg_sys::Oid) -> &'static str {
 /// How to make classes of the numbers, or of the texts, that a column has.
 fn classes_hint(column: &str, values: &[LabelValue]) -> String {
     let are_numbers = values.iter().all(|value| value.key.number().is_some());
-    let middle = match ascending(values).get(values.len() / 2) {
-        Some(middle) if are_numbers => values[*middle].text.as_str(),
-        _ => "…",
+    let (make, test) = match ascending(values).get(values.len() / 2) {
+        Some(middle) if are_numbers => (
+            "There is no regression here; make",
+            format!("> {}", values[*middle].text),
+        ),
+        Some(middle) => (
+            "Make",
+            format!("= {}", quote_literal(shortened(&values[*middle].text))),
+        ),
+        None => ("Make", "= '…'".to_owned()),
     };
     format!(
-        "{} classes of them: svm_train_query('SELECT …, {} > {middle} AS label FROM …', 'label', model => '…')",
-        if are_numbers { "There is no regression here; make" } else { "Make" },
-        quote_identifier(column),
+        "{make} classes of them: svm_train_query({}, 'label', model => '…')",
+        quote_literal(format!(
+            "SELECT …, {} {test} AS label FROM …",
+            quote_identifier(column)
+        ))
     )
 }
 

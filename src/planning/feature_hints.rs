@@ -1,0 +1,158 @@
+//! What to type in place of features that cannot be had as they are written: an expression, a column of a type that no feature comes
+//! from, a name that no column has. Pure but for the relation's name.
+
+use crate::base::near;
+use crate::base::text::listed;
+use crate::features::{self, FeatureError};
+use crate::pg::query::Column;
+use crate::request::source::{free_name, quote, Source};
+use crate::request::Request;
+use pgrx::spi::quote_literal;
+
+/// What the columns of a training are, and what was asked of them.
+pub(super) struct Asked<'a> {
+    pub request: &'a Request,
+    pub source: &'a Source,
+    /// Those that may be meant.
+    pub offered: &'a [Column],
+    pub entries: &'a [String],
+}
+
+impl Asked<'_> {
+    /// What to type; None where the error itself says it.
+    pub fn hint(&self, error: &FeatureError) -> Option<String> {
+        match error {
+            FeatureError::Several(all) => all.iter().find_map(|error| self.hint(error)),
+            FeatureError::MissingColumn { column, near } if near.is_empty() => {
+                match is_expression(column) {
+                    true => self.computed(column, column),
+                    false => self.columns(),
+                }
+            }
+            FeatureError::Entry { entry } => self.form(entry),
+            FeatureError::Type {
+                column, type_name, ..
+            } => self.cast(column, type_name),
+            _ => None,
+        }
+    }
+
+    fn columns(&self) -> Option<String> {
+        let names: Vec<_> = self.offered.iter().map(|column| &column.name).collect();
+        (!names.is_empty()).then(|| format!("The source has the columns {}", listed(&names)))
+    }
+
+    /// Of an entry with a word in front of parentheses: the form that is meant, or else the call of a function.
+    fn form(&self, entry: &str) -> Option<String> {
+        let (word, _) = entry.split_once('(')?;
+        let known = features::FORMS
+            .iter()
+            .map(|form| form.split('(').next().unwrap_or_default());
+        let near = near::names(word.trim(), known);
+        let meant = |form: &&&str| near.iter().any(|near| form.split('(').next() == Some(near));
+        match features::FORMS.iter().find(meant) {
+            Some(form) => Some(format!("Write it as '{form}'.")),
+            None => self.computed(entry, entry),
+        }
+    }
+
+    /// A column of a type that is none of a feature's.
+    fn cast(&self, column: &str, type_name: &str) -> Option<String> {
+        let category = format!("category({column})");
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|entry| *entry == column || **entry == category)?;
+        let bare = type_name.split('(').next().unwrap_or_default();
+        let name = quote(column);
+        match bare.trim_matches('"') {
+            "uuid" => {
+                let others: Vec<_> = self.entries.iter().filter(|it| *it != entry).collect();
+                let others = others.into_iter().map(String::as_str);
+                Some(match self.entries.len() {
+                    1 => {
+                        format!("A uuid tells a row from all others: leave {name} out of features.")
+                    }
+                    _ => format!(
+                        "A uuid tells a row from all others; leave it out: {}",
+                        features::naming(others)
+                    ),
+                })
+            }
+            "json" | "jsonb" => self.computed(entry, &format!("({name} ->> 'field')::float8")),
+            _ => self.computed(entry, &format!("{name}::text")),
+        }
+    }
+
+    /// The training with an expression in a column of its own in place of an entry.
+    fn computed(&self, entry: &str, expression: &str) -> Option<String> {
+        let words = expression.split(|c: char| !c.is_ascii_alphanumeric());
+        let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+        let alias = words.join("_").to_ascii_lowercase();
+        let alias = match alias.starts_with(|c: char| c.is_ascii_digit()) || alias.is_empty() {
+            true => format!("f_{alias}"),
+            false => alias,
+        };
+        let alias = free_name(&alias, self.offered);
+        let entries = self.entries.iter().map(String::as_str);
+        let features = features::naming(entries.map(|it| match it == entry {
+            true => alias.as_str(),
+            false => it,
+        }));
+        let column = format!("{expression} AS {}", quote(&alias));
+        Some(match self.source {
+            Source::Query(_) => {
+                format!("Compute it in the query: SELECT …, {column}, and name it: {features}")
+            }
+            Source::Relation(_) => format!(
+                "Compute it in a query: SELECT svm_train_query({}, {}, {features}, model => {})",
+                quote_literal(format!(
+                    "SELECT *, {column} FROM {}",
+                    self.source.table_expression().ok()?
+                )),
+                quote_literal(&self.request.label),
+                quote_literal(match self.request.model.as_str() {
+                    "" => "name",
+                    name => name,
+                })
+            ),
+        })
+    }
+}
+
+/// The training with a label that is an expression in a column of its own; None of a name.
+pub(super) fn computed_label(request: &Request, source: &Source) -> Option<String> {
+    let label = &request.label;
+    if !is_expression(label) {
+        return None;
+    }
+    let model = match request.model.as_str() {
+        name if request.named => name,
+        _ => "name",
+    };
+    let query = match source {
+        Source::Query(_) => format!("SELECT …, {label} AS label FROM …"),
+        Source::Relation(_) => {
+            format!(
+                "SELECT *, {label} AS label FROM {}",
+                source.table_expression().ok()?
+            )
+        }
+    };
+    let entries = request.features.iter().flatten();
+    let features = match request.features {
+        Some(_) => format!("{}, ", features::naming(entries.map(String::as_str))),
+        None => String::new(),
+    };
+    Some(format!(
+        "Compute it in a query: SELECT svm_train_query({}, 'label', {features}model => {})",
+        quote_literal(query),
+        quote_literal(model)
+    ))
+}
+
+/// Whether what stands for a column is more than a name.
+fn is_expression(entry: &str) -> bool {
+    let count = |of: char| entry.matches(of).count();
+    let is_whole = count('(') == count(')') && count('\'') % 2 == 0;
+    let signs = [':', '(', '+', '*', '/', '|', '>', '<', '=', '\'', '%'];
+    is_whole && (entry.contains(signs) || entry.contains(" - "))
+}
