@@ -6,6 +6,15 @@ CREATE FUNCTION svm_internal.svm_new_id() RETURNS bigint
 COMMENT ON FUNCTION svm_internal.svm_new_id() IS 'a random number of 63 bits: the id of a new model or version';
 ALTER TABLE svm_model ALTER id SET DEFAULT svm_internal.svm_new_id();
 ALTER TABLE svm_version ALTER id SET DEFAULT svm_internal.svm_new_id();
+-- What was learned of texts may take tens of megabytes, which pglz takes seconds for and nobody can cancel.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'default_toast_compression'
+        AND 'lz4' OPERATOR(pg_catalog.=) ANY (enumvals))
+    THEN
+        ALTER TABLE svm_version ALTER features SET COMPRESSION lz4;
+    END IF;
+END $$;
 
 -- What C and gamma are given as: a number, a list of numbers or a word, whatever its type in SQL. A literal and a parameter of no
 -- type become it, and numbers and arrays as their texts; src/request/numbers.rs reads it. It has no operators.

@@ -34,6 +34,10 @@ STATEMENTS = {
         " model => 'm', loss => 'hinge', c => 1e6, tolerance => 1e-30, max_passes => 1000000, options => '{\"hash_bits\": 20}')",
         {},
     ),
+    "learning words": (
+        "SELECT svm_train('texts', 'label', ARRAY['text(body, 3)'], model => 'm', max_passes => 1000000, tolerance => 1e-30)",
+        NO_WORKER,
+    ),
     "svm_cross_validate": (
         "SELECT * FROM svm_cross_validate('noisy', 'class', features => ARRAY['features'], c => ARRAY[0.1, 1], tolerance => 1e-30,"
         " loss => 'hinge', max_passes => 1000000)",
@@ -135,6 +139,12 @@ BY_PHASE = (
             NO_WORKER,
             "training",
         ),
+        "training by crammer_singer, a thousand classes": (
+            "SELECT svm_train('thousand', 'class', ARRAY['features'], model => 'm', tolerance => 1e-30, max_passes => 1000000,"
+            " loss => 'hinge', solver => 'ocas', options => '{\"multiclass\": \"crammer_singer\"}')",
+            NO_WORKER | {"pgsvm.max_memory": "16GB"},
+            "training",
+        ),
     }
 )
 SECONDS_OF_A_PHASE = 5
@@ -154,6 +164,10 @@ def tables(server, database):
         connection.execute(
             "CREATE VIEW sparse_endless AS SELECT i % 2 AS label, ARRAY[1 + i % 100000, 200000] AS idx,"
             " ARRAY[1, 0.5]::real[] AS val FROM generate_series(1, 1000000000) AS i"
+        )
+        connection.execute(
+            "CREATE TABLE texts AS SELECT i % 2 AS label, (SELECT string_agg(md5((i * 31 + k)::text), ' ') FROM generate_series(1, 30) AS k)"
+            f" AS body FROM generate_series(1, {10_000 if LONG else 1_000}) AS i"
         )
         if LONG:
             connection.execute(

@@ -6,6 +6,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::collisions::Collisions;
 use crate::hash;
@@ -14,6 +15,8 @@ use crate::words::{Word, Words, LONGEST_WORD_BYTES};
 
 /// Bytes that the words may have while they are learned.
 const KEPT_BYTES: usize = 64 << 20;
+/// What two words take to be found and compared, and one to be moved or hashed, in multiplications.
+const COMPARED: usize = 256;
 /// Most bits of hashed numbers.
 pub const MOST_HASH_BITS: u32 = 24;
 
@@ -366,11 +369,15 @@ impl Learner {
         };
         let mut order = gathered((0..self.words.len() as u32).filter(kept))?;
         let word = |number: u32| self.words.get(number as usize).unwrap_or_default();
-        order.sort_unstable_by(|a, b| word(*a).cmp(word(*b)));
+        order.sort_unstable_by(|a, b| {
+            interrupts::worked(COMPARED);
+            word(*a).cmp(word(*b))
+        });
         let mut words = Words::default();
         let mut texts = Vec::new();
         texts.room(order.len() + self.hashed.0.len())?;
         for number in &order {
+            interrupts::worked(COMPARED);
             words.add(word(*number))?;
             texts.push(self.counts.0[*number as usize].0);
         }
@@ -378,6 +385,7 @@ impl Learner {
         if let Some(met) = &mut met {
             let others = (0..self.words.len() as u32).filter(|number| !kept(number));
             for number in others {
+                interrupts::worked(COMPARED);
                 met.add(hash::of_text(word(number)))?;
             }
         }
@@ -396,6 +404,7 @@ impl Learner {
         if known.is_hashed() {
             // words in too few texts, or too many, are taken for ones that come later
             for (number, word) in words.iter_mut().zip(self.words.iter()) {
+                interrupts::worked(COMPARED);
                 if *number == Numbers::NONE {
                     *number = known.hashed_number(word).unwrap_or(Numbers::NONE);
                 }

@@ -7,10 +7,13 @@ use foldhash::quality::RandomState;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::base::interrupts;
 use crate::base::memory::{filled, owned, OutOfMemory, Room};
 use crate::base::prefetch::fetch_line;
 use crate::tokens::GROUP;
 
+/// What it takes to find a word's place in another table, in multiplications.
+const PLACED: usize = 256;
 /// Longest word that has a number.
 pub const LONGEST_WORD_BYTES: usize = 1000;
 /// Most bytes of all words together: places are 32-bit numbers.
@@ -249,6 +252,7 @@ impl Words {
         let slots = (2 * self.slots.len()).max(16);
         self.slots = filled(Slot::default(), slots)?;
         for number in 0..self.len() {
+            interrupts::worked(PLACED);
             let word = self.get(number).unwrap_or_default();
             let (slot, at) = self.place(&Word::new(word));
             let number = number as u32 + 1;

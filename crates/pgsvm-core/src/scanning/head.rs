@@ -38,6 +38,15 @@ impl HeadScan {
         }
     }
 
+    /// Products with each row, about.
+    pub(super) fn products(&self) -> usize {
+        match self {
+            Self::Newton(_) | Self::Interior(_) => 1,
+            Self::Bundle(pass) => pass.vectors(),
+            Self::Recount(pass) => pass.vectors(),
+        }
+    }
+
     pub(super) fn begin(&self) -> Result<HeadFound, OutOfMemory> {
         Ok(match self {
             Self::Newton(pass) => HeadFound::Newton(Box::new(pass.begin()?)),

@@ -47,6 +47,11 @@ impl ScanPass {
         self.heads.iter().all(|head| head.fits(features, groups))
     }
 
+    /// Products with each row, about: a pass of many heads takes long over few rows.
+    pub(crate) fn products(&self) -> usize {
+        self.heads.iter().map(HeadScan::products).sum()
+    }
+
     /// Sums over no rows as yet.
     pub fn begin(&self) -> Result<ScanSums, OutOfMemory> {
         let mut heads = Vec::new();

@@ -75,7 +75,8 @@ struct Side {
 pub(crate) struct RecountSums(#[serde(deserialize_with = "list")] Vec<Recounted>);
 
 impl Recount {
-    fn vectors(&self) -> usize {
+    /// Heads, or classes that are told apart together.
+    pub(crate) fn vectors(&self) -> usize {
         self.classes
             .as_ref()
             .map_or(self.sides.len(), Classes::count)

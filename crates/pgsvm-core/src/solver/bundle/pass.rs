@@ -160,7 +160,7 @@ impl BundlePass {
     }
 
     /// Weights for each feature.
-    fn vectors(&self) -> usize {
+    pub(crate) fn vectors(&self) -> usize {
         self.classes.as_ref().map_or(1, Classes::count)
     }
 

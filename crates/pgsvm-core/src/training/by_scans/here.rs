@@ -122,10 +122,11 @@ impl Here {
         Ok(())
     }
 
-    /// Has each thread go over about so many values; the sums, once all have been gone over.
+    /// Has each thread multiply about so many values; the sums, once all have been gone over.
     pub(super) fn step(&mut self, words: &[u32], budget: usize) -> Option<(ScanPass, ScanSums)> {
         let Running { pass, mut members } = self.running.take()?;
         let (dense, each) = (self.dense, self.each);
+        let budget = (budget / pass.products().max(1)).max(1);
         self.pool.side_by_side(&mut members, |member| {
             let words = &words[member.left.clone()];
             member.go_over(&pass, (words, dense, each), budget);
