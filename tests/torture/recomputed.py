@@ -6,6 +6,8 @@ centre, times the factor, as real once more. P is that of the stored factors. D 
 there are none, of some that are found here.
 """
 
+from decimal import Decimal
+
 import numpy
 from scipy.optimize import minimize
 
@@ -35,6 +37,32 @@ def scaling_of(x, scale):
     else:
         centre, size = none, abs(x).max(0)
     return centre, numpy.where(size > 0, 1 / numpy.where(size > 0, size, 1), 0)
+
+
+def of(number, values):
+    """The values as those numbers."""
+    return numpy.array(values, dtype=float) if number is float else numpy.array([Decimal(float(v)) for v in values])
+
+
+def cholesky(matrix):
+    """The lower factor of a positive definite matrix, of whatever numbers."""
+    if matrix.dtype != object:
+        return numpy.linalg.cholesky(matrix)
+    lower = matrix * 0
+    for j in range(len(matrix)):
+        lower[j, j] = (matrix[j, j] - (lower[j, :j] ** 2).sum()).sqrt()
+        lower[j + 1 :, j] = (matrix[j + 1 :, j] - lower[j + 1 :, :j] @ lower[j, :j]) / lower[j, j]
+    return lower
+
+
+def solved(lower, values):
+    """lower^-1 values."""
+    if lower.dtype != object:
+        return numpy.linalg.solve(lower, values)
+    found = values * 0
+    for j in range(len(lower)):
+        found[j] = (values[j] - lower[j, :j] @ found[:j]) / lower[j, j]
+    return found
 
 
 class Hyperplane:
@@ -175,41 +203,59 @@ class Machine:
             [self.name, self.intercept],
         )
 
-    def _problem(self):
-        """Sides, weights and Q: of an exact machine the kernel's own matrix, else that of the landmarks' span."""
+    def _problem(self, number=float):
+        """Sides, weights and Q: of an exact machine the kernel's own matrix, else that of the landmarks' span. In double precision, or
+        with DIGITS where `number` is Decimal: the matrix of landmarks that lie close together has no inverse in double precision."""
         rows = self.connection.execute("SELECT y, cost FROM xs ORDER BY row").fetchall()
         y, cost = numpy.array(rows, dtype=float).T
         if self.kernel["chosen"] == "support_vectors":
-            values = self.connection.execute(
-                f"SELECT {self._value('a', 'b')} FROM xs AS a CROSS JOIN xs AS b ORDER BY a.row, b.row"
-            )
-            gram = numpy.array(values.fetchall(), dtype=float).reshape(len(y), len(y))
+            gram = self._values("xs", "row", "xs", "row", number)
         else:
-            values = self.connection.execute("SELECT k FROM ks ORDER BY row, landmark")
-            known = numpy.array(values.fetchall(), dtype=float).reshape(len(y), -1)
-            values = self.connection.execute(
-                f"SELECT {self._value('a', 'b')} FROM zs AS a CROSS JOIN zs AS b ORDER BY a.landmark, b.landmark"
-            )
-            own = numpy.array(values.fetchall(), dtype=float).reshape(known.shape[1], -1)
-            mapped = numpy.linalg.solve(numpy.linalg.cholesky(own), known.T)
+            known = self._values("xs", "row", "zs", "landmark", number)
+            own = self._values("zs", "landmark", "zs", "landmark", number)
+            mapped = solved(cholesky(own), known.T)
             gram = mapped.T @ mapped
         if self.regularized:
             gram = gram + 1
         return y, self.c * cost, gram
 
-    def recomputed_dual(self):
+    def _values(self, table, order, other, other_order, number):
+        """Kernel values of the rows of two tables."""
+        if number is float:
+            found = self.connection.execute(
+                f"SELECT {self._value('a', 'b')} FROM {table} AS a CROSS JOIN {other} AS b ORDER BY a.{order}, b.{other_order}"
+            )
+            count = one(self.connection, f"SELECT count(*) FROM {table}")
+            return numpy.array(found.fetchall(), dtype=float).reshape(count, -1)
+        x, z = self._rows(table, order), self._rows(other, other_order)
+        kernel, gamma = self.kernel, Decimal(self.kernel["gamma"])
+        if kernel["function"] == "rbf":
+            away = ((x[:, None, :] - z[None, :, :]) ** 2).sum(2)
+            return numpy.vectorize(lambda d: max(-gamma * d, Decimal(-300)).exp(), otypes=[object])(away)
+        inner = gamma * (x @ z.T) + Decimal(kernel.get("coef0") or 0)
+        if kernel["function"] == "polynomial":
+            return inner ** kernel["degree"]
+        return numpy.vectorize(lambda v: 1 - 2 / ((2 * v).exp() + 1), otypes=[object])(inner)
+
+    def _rows(self, table, order):
+        """Those of a table, exactly."""
+        names = ", ".join(f"v{j}" for j in range(len(self.columns)))
+        found = self.connection.execute(f"SELECT {names} FROM {table} ORDER BY {order}")
+        return numpy.array([[Decimal(value) for value in row] for row in found])
+
+    def recomputed_dual(self, number=float):
         """The dual of the stored dual variables; None where none are stored."""
         chunks = self.connection.execute(
             "SELECT first_row, rows, duals FROM svm_dual WHERE version_id = %s AND head = 0", [self.version]
         ).fetchall()
         if not chunks:
             return None
-        y, weights, gram = self._problem()
+        y, weights, gram = self._problem(number)
         a = numpy.zeros(len(y))
         for first, rows, duals in chunks:
             # as they are, not as the fewest digits say them
             a[numpy.array(rows) + first] = numpy.array(duals, dtype=numpy.float32)
-        return self._dual_at(a, y, weights, gram)
+        return float(self._dual_at(*(of(number, values) for values in (a, y, weights)), gram))
 
     def _dual_at(self, a, y, weights, gram):
         curved = self.loss == "squared_hinge"
@@ -221,10 +267,13 @@ class Machine:
             least = min(sums)
             a = numpy.where(y > 0, a * (least / sums[0] if sums[0] else 0), a * (least / sums[1] if sums[1] else 0))
         beta = a * y
-        quadratic = beta @ gram @ beta + ((a * a / (2 * weights))[weights > 0].sum() if curved else 0)
-        return a[weights > 0].sum() - 0.5 * quadratic
+        used = weights > 0
+        quadratic = (
+            beta @ (gram @ beta) + ((a * a)[used] / (2 * weights[used])).sum() if curved else beta @ (gram @ beta)
+        )
+        return a[used].sum() - quadratic / 2
 
-    def least_known_primal(self):
+    def least_known_primal(self, number=float):
         """The primal of a machine that is solved here for: no dual may be above it."""
         y, weights, gram = self._problem()
         used = weights > 0
@@ -245,7 +294,9 @@ class Machine:
             negative, numpy.zeros(len(y)), jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 2000}
         )
         a = found.x / scale
-        beta = a * y
-        margins = y * (gram @ beta)
-        lost = numpy.maximum(0, 1 - margins)
-        return 0.5 * beta @ gram @ beta + (weights * (lost**2 if curved else lost)).sum()
+        beta = of(number, a * y)
+        if number is Decimal:
+            gram = self._problem(number)[2][used][:, used]
+        outputs = gram @ beta
+        lost = numpy.maximum(of(number, [0]), 1 - of(number, y) * outputs)
+        return float(beta @ outputs / 2 + (of(number, weights) * (lost**2 if curved else lost)).sum())

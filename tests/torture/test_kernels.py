@@ -8,6 +8,7 @@ import json
 import random
 import time
 from collections import Counter
+from decimal import Decimal, localcontext
 
 import numpy
 import psycopg
@@ -19,6 +20,10 @@ from torture.recomputed import Hyperplane, Machine
 # rounding of the sums themselves, relative to what is summed up
 ROUNDING = 1e-9
 MACHINES, QUICK_MACHINES = 5_000, 16
+# of what double precision finds false
+DIGITS = 60
+# what is lost of a dual where landmarks' kernel values lie close to each other's span, as docs/reference/kernels.md says
+LOST = 1e-7
 
 # what a column is made of: x is about normal, i the row's number
 COLUMNS = {
@@ -140,13 +145,11 @@ class Tried:
         rounding = ROUNDING * primal + machine.rounding()
         if primal > machine.primal + rounding:
             found.append(f"primal {machine.primal!r}, recomputed {primal!r}")
-        dual = machine.recomputed_dual()
-        if dual is None:
-            least = machine.least_known_primal()
-            if machine.dual > min(least, primal) + rounding:
-                found.append(f"dual {machine.dual!r}, above a primal of {min(least, primal)!r}")
-        elif machine.dual > max(dual, 0) + rounding:
-            found.append(f"dual {machine.dual!r}, recomputed {dual!r}")
+        bound = self.bound(machine, float)
+        if machine.dual > min(bound, primal) + rounding:
+            bound, rounding = self.bound(machine, Decimal), rounding + LOST * primal
+        if machine.dual > min(bound, primal) + rounding:
+            found.append(f"dual {machine.dual!r}, which may not be above {bound!r}, nor above the primal, {primal!r}")
         if machine.primal > 0 and machine.gap < (machine.primal - machine.dual) / machine.primal - 1e-12:
             found.append(f"gap {machine.gap!r} of {machine.primal!r} and {machine.dual!r}")
         if machine.stop == "tolerance" and machine.gap > machine.tolerance:
@@ -157,6 +160,13 @@ class Tried:
         if not error <= 1e-6:
             found.append(f"decisions off by {error:.1e}")
         return found
+
+    @staticmethod
+    def bound(machine, number):
+        """What the stored dual may not be above: what the stored dual variables prove, and where there are none a primal."""
+        with localcontext(prec=DIGITS):
+            dual = machine.recomputed_dual(number)
+            return machine.least_known_primal(number) if dual is None else max(dual, 0)
 
 
 def test_certificates_of_kernel_machines_are_those_of_what_is_stored(connection):
@@ -181,7 +191,7 @@ def test_certificates_of_kernel_machines_are_those_of_what_is_stored(connection)
     assert not tried.false, "\n".join(str(one) for one in tried.false[:20])
 
 
-# what rounding may change of an objective without being counted
+# what rounding of a linear model's rows may change of an objective without being counted
 NOT_COUNTED = 1e-5
 QUICK_MODELS = 40
 SOLVERS = {
@@ -201,7 +211,9 @@ class Separable:
         """A table, its columns and rows."""
         chance = self.chance
         draw = numpy.random.default_rng(chance.randrange(1 << 30))
-        rows, columns = chance.choice([(8, 20), (30, 60), (60, 58), (150, 2), (300, 8)])
+        rows, columns = chance.choice(
+            [(2, 1), (chance.randint(2, 8), chance.randint(1, 5)), (8, 20), (30, 60), (60, 58), (150, 2), (300, 8)]
+        )
         base = draw.normal(size=(rows, columns))
         kinds = [name for name in COLUMNS if name not in ("constant", "sparse")]
         kinds = [chance.choice(kinds)] * columns if chance.random() < 0.5 else chance.choices(kinds, k=columns)
@@ -229,7 +241,7 @@ class Separable:
             "scale": chance.choice(SCALES),
             "tolerance": chance.choice([1e-3, 1e-3, 1e-2, 1e-4]),
             "intercept": chance.random() < 0.8,
-            "max_passes": 100,
+            "max_passes": chance.choice([1, 2, 3, 100, 100, 100]),
         }
 
     def train(self, names, terms):

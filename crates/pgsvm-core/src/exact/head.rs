@@ -508,7 +508,9 @@ impl Head {
     fn certify(&mut self, pass: &Pass) -> Certificate {
         self.passes += 1;
         let found = self.candidates.objectives();
-        let certificate = Certificate::of(found.primal() + pass.losses, found.dual());
+        // dual variables of 0 are as feasible
+        let dual = found.dual().max(0.0);
+        let certificate = Certificate::of(found.primal() + pass.losses, dual);
         let rows = pass.rows.max(1) as f64;
         let duals = self.candidates.duals.iter();
         self.report = HeadReport {

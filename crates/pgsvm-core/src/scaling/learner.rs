@@ -65,6 +65,8 @@ pub(crate) struct ScaleLearner {
 
 /// What rounding may change is not counted up to this share of the primal.
 const NOT_COUNTED: f64 = 1e-5;
+/// What the sum of a product of some lanes of terms loses in 64 bits, in units of 2^-24: 16 roundings.
+const SUMMED: f64 = 1.0 / (1 << 25) as f64;
 /// What folding a centre into weights, and taking a product with them, lose in 64 bits, in units of 2^-24.
 const FOLDED: f64 = 1.0 / (1 << 26) as f64;
 
@@ -93,7 +95,7 @@ impl ScaleLearner {
         }
     }
 
-    /// What becomes of values in 32 bits by this scaling, and where rows are divided by their length.
+    /// What becomes of values in 32 bits by this scaling, and where rows are divided by their length, and of the sums of their products in 64.
     pub(crate) fn rounding(&self, scaling: &Scaling, unit_rows: bool) -> Rounding {
         let times = |rounds: bool, scaled: bool| {
             let times = f64::from(u8::from(rounds) + u8::from(scaled));
@@ -116,8 +118,8 @@ impl ScaleLearner {
         let scaled = |factor: f64| factor != 0.0 && factor != 1.0;
         let mut sparse_factors = scaling.sparse_factor.iter();
         Rounding {
-            dense: times(dense, scaling.factor.iter().any(|it| scaled(*it))),
-            sparse: times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
+            dense: SUMMED + times(dense, scaling.factor.iter().any(|it| scaled(*it))),
+            sparse: SUMMED + times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
             shift: shifts.sum::<f64>().sqrt(),
             least: NOT_COUNTED,
         }
