@@ -49,5 +49,11 @@ SELECT DISTINCT svm_decision('nothing', far.*) AS decision FROM far;
 SELECT rows FROM svm_evaluate('nothing', 'far', 'y');
 SELECT svm_export('nothing', 'libsvm_model') LIKE 'svm_type c_svc%' AS exported;
 
-SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('planes', 'together', 'few', 'exact', 'nothing');
-DROP TABLE large, overlapping, wide, far;
+-- an interior point by scans whose steps run out of digits ends with the best point it has been at
+CREATE TABLE unscaled AS SELECT y, x::float8 FROM (VALUES (2, 100012), (2, 99979), (0, 99995), (0, 99995), (0, 99980), (2, 100000), (1, 99981)) AS v (y, x);
+SELECT svm_train('unscaled', 'y', '{x}', model => 'scanned', solver => 'interior_point', loss => 'hinge', scale => 'none', c => 28063.5,
+    intercept => false, max_passes => 100, options => '{"machines": "scans"}');
+SELECT class, primal < 'Infinity' AS is_finite, dual <= primal AS below FROM svm_head WHERE version_id = svm_version_id('scanned') ORDER BY class;
+
+SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('planes', 'together', 'few', 'exact', 'nothing', 'scanned');
+DROP TABLE large, overlapping, wide, far, unscaled;

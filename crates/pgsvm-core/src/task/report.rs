@@ -34,9 +34,9 @@ impl Certificate {
     }
 }
 
-/// (primal - dual) / primal, never negative; 0 for a primal of 0.
+/// (primal - dual) / primal, never negative; 0 for a primal of 0, 1 for one that is no finite number.
 pub fn relative_gap(primal: f64, dual: f64) -> f64 {
-    if primal == f64::INFINITY {
+    if !primal.is_finite() {
         return 1.0;
     }
     if primal > 0.0 {

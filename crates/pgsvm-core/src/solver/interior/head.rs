@@ -40,6 +40,15 @@ pub(crate) struct InteriorHead {
     rows: f64,
     passes: u32,
     short: u32,
+    /// The point of the least gap so far.
+    best: Option<Known>,
+}
+
+/// A point, and what is known of it.
+struct Known {
+    w: Vec<f64>,
+    gap: f64,
+    found: FoundByPass,
 }
 
 enum Stage {
@@ -91,6 +100,7 @@ impl InteriorHead {
             rows: 0.0,
             passes: 0,
             short: 0,
+            best: None,
         })
     }
 
@@ -216,10 +226,30 @@ impl InteriorHead {
         let w = &self.w[..self.w.len() - 1];
         let primal = 0.5 * product(w, w) + self.visited.c * tally.start_loss;
         let dual = self.feasible(&sides)?;
-        let arrived = relative_gap(primal, dual) <= self.tolerance;
+        let gap = relative_gap(primal, dual);
+        let arrived = gap <= self.tolerance;
         let stuck = self.short >= STUCK_STEPS || self.passes >= self.max_passes;
-        let is_finite = primal.is_finite() && eta.is_finite() && eta > 0.0;
-        let gives_up = !arrived && (stuck || !is_finite);
+        let goes_on = primal.is_finite() && eta.is_finite() && eta > 0.0;
+        let gives_up = !arrived && (stuck || !goes_on);
+        let found = FoundByPass {
+            primal,
+            dual,
+            tally,
+            summed: false,
+            arrived,
+            gives_up,
+        };
+        if primal.is_finite() && self.best.as_ref().is_none_or(|best| gap < best.gap) {
+            let w = copied(&self.w)?;
+            self.best = Some(Known { w, gap, found });
+        }
+        if let Some(best) = self.best.take_if(|_| gives_up) {
+            self.w = best.w;
+            return Ok(FoundByPass {
+                gives_up,
+                ..best.found
+            });
+        }
         if let (false, Some(mut gram)) = (arrived || gives_up, gram) {
             let matrix = std::mem::replace(gram.sums_mut(), Lower::NONE);
             self.stage = Stage::Factoring(Box::new(System {
@@ -229,14 +259,7 @@ impl InteriorHead {
                 lack: sides[1].duals - sides[0].duals,
             }));
         }
-        Ok(FoundByPass {
-            primal,
-            dual,
-            tally,
-            summed: false,
-            arrived,
-            gives_up,
-        })
+        Ok(found)
     }
 
     /// D at a scaled down on its heavier side.
