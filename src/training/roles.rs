@@ -531,15 +531,7 @@ fn prove(
             Err(error) => mapped_failure(ReadError::Source(error), job.cache_bytes).raise(),
         }
     }
-    // pivots of all rows were found by a factor in 32 bits
-    let anew = match intercept {
-        InterceptPart::InNorm => None,
-        InterceptPart::None | InterceptPart::Free => Some(map.lower_anew().or_raise()),
-    };
-    match &anew {
-        None => proof.finish(Some(map.lower())).or_raise(),
-        Some(lower) => proof.finish(lower.as_deref()).or_raise(),
-    }
+    proof.finish(map).or_raise()
 }
 
 impl TrainerRole {

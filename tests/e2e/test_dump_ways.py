@@ -273,7 +273,9 @@ def test_a_model_that_came_in_part_is_told_until_the_rest_is_there(source, targe
             assert refused.value.diag.message_primary == message
             hint = refused.value.diag.message_hint
         # what it says is typed, for the table that it names
-        program, *options = shlex.split(re.search(r"pg_restore .* ARCHIVE", hint).group().replace("ARCHIVE", str(archive["custom"])))
+        program, *options = shlex.split(
+            re.search(r"pg_restore .* ARCHIVE", hint).group().replace("ARCHIVE", str(archive["custom"]))
+        )
         assert f"--table={table}" in options
         target.run(program, *options)
         connection.execute(statement)

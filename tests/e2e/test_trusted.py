@@ -143,7 +143,17 @@ def test_an_owner_mends_a_plain_restore_by_what_svm_problems_says(server, owned,
         connection.execute("DROP FUNCTION says")
         answers = "SELECT svm_decision('m', p), svm_classify('kinds', p), svm_decision('words', p), svm_decision('rbf', p) FROM points AS p"
         before = connection.execute(answers).fetchall()
-    program(server, "pg_dump", "-Fc", "--enable-row-security", "--inserts", "--on-conflict-do-nothing", "-f", archive, source)
+    program(
+        server,
+        "pg_dump",
+        "-Fc",
+        "--enable-row-security",
+        "--inserts",
+        "--on-conflict-do-nothing",
+        "-f",
+        archive,
+        source,
+    )
     # all at once, in the archive's order: what belongs to a model comes before it, and is refused
     restored = program(server, "pg_restore", "--enable-row-security", "-d", target, archive, check=False)
     assert restored.returncode

@@ -363,7 +363,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
     fn finish(&mut self) -> Result<(Facts, Applier), ReadError<S::Error, P::Error>> {
         let source = &self.source;
         if source.is_balanced() {
-            self.seen.is_balanced();
+            self.seen.leave_weights();
         }
         let looked = self.seen.look(&|sparse| source.category_of(sparse));
         let finished = match looked.and_then(|()| source.idle()) {

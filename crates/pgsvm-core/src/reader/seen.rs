@@ -386,7 +386,7 @@ impl Seen {
     }
 
     /// Costs are balanced as they come.
-    pub(super) fn is_balanced(&mut self) {
+    pub(super) fn leave_weights(&mut self) {
         self.balance = Balance::None;
     }
 

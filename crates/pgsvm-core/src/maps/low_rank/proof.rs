@@ -72,18 +72,22 @@ pub struct LowRankProof<'a> {
     values: Vec<f64>,
 }
 
+/// w of a hyperplane, and by how much every <w, x> may be off beside what `Rounding::off` says.
+struct Plane {
+    w: Vec<f64>,
+    shift: f64,
+}
+
 /// A head, and its sums so far.
 struct Head<'a> {
     stored: StoredHead<'a>,
-    /// Of a hyperplane: w, and by how much every score may be off beside.
-    w: Vec<f64>,
-    shift: f64,
+    plane: Option<Plane>,
     rounded: Rounded,
     losses: f64,
     /// Of the rows beyond the truncation.
     outliers: u64,
     beyond: f64,
-    /// Of the negative side and the positive one: sum of p u, of d u², of u, and of u k(x).
+    /// Of the negative side and the positive one: sum of p u, of d u², of u, and of u k(x), or u x.
     linear: [f64; 2],
     curved: [f64; 2],
     sums: [f64; 2],
@@ -102,18 +106,19 @@ impl<'a> LowRankProof<'a> {
         let mut heads = Vec::new();
         heads.room(stored.len())?;
         for stored in stored {
-            let rank = map.rank();
-            let (mut w, mut shift) = (Vec::new(), 0.0);
-            if let Some(facts) = facts {
-                let rows = map.landmarks().rows();
-                w = rows.combined(&stored.factors, facts.features)?;
-                shift = facts.rounding.shift_at(square(&w).sqrt());
-            }
-            let length = facts.map_or(rank, |_| w.len());
+            let plane = match facts {
+                None => None,
+                Some(facts) => {
+                    let rows = map.landmarks().rows();
+                    let w = rows.combined(&stored.factors, facts.features)?;
+                    let shift = facts.rounding.shift_at(square(&w).sqrt());
+                    Some(Plane { w, shift })
+                }
+            };
+            let length = plane.as_ref().map_or(map.rank(), |plane| plane.w.len());
             heads.push(Head {
                 stored,
-                w,
-                shift,
+                plane,
                 rounded: Rounded::default(),
                 losses: 0.0,
                 outliers: 0,
@@ -159,51 +164,65 @@ impl<'a> LowRankProof<'a> {
         self.groups.room(1)?.push(row.group() as u32);
         self.costs.room(1)?.push(row.cost());
         if let Some(rounding) = &self.rounding {
+            let planes = self.heads.iter().filter_map(|head| head.plane.as_ref());
             let offs = self.offs.room(self.heads.len())?;
-            offs.extend(
-                self.heads
-                    .iter()
-                    .map(|it| rounding.off(row, &it.w) + it.shift),
-            );
+            offs.extend(planes.map(|plane| rounding.off(row, &plane.w) + plane.shift));
         }
         Ok(())
     }
 
     /// Adds the rows at hand.
     fn sum(&mut self, map: &LowRank) -> Result<(), OutOfMemory> {
-        let (count, rank) = (self.rows.len(), map.rank());
+        let count = self.rows.len();
+        let rank = match self.rounding {
+            Some(_) => 0,
+            None => map.rank(),
+        };
         if self.values.len() < count * rank {
             self.values = filled(0.0, count * rank)?;
         }
         let values = &mut self.values[..count * rank];
-        let (kernel, rows) = (map.kernel(), (&self.rows, 0));
-        map.landmarks()
-            .wide_values(kernel, Level::best(), rows, values);
+        if rank > 0 {
+            let (kernel, rows) = (map.kernel(), (&self.rows, 0));
+            let level = Level::best();
+            map.landmarks().wide_values(kernel, level, rows, values);
+        }
         let terms = (self.loss, self.most_loss);
-        for (at, values) in values.chunks_exact(rank.max(1)).enumerate() {
+        for at in 0..count {
             let (group, cost) = (self.groups[at] as usize, f64::from(self.costs[at]));
-            let count = self.heads.len();
+            let told = Told {
+                values: &values[at * rank..][..rank],
+                dense: self.rows.dense(at),
+                sparse: self.rows.sparse(at),
+            };
+            let heads = self.heads.len();
             for (place, head) in self.heads.iter_mut().enumerate() {
-                let off = self.offs.get(at * count + place).copied().unwrap_or(0.0);
-                let row = match self.rounding {
-                    Some(_) => Told::Row(self.rows.dense(at), self.rows.sparse(at)),
-                    None => Told::Kernel,
-                };
-                head.add(terms, (group, cost, off), values, row);
+                let off = self.offs.get(at * heads + place).copied().unwrap_or(0.0);
+                head.add(terms, (group, cost, off), &told);
             }
-            interrupts::worked(rank * self.heads.len());
+            interrupts::worked((rank + told.dense.len() + told.sparse.len()) * heads);
         }
         Ok(())
     }
 
-    /// The certificates, by head, once all rows have been gone over; `lower`: L. Where there is none nothing is proved.
-    pub fn finish(self, lower: Option<&[f64]>) -> Result<Vec<ProvedHead>, OutOfMemory> {
+    /// The certificates, by head, once all rows have been gone over. Nothing is proved where kernel values of the landmarks have no L.
+    pub fn finish(self, map: &LowRank) -> Result<Vec<ProvedHead>, OutOfMemory> {
         let Self {
             heads,
             intercept,
             rounding,
             ..
         } = self;
+        let anew;
+        let lower = match (rounding, intercept) {
+            (Some(_), _) => Some(&[][..]),
+            (None, InterceptPart::InNorm) => Some(map.lower()),
+            // pivots of all rows were found by a factor in 32 bits
+            (None, InterceptPart::None | InterceptPart::Free) => {
+                anew = map.lower_anew()?;
+                anew.as_deref()
+            }
+        };
         let least = rounding.map_or(f64::INFINITY, |it| it.least);
         let mut all = Vec::new();
         for head in &heads {
@@ -220,12 +239,21 @@ impl<'a> LowRankProof<'a> {
     }
 }
 
-/// What dual variables are summed up over.
-enum Told<'a> {
-    /// Kernel values with the landmarks.
-    Kernel,
-    /// The row's dense values and entries, of a hyperplane.
-    Row(&'a [f32], &'a [[u32; 2]]),
+/// A row: its kernel values with the landmarks, but for a hyperplane; and its dense values and entries.
+struct Told<'a> {
+    values: &'a [f64],
+    dense: &'a [f32],
+    sparse: &'a [[u32; 2]],
+}
+
+impl<'a> Told<'a> {
+    /// The numbers that a hyperplane is about, each with its feature.
+    fn features(&self) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let dense = self.dense.iter().map(|value| f64::from(*value)).enumerate();
+        let entry =
+            |[feature, bits]: &[u32; 2]| (*feature as usize, f64::from(f32::from_bits(*bits)));
+        dense.chain(self.sparse.iter().map(entry))
+    }
 }
 
 /// What is true of a stored head.
@@ -258,8 +286,7 @@ impl Head<'_> {
         &mut self,
         (loss, most_loss): (Loss, Option<f64>),
         (group, cost, off): (usize, f64, f64),
-        values: &[f64],
-        told: Told<'_>,
+        told: &Told<'_>,
     ) {
         let dual = self.stored.duals.next().unwrap_or(0.0);
         let spec = &self.stored.spec;
@@ -272,8 +299,11 @@ impl Head<'_> {
         if side == 0.0 || weight <= 0.0 {
             return;
         }
-        let decision = dot(values, &self.stored.factors) + self.stored.intercept;
-        let margin = side * decision;
+        let product = match &self.plane {
+            None => dot(told.values, &self.stored.factors),
+            Some(plane) => told.features().map(|(at, value)| plane.w[at] * value).sum(),
+        };
+        let margin = side * (product + self.stored.intercept);
         let own = loss.value(margin);
         let worst = loss.value(margin - off);
         let worst = worst.min(most_loss.unwrap_or(f64::INFINITY));
@@ -292,25 +322,20 @@ impl Head<'_> {
             self.curved[place] += curvature * dual * dual;
             self.sums[place] += dual;
             let v = &mut self.v[place];
-            match told {
-                Told::Kernel => {
-                    for (v, value) in v.iter_mut().zip(values) {
+            match self.plane {
+                None => {
+                    for (v, value) in v.iter_mut().zip(told.values) {
                         *v += dual * value;
                     }
                 }
-                Told::Row(dense, sparse) => {
-                    for (v, value) in v.iter_mut().zip(dense) {
-                        *v += dual * f64::from(*value);
-                    }
-                    for [feature, bits] in sparse {
-                        v[*feature as usize] += dual * f64::from(f32::from_bits(*bits));
-                    }
-                }
+                Some(_) => told
+                    .features()
+                    .for_each(|(at, value)| v[at] += dual * value),
             }
         }
     }
 
-    /// `least`: the share of the primal up to which rounding is not counted.
+    /// `lower`: L, of no use for a hyperplane. `least`: the share of the primal up to which rounding is not counted.
     fn proved(
         &self,
         lower: &[f64],
@@ -322,10 +347,9 @@ impl Head<'_> {
             InterceptPart::InNorm => b * b,
             InterceptPart::None | InterceptPart::Free => 0.0,
         };
-        let is_plane = !self.w.is_empty();
-        let norm = match is_plane {
-            true => square(&self.w),
-            false => square(&unfold(lower, &self.stored.factors)?),
+        let norm = match &self.plane {
+            Some(plane) => square(&plane.w),
+            None => square(&unfold(lower, &self.stored.factors)?),
         } + own;
         let primal = 0.5 * norm + self.losses + self.beyond;
         let shares = match intercept {
@@ -343,7 +367,7 @@ impl Head<'_> {
             InterceptPart::InNorm => self.sums[1] - self.sums[0],
             InterceptPart::None | InterceptPart::Free => 0.0,
         };
-        if !is_plane {
+        if self.plane.is_none() {
             forward(lower, &mut v);
         }
         let norm = square(&v) + tilt * tilt;
