@@ -17,9 +17,9 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_row_class(text, record), svm_internal
 -- what functions made by svm_create_function ask, with their owner's rights
 GRANT EXECUTE ON FUNCTION svm_internal.svm_decision(text, anyelement), svm_internal.svm_classify(text, anyelement),
     svm_internal.svm_predict(text, anyelement, anycompatible), svm_internal.svm_probability(text, anyelement) TO PUBLIC;
--- defaults, generated columns and views of the extension's tables, and the body of svm_weights
+-- defaults, generated columns and views of the extension's tables, and the bodies of svm_weights and svm_training_log
 GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(name), svm_internal.svm_role_name(oid, name),
-    svm_internal.svm_weights_unordered(text) TO PUBLIC;
+    svm_internal.svm_weights_unordered(text), svm_internal.svm_version_id(text) TO PUBLIC;
 -- whether a name is free
 GRANT EXECUTE ON FUNCTION svm_internal.svm_is_taken(text) TO PUBLIC;
 -- what becomes svm_numbers does so by these

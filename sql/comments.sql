@@ -110,7 +110,9 @@ COMMENT ON COLUMN svm_models.outliers IS 'rows whose loss is beyond 1 + s, summe
 COMMENT ON COLUMN svm_models.label_column IS 'column that it predicts';
 COMMENT ON COLUMN svm_models.source IS 'relation or, to its owner, query that it was trained on';
 COMMENT ON COLUMN svm_models.solver_used IS 'solver that ran, where auto chose; NULL where that is not known';
+COMMENT ON COLUMN svm_models.id IS 'id of the version, version_id in the tables';
 COMMENT ON COLUMN svm_versions.solver_used IS 'solver that ran, where auto chose; NULL where that is not known';
+COMMENT ON COLUMN svm_versions.id IS 'id of the version, version_id in the tables';
 COMMENT ON COLUMN svm_versions.kernel IS 'linear, or the kernel of a kernel machine';
 COMMENT ON COLUMN svm_versions.landmarks IS 'rows that a kernel machine compares rows with; NULL of linear models';
 COMMENT ON COLUMN svm_versions.left_out IS 'part of the kernel''s trace that the landmarks leave out, on about 30,000 of the rows, or with solver interior_point on all';

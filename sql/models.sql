@@ -77,7 +77,8 @@ SELECT
     version.truncation,
     (SELECT pg_catalog.sum(head.truncated_primal) FROM svm_head AS head WHERE head.version_id = version.id) AS truncated_primal,
     (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers,
-    version.solver_used
+    version.solver_used,
+    version.id
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -115,7 +116,8 @@ SELECT
     outliers,
     label_column,
     source,
-    solver_used
+    solver_used,
+    id
 FROM svm_versions
 WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';
@@ -171,7 +173,7 @@ BEGIN
             HINT = 'Where that is: SELECT nodename, nodeport FROM pg_dist_node WHERE groupid = 0';
     END IF;
     -- says so where there is no such model
-    EXECUTE format('SELECT %s.svm_version_id($1)', place) USING $1;
+    PERFORM svm_internal.svm_version_id($1);
     EXECUTE format('WITH mine AS (UPDATE %s.svm_model AS m SET on_nodes = true WHERE $1 IS NULL OR m.name = $1 RETURNING m.id)
         SELECT count(*) FROM mine', place) INTO distributed USING $1;
     IF $1 IS NOT NULL AND distributed = 0 THEN
@@ -195,9 +197,9 @@ CREATE OR REPLACE FUNCTION svm_revoke(model text, role text) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_revoke_wrapper';
 COMMENT ON FUNCTION svm_revoke(text, text) IS 'takes back what svm_grant gave, and returns the model''s name';
 
-CREATE OR REPLACE FUNCTION svm_version_id(model text) RETURNS bigint
+CREATE OR REPLACE FUNCTION svm_internal.svm_version_id(model text) RETURNS bigint
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_version_id_wrapper';
-COMMENT ON FUNCTION svm_version_id(text) IS
+COMMENT ON FUNCTION svm_internal.svm_version_id(text) IS
     'the id in svm_version of a model''s current version, or of the version that name@3 stands for';
 
 CREATE OR REPLACE FUNCTION svm_training_log(model text) RETURNS TABLE (
@@ -237,7 +239,7 @@ BEGIN ATOMIC
             AS entry (event, seconds, pass, block, heads, rows_read, visits, updates, dual, primal, gap, cache_rows,
                 evictions, projected_gradient, test_error, test_auc, ordinality)
     ) AS entry
-    WHERE log.version_id OPERATOR(pg_catalog.=) @extschema@.svm_version_id(svm_training_log.model)
+    WHERE log.version_id OPERATOR(pg_catalog.=) svm_internal.svm_version_id(svm_training_log.model)
     ORDER BY entry.ordinality;
 END;
 COMMENT ON FUNCTION svm_training_log(text) IS

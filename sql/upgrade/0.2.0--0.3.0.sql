@@ -7,6 +7,7 @@ ALTER FUNCTION svm_has_rights_of(name) SET SCHEMA svm_internal;
 -- it told every role whose a model is
 SELECT @extschema@.svm_outdated('FUNCTION', 'svm_model_owner(text)');
 ALTER FUNCTION svm_weights_unordered(text) SET SCHEMA svm_internal;
+ALTER FUNCTION svm_version_id(text) SET SCHEMA svm_internal;
 ALTER FUNCTION svm_metrics_add(internal, anycompatible, anycompatible) SET SCHEMA svm_internal;
 ALTER FUNCTION svm_metrics_add(internal, anycompatible, anycompatible, anycompatible) SET SCHEMA svm_internal;
 ALTER FUNCTION svm_metrics_combine(internal, internal) SET SCHEMA svm_internal;

@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{SpiClient, SpiError};
 use pgsvm_core::{Event, LogEntry};
 
-/// `svm_version_id(model) -> bigint`: the version that a name stands for.
+/// `svm_internal.svm_version_id(model) -> bigint`: the version that a name stands for.
 #[pg_extern(sql = false)]
 fn svm_version_id(model: &str, fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     let _prepared = prepared();

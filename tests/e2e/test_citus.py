@@ -471,7 +471,7 @@ def test_what_becomes_of_a_model_becomes_of_it_on_the_nodes(cluster, connection)
     given(connection, "by_hand", "reader")
     connection.execute("DELETE FROM svm_permission WHERE grantee = 'reader'")
     assert not predicts(connection, "by_hand", "reader")
-    connection.execute("DELETE FROM svm_version WHERE id = svm_version_id('by_hand')")
+    connection.execute("DELETE FROM svm_version WHERE id = svm_internal.svm_version_id('by_hand')")
     assert not [row for row in on_nodes(cluster) if row[0] == "by_hand"]
     given(connection, "taken_back")
     connection.execute("UPDATE svm_model SET on_nodes = false WHERE name = 'taken_back'")

@@ -181,7 +181,6 @@ READS = {
         "SELECT * FROM svm_suspects('curved', 'points', 10, folds => 3)",
     ],
     "svm_training_log": ["SELECT * FROM svm_training_log('m')"],
-    "svm_version_id": ["SELECT svm_version_id('m'), svm_version_id('m@1')"],
     "svm_weights": ["SELECT * FROM svm_weights('m')", "SELECT * FROM svm_weights('many')"],
     # views
     "svm_models": ["TABLE svm_models"],

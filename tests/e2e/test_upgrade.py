@@ -239,7 +239,6 @@ CALLS_OF_0_2_0 = [
     "count(*) FROM svm_confusion('called', 'points', 'label'), svm_roc('called', 'points'::regclass)",
     "svm_metrics(label, svm_classify('called', p)::boolean) FROM points AS p",
     "svm_metrics(kind, 'a') FROM points",
-    "options FROM svm_version WHERE id = svm_version_id('called')",
     "svm_drop('called')",
 ]
 

@@ -149,7 +149,7 @@ INSERT INTO svm_version (model_id, version, features, label_column, label_type, 
 \echo :LAST_ERROR_SQLSTATE
 INSERT INTO svm_source (version_id, query)
     SELECT id, 'SELECT i AS id, i AS x, saw(''inserted'') AS y FROM generate_series(1, 40) AS i'
-    FROM svm_version WHERE id = svm_version_id('m');
+    FROM svm_version WHERE id = svm_internal.svm_version_id('m');
 \echo :LAST_ERROR_SQLSTATE
 INSERT INTO svm_source (version_id, query) VALUES (1, 'SELECT saw(''inserted'')');
 \echo :LAST_ERROR_SQLSTATE
@@ -157,7 +157,7 @@ INSERT INTO svm_version (model_id, version, features, label_column, label_type, 
         intercept_used, intercept, feature_count, key_column, key_type)
     SELECT model_id, 1000, features, label_column, label_type, label_values, nulls, loss, scale, solver,
         intercept_used, intercept, feature_count, key_column, key_type
-    FROM svm_version WHERE id = svm_version_id('m');
+    FROM svm_version WHERE id = svm_internal.svm_version_id('m');
 \echo :LAST_ERROR_SQLSTATE
 UPDATE svm_source SET query = 'SELECT 1';
 \echo :LAST_ERROR_SQLSTATE
@@ -177,10 +177,10 @@ SELECT svm_refresh('gift');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_drop('gift');
 -- and what got in all the same is told: the version has not got so many
-INSERT INTO svm_source (version_id, query) VALUES (svm_version_id('m'), 'SELECT i AS id, i AS x, saw(''inserted'') AS y FROM generate_series(1, 40) AS i');
+INSERT INTO svm_source (version_id, query) VALUES (svm_internal.svm_version_id('m'), 'SELECT i AS id, i AS x, saw(''inserted'') AS y FROM generate_series(1, 40) AS i');
 SELECT svm_refresh('m');
 \echo :LAST_ERROR_SQLSTATE
-DELETE FROM svm_source WHERE version_id = svm_version_id('m');
+DELETE FROM svm_source WHERE version_id = svm_internal.svm_version_id('m');
 SELECT * FROM witnesses();
 DELETE FROM witness;
 

@@ -44,7 +44,7 @@ CREATE TABLE far AS SELECT (i * 7919 % 13) % 2 AS y, 20454 + (i * 37 % 61) AS fa
 SELECT svm_train('far', 'y', '{far}', model => 'nothing', kernel => 'polynomial', gamma => 9, degree => 3, coef0 => 1, c => 1e4, scale => 'none',
     loss => 'squared_hinge', max_passes => 100, options => '{"method": "exact", "duals": true}');
 SELECT stop_reason, gap FROM svm_versions WHERE name = 'nothing';
-SELECT support_vectors FROM svm_head WHERE version_id = svm_version_id('nothing');
+SELECT support_vectors FROM svm_head WHERE version_id = svm_internal.svm_version_id('nothing');
 SELECT DISTINCT svm_decision('nothing', far.*) AS decision FROM far;
 SELECT rows FROM svm_evaluate('nothing', 'far', 'y');
 SELECT svm_export('nothing', 'libsvm_model') LIKE 'svm_type c_svc%' AS exported;

@@ -155,8 +155,8 @@ SELECT count(*) FILTER (WHERE svm_decision('moving@1', m, class) IS DISTINCT FRO
 FROM moved AS m, unnest(ARRAY['no', 'it''s', 'a "maybe"']) AS class;
 -- what is written again is what was read, but for the name
 SELECT svm_export('moving@2', 'pgsvm') = replace(:'whole', '"moving@1"', '"moving@2"') AS same;
-SELECT to_jsonb(v) - '{name,version,trained_at,owner,deployed,granted_to,source,trained_by,given}'::text[] =
-    (SELECT to_jsonb(w) - '{name,version,trained_at,owner,deployed,granted_to,source,trained_by,given}'::text[] FROM svm_versions AS w WHERE name = 'came') AS same
+SELECT to_jsonb(v) - '{id,name,version,trained_at,owner,deployed,granted_to,source,trained_by,given}'::text[] =
+    (SELECT to_jsonb(w) - '{id,name,version,trained_at,owner,deployed,granted_to,source,trained_by,given}'::text[] FROM svm_versions AS w WHERE name = 'came') AS same
 FROM svm_versions AS v WHERE name = 'moving' AND version = 1;
 SELECT * FROM svm_features('came') EXCEPT SELECT * FROM svm_features('moving@1');
 SELECT line, left(regexp_replace(text, '^({"[a-z]+":).*', '\1'), 30) AS begins

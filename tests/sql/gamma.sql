@@ -36,16 +36,16 @@ RESET pgsvm.cache_size;
 SELECT svm_train('rings', 'ring', '{x, y}', 'chosen', kernel => 'rbf', rank => 20, options => '{"choose": ["c", "gamma"], "costs": [0.01, 1], "gammas": [0.02, 1, 40], "fold_column": "part"}');
 CREATE FUNCTION chosen(name text) RETURNS TABLE (c float8, gamma float8, score float8) LANGUAGE sql AS $$
     SELECT v.c, (v.features #>> '{kernel,gamma}')::float8, (SELECT max((e ->> 'overall')::float8) FROM jsonb_array_elements(v.validation) AS e)
-    FROM svm_version AS v WHERE v.id = svm_version_id(name) $$;
+    FROM svm_version AS v WHERE v.id = svm_internal.svm_version_id(name) $$;
 SELECT (c, gamma) = (SELECT c, gamma FROM grid WHERE best LIMIT 1) AS the_same, score = (SELECT max(overall) FROM grid) AS score FROM chosen('chosen');
 SELECT count(*) AS entries, count(DISTINCT (e ->> 'gamma')) AS gammas, count(*) FILTER (WHERE (e ->> 'best')::boolean) AS best
-FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_version_id('chosen');
+FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_internal.svm_version_id('chosen');
 SELECT svm_train('rings', 'ring', '{x, y}', 'direct', kernel => 'rbf', rank => 20, c => (SELECT c FROM chosen('chosen')), gamma => (SELECT gamma FROM chosen('chosen')));
 SELECT max(abs(svm_decision('chosen', r.*) - svm_decision('direct', r.*))) AS apart FROM rings AS r;
 -- the usual gammas: 'scale' in steps of four, which of two standardized columns is a half
 SELECT svm_train('rings', 'ring', '{x, y}', 'usual', c => NULL, kernel => 'rbf', options => '{"choose": ["gamma"], "method": "low_rank"}', probability => true);
 SELECT array_agg(DISTINCT (e ->> 'gamma')::numeric(8, 4) ORDER BY (e ->> 'gamma')::numeric(8, 4)) AS gammas, count(DISTINCT (e ->> 'c')) >= 5 AS costs
-FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_version_id('usual');
+FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_internal.svm_version_id('usual');
 SELECT probabilities, training_accuracy > 0.75 AS good, kernel, gap <= 1e-3 AS certified FROM svm_models WHERE name = 'usual';
 -- gamma alone, of three classes, by another kernel and measure
 SELECT svm_train('rings', 'part', '{x, y}', 'parts', c => 0.1, kernel => 'polynomial', degree => 2, coef0 => 1, metric => 'balanced_accuracy', options => '{"gammas": [0.01, 1], "folds": 3}');
@@ -56,7 +56,7 @@ SELECT s.score > c.score - 0.02 AS as_good FROM chosen('streamed') AS s, chosen(
 RESET pgsvm.cache_size;
 -- C alone, of a linear machine too
 SELECT svm_train('rings', 'ring', '{x, y}', 'line', options => '{"choose": ["c"]}');
-SELECT count(DISTINCT e ->> 'c') >= 5 AS several, count(e ->> 'gamma') AS gammas FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_version_id('line');
+SELECT count(DISTINCT e ->> 'c') >= 5 AS several, count(e ->> 'gamma') AS gammas FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_internal.svm_version_id('line');
 
 -- What is said, and what the next version takes over: what it gives itself is not chosen again.
 SET client_min_messages = notice;
@@ -101,4 +101,4 @@ SELECT count(*) FROM svm_models WHERE name = 'bad';
 CREATE TABLE stripes AS SELECT (i % 400) / 10.0 AS x, i % 16 < 8 AS dark FROM generate_series(1, 400) AS i;
 SELECT svm_train('stripes', 'dark', '{x}', 'stripes', kernel => 'rbf', loss => 'squared_hinge', options => '{"choose": ["gamma"]}', c => 10);
 SELECT DISTINCT round((e ->> 'gamma')::numeric, 3) AS gamma, (e ->> 'overall')::float8 > 0.9 AS good
-FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_version_id('stripes') ORDER BY gamma;
+FROM svm_version, jsonb_array_elements(validation) AS e WHERE id = svm_internal.svm_version_id('stripes') ORDER BY gamma;

@@ -78,12 +78,12 @@ SELECT feature, standardized IS NULL AS unknown, importance FROM svm_weights('br
 -- errors
 SELECT * FROM svm_explain('houses_two', (SELECT h FROM houses AS h LIMIT 1), baseline => 'median');
 \echo :LAST_ERROR_SQLSTATE
-UPDATE svm_version SET features = features - 'spread' WHERE id = svm_version_id('houses_two');
+UPDATE svm_version SET features = features - 'spread' WHERE id = svm_internal.svm_version_id('houses_two');
 SELECT * FROM svm_explain('houses_two', (SELECT h FROM houses AS h LIMIT 1), baseline => 'mean');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*), count(standardized), count(importance) FROM svm_weights('houses_two');
 -- what somebody wrote by hand may be shorter or longer than the features
-UPDATE svm_version SET features = features || '{"spread": {"mean": [1,2,3,4], "deviation": [2]}}' WHERE id = svm_version_id('houses_two');
+UPDATE svm_version SET features = features || '{"spread": {"mean": [1,2,3,4], "deviation": [2]}}' WHERE id = svm_internal.svm_version_id('houses_two');
 SELECT feature, standardized = 2 * weight AS doubled, importance FROM svm_weights('houses_two') WHERE feature <> '(intercept)' ORDER BY 1;
 
 DROP VIEW holes, far;

@@ -33,19 +33,19 @@ SELECT max(abs(svm_decision('machines_1', c.*) - svm_decision('machines_3', c.*)
 -- The sum of y a is 0, and what is stored with the model is the primal by hand: half the squares, and what rows lose.
 WITH dual AS (
     SELECT first_row + row + 1 AS id, dual
-    FROM svm_dual, unnest(rows, duals) AS d (row, dual) WHERE version_id = svm_version_id('machines_2')
+    FROM svm_dual, unnest(rows, duals) AS d (row, dual) WHERE version_id = svm_internal.svm_version_id('machines_2')
 )
 SELECT abs(sum(CASE ring WHEN 'outer' THEN dual ELSE -dual END)) <= 1e-5 * sum(dual) AS balanced FROM dual JOIN circles USING (id);
 SELECT svm_train('circles', 'ring', '{x, y}', 'plain', kernel => 'rbf', gamma => 1, solver => 'interior_point', tolerance => 1e-6);
 WITH form AS (
-    SELECT id, features -> 'kernel' AS kernel FROM svm_version WHERE id = svm_version_id('plain')
+    SELECT id, features -> 'kernel' AS kernel FROM svm_version WHERE id = svm_internal.svm_version_id('plain')
 ), factor AS (
     SELECT first_feature + ordinality - 1 AS landmark, factor
-    FROM svm_weight, unnest(weights) WITH ORDINALITY AS w (factor, ordinality) WHERE version_id = svm_version_id('plain')
+    FROM svm_weight, unnest(weights) WITH ORDINALITY AS w (factor, ordinality) WHERE version_id = svm_internal.svm_version_id('plain')
 ), norm AS (
     SELECT sum(a.factor * b.factor * exp(-((k.dense[1] - l.dense[1]) ^ 2 + (k.dense[2] - l.dense[2]) ^ 2))) AS square
     FROM factor AS a JOIN svm_landmark AS k USING (landmark), factor AS b JOIN svm_landmark AS l USING (landmark)
-    WHERE k.version_id = svm_version_id('plain') AND l.version_id = svm_version_id('plain')
+    WHERE k.version_id = svm_internal.svm_version_id('plain') AND l.version_id = svm_internal.svm_version_id('plain')
 ), lost AS (
     SELECT sum(greatest(0, 1 - CASE ring WHEN 'outer' THEN 1 ELSE -1 END * svm_decision('plain', c.*))) AS losses FROM circles AS c
 )
@@ -54,7 +54,7 @@ SELECT abs(0.5 * square + losses - primal) < 1e-3 * primal AS as_told FROM norm,
 SELECT (features #>> '{kernel,bound}')::float8 > 0 AS bound,
        abs((features #>> '{kernel,bound}')::float8 - 0.5 * support_vectors * 2000 * left_out) < 1e-6 * (features #>> '{kernel,bound}')::float8 AS by_hand
 FROM svm_version JOIN svm_head ON svm_head.version_id = svm_version.id, LATERAL (SELECT left_out FROM svm_models WHERE name = 'plain') AS m
-WHERE svm_version.id = svm_version_id('plain');
+WHERE svm_version.id = svm_internal.svm_version_id('plain');
 
 -- A line of the log for the factor, and one for each step; the last one is the certificate.
 SELECT event, count(*) > 1 AS several, bool_and(dual IS NOT NULL) AS dual FROM svm_training_log('plain') GROUP BY event ORDER BY event;
@@ -94,7 +94,7 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'no_intercept', kernel => 'rbf', i
        svm_train_query('SELECT format(''1:%s 3:%s 1000000:%s'', x, y, id % 3) AS entries, ring FROM circles', 'ring', '{libsvm(entries)}', model => 'sparse',
                        kernel => 'polynomial', degree => 2, coef0 => 1, solver => 'interior_point') IS NOT NULL AS query;
 SELECT name, training_accuracy > 0.94 AS good, gap <= 1e-3 AS certified FROM svm_models WHERE name IN ('no_intercept', 'sparse') ORDER BY name;
-SELECT intercept = 0 AS none FROM svm_version WHERE id = svm_version_id('no_intercept');
+SELECT intercept = 0 AS none FROM svm_version WHERE id = svm_internal.svm_version_id('no_intercept');
 CREATE TABLE wide AS SELECT id, ring, ARRAY[x, y] || ARRAY(SELECT 0.01 * drawn(id, k) FROM generate_series(3, 100) AS k) AS v FROM circles;
 SET pgsvm.cache_size = '2500kB';
 SELECT svm_train('wide', 'ring', '{v}', 'streamed', kernel => 'rbf', gamma => 1, rank => 20, scale => 'none', solver => 'interior_point', options => '{"machines": 1}');

@@ -12,7 +12,7 @@ SELECT svm_train('rings', 'ring', '{x, y}', 'exact', kernel => 'rbf', scale => '
     svm_train('rings', 'ring', '{x, y}', 'low_rank', kernel => 'polynomial', degree => 2, coef0 => 1, rank => 5, scale => 'none', key => 'id'),
     svm_train('rings', 'part', '{x, y}', 'parts', kernel => 'rbf', gamma => 1, key => 'id', probability => true, options => '{"method": "low_rank"}'),
     svm_train('rings', 'ring', '{x, y}', 'chosen', kernel => 'rbf', key => 'id', options => '{"choose": ["c", "gamma"], "costs": [0.1, 1], "gammas": [0.1, 1]}');
-SELECT name, sum(k.rows) AS keys FROM svm_key AS k JOIN svm_model ON k.version_id = svm_version_id(name) GROUP BY name ORDER BY name;
+SELECT name, sum(k.rows) AS keys FROM svm_key AS k JOIN svm_model ON k.version_id = svm_internal.svm_version_id(name) GROUP BY name ORDER BY name;
 
 -- Rows come, go and change: each is what a training from nothing on the same rows is.
 INSERT INTO rings SELECT * FROM made(801, 850);
@@ -26,7 +26,7 @@ SET client_min_messages = warning;
 SELECT svm_refresh(name) FROM unnest('{low_rank,parts,chosen}'::text[]) AS name;
 SELECT name, version, rows_used, followed, kernel, gap <= 1e-3 AS certified, training_accuracy > 0.85 AS good FROM svm_models AS m
 JOIN svm_versions AS v USING (name, version, rows_used, kernel, gap, training_accuracy) ORDER BY name;
-CREATE FUNCTION gamma(name text) RETURNS float8 LANGUAGE sql AS $$ SELECT (features #>> '{kernel,gamma}')::float8 FROM svm_version WHERE id = svm_version_id(name) $$;
+CREATE FUNCTION gamma(name text) RETURNS float8 LANGUAGE sql AS $$ SELECT (features #>> '{kernel,gamma}')::float8 FROM svm_version WHERE id = svm_internal.svm_version_id(name) $$;
 SELECT svm_train('rings', 'ring', '{x, y}', 'exact anew', kernel => 'rbf', gamma => gamma('exact'), scale => 'none'),
     svm_train('rings', 'ring', '{x, y}', 'low_rank anew', kernel => 'polynomial', gamma => gamma('low_rank'), degree => 2, coef0 => 1, rank => 5, scale => 'none'),
     svm_train('rings', 'part', '{x, y}', 'parts anew', kernel => 'rbf', gamma => 1, probability => true, options => '{"method": "low_rank"}'),
@@ -46,7 +46,7 @@ INSERT INTO rings SELECT * FROM more;
 
 -- A row that is a landmark goes, and its values are nowhere in the model, though it is in the table still.
 CREATE FUNCTION landmark_rows(name text) RETURNS SETOF int LANGUAGE sql AS $$
-    SELECT r.id FROM svm_landmark AS l JOIN rings AS r ON l.dense = ARRAY[r.x, r.y]::real[] WHERE l.version_id = svm_version_id(name) $$;
+    SELECT r.id FROM svm_landmark AS l JOIN rings AS r ON l.dense = ARRAY[r.x, r.y]::real[] WHERE l.version_id = svm_internal.svm_version_id(name) $$;
 CREATE TABLE leavers AS SELECT min(id) AS id FROM landmark_rows('low_rank') AS id UNION SELECT min(id) FROM landmark_rows('exact') AS id;
 SELECT count(*) AS leavers, bool_or(id IN (SELECT landmark_rows('low_rank'))) AS landmark, bool_or(id IN (SELECT landmark_rows('exact'))) AS support_vector FROM leavers;
 SELECT svm_forget('low_rank', 'leavers'), svm_forget_query('exact', 'SELECT id FROM leavers');

@@ -47,10 +47,10 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'unasked', kernel => 'rbf'),
        svm_train('circles', 'ring', '{x, y}', 'exact', kernel => 'rbf', loss => 'hinge', tolerance => 1e-4, options => '{"method": "exact", "duals": true}'),
        svm_train('circles', 'ring', '{x, y}', 'full', kernel => 'rbf', loss => 'hinge', tolerance => 1e-4, rank => 500);
 SELECT name, landmarks = support_vectors AS all_of_them, left_out < 1e-4 AS nothing, m.gap BETWEEN 0 AND 1e-3 AS certified, m.training_accuracy > 0.99 AS good
-FROM svm_models AS m JOIN svm_head ON version_id = svm_version_id(name) WHERE name IN ('unasked', 'exact', 'full') ORDER BY name;
+FROM svm_models AS m JOIN svm_head ON version_id = svm_internal.svm_version_id(name) WHERE name IN ('unasked', 'exact', 'full') ORDER BY name;
 SELECT abs(e.primal - f.primal) < 2e-4 * f.primal AS same FROM svm_models AS e, svm_models AS f WHERE e.name = 'exact' AND f.name = 'full';
 SELECT max(abs(svm_decision('exact', c.*) - svm_decision('full', c.*))) < 0.02 AS close FROM circles AS c;
-SELECT sum(cardinality(d.rows)) = max(h.support_vectors) AS duals FROM svm_dual AS d JOIN svm_head AS h USING (version_id) WHERE version_id = svm_version_id('exact');
+SELECT sum(cardinality(d.rows)) = max(h.support_vectors) AS duals FROM svm_dual AS d JOIN svm_head AS h USING (version_id) WHERE version_id = svm_internal.svm_version_id('exact');
 SELECT svm_train('circles', 'quarter', '{x, y}', 'exact_quarters', kernel => 'polynomial', coef0 => 1, options => '{"method": "exact"}', probability => true);
 SELECT classes, training_accuracy > 0.95 AS good, gap <= 1e-3 AS certified, probabilities FROM svm_models WHERE name = 'exact_quarters';
 SELECT accuracy = training_accuracy AS as_trained FROM svm_models, LATERAL svm_evaluate(name, 'circles') WHERE name = 'exact_quarters';
@@ -203,21 +203,21 @@ RESET ROLE;
 -- What is not whole, or makes no sense, is an error and no wrong prediction.
 \c -
 SET client_min_messages = warning;
-DELETE FROM svm_landmark WHERE landmark = 3 AND version_id = svm_version_id('rbf');
+DELETE FROM svm_landmark WHERE landmark = 3 AND version_id = svm_internal.svm_version_id('rbf');
 SELECT svm_decision('rbf', ARRAY[1, 2]);
 \echo :LAST_ERROR_SQLSTATE
 SELECT model, version, table_name, problem FROM svm_problems;
-UPDATE svm_landmark SET dense = '{1}' WHERE version_id = svm_version_id('pivots') AND landmark = 0;
+UPDATE svm_landmark SET dense = '{1}' WHERE version_id = svm_internal.svm_version_id('pivots') AND landmark = 0;
 SELECT svm_decision('pivots', ARRAY[1, 2]);
-UPDATE svm_landmark SET sparse_index = '{1, 0}', sparse_value = '{1, 1}' WHERE version_id = svm_version_id('drawn') AND landmark = 0;
+UPDATE svm_landmark SET sparse_index = '{1, 0}', sparse_value = '{1, 1}' WHERE version_id = svm_internal.svm_version_id('drawn') AND landmark = 0;
 SELECT svm_decision('drawn', ARRAY[1, 2]);
-UPDATE svm_landmark SET dense = '{NaN, 1}' WHERE version_id = svm_version_id('uniform') AND landmark = 0;
+UPDATE svm_landmark SET dense = '{NaN, 1}' WHERE version_id = svm_internal.svm_version_id('uniform') AND landmark = 0;
 SELECT svm_decision('uniform', ARRAY[1, 2]);
-UPDATE svm_version SET features = jsonb_set(features, '{kernel,gamma}', '-1') WHERE id = svm_version_id('centres');
+UPDATE svm_version SET features = jsonb_set(features, '{kernel,gamma}', '-1') WHERE id = svm_internal.svm_version_id('centres');
 SELECT svm_decision('centres', ARRAY[1, 2]);
-UPDATE svm_version SET features = jsonb_set(features, '{kernel,scaling,centre}', '[1]') WHERE id = svm_version_id('polynomial');
+UPDATE svm_version SET features = jsonb_set(features, '{kernel,scaling,centre}', '[1]') WHERE id = svm_internal.svm_version_id('polynomial');
 SELECT svm_decision('polynomial', ARRAY[1, 2]);
-UPDATE svm_version SET features = features - 'kernel' WHERE id = svm_version_id('quarters');
+UPDATE svm_version SET features = features - 'kernel' WHERE id = svm_internal.svm_version_id('quarters');
 SELECT svm_classify('quarters', ARRAY[1, 2]);
 
 -- Landmarks go with their version.
@@ -232,7 +232,7 @@ CREATE TABLE days AS
 SELECT id, 20000 + id * 7919 % 900 AS day, 20300 + id * 104729 % 300 AS due, id * 7919 % 900 + id * 104729 % 300 > 600 + 50 * (id % 3) AS late
 FROM generate_series(1, 150) AS id;
 CREATE FUNCTION recomputed(name text) RETURNS TABLE (primal float8, dual float8, same_decisions boolean) LANGUAGE sql AS $$
-    WITH v AS (SELECT id, c, intercept, (features #>> '{kernel,gamma}')::float8 AS gamma FROM svm_version WHERE id = svm_version_id(name)),
+    WITH v AS (SELECT id, c, intercept, (features #>> '{kernel,gamma}')::float8 AS gamma FROM svm_version WHERE id = svm_internal.svm_version_id(name)),
     z AS (SELECT landmark, dense[1]::float8 AS day, dense[2]::float8 AS due, weights[landmark + 1] AS factor
           FROM v JOIN svm_landmark AS l ON l.version_id = v.id JOIN svm_weight AS w ON w.version_id = v.id),
     x AS (SELECT d.id, day, due, CASE WHEN late THEN 1 ELSE -1 END AS y, coalesce(dual, 0) AS dual

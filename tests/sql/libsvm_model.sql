@@ -48,7 +48,7 @@ SELECT max(abs(svm_decision('exact', c) - svm_decision('back exact', ARRAY[x, y]
     max(abs(svm_decision('line', c) - svm_decision('back line', ARRAY[x, y]))) < 1e-6 AS line, max(abs(svm_probability('exact', c, 'inner') - svm_probability('back exact', ARRAY[x, y], 'inner'))) < 1e-6 AS probability,
     bool_and(svm_classify('exact', c) = svm_classify('back exact', ARRAY[x, y])) AS classes
 FROM circles AS c;
-WITH scaling AS (SELECT features #> '{kernel,scaling}' AS it FROM svm_version WHERE id = svm_version_id('scaled'))
+WITH scaling AS (SELECT features #> '{kernel,scaling}' AS it FROM svm_version WHERE id = svm_internal.svm_version_id('scaled'))
 SELECT max(abs(svm_decision('scaled', c) - svm_decision('back scaled', ARRAY[
     (x - (it #>> '{centre,0}')::float8) * (it #>> '{factor,0}')::float8, (y - (it #>> '{centre,1}')::float8) * (it #>> '{factor,1}')::float8]))) < 1e-5 AS scaled
 FROM circles AS c, scaling;

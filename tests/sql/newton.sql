@@ -74,7 +74,7 @@ SELECT streamed, abs(n.primal - s.primal) <= 1e-6 * s.primal AS same
 FROM (VALUES ('streamed_standard', 'newton_standard100'), ('streamed_none', 'newton_none1'), ('streamed_workers', 'newton_standard100'), ('streamed_free', 'free_moved')) AS of (streamed, whole)
      JOIN svm_models AS s ON s.name = streamed JOIN svm_models AS n ON n.name = whole ORDER BY streamed;
 SELECT event, count(*) = max(pass) AS line_a_pass, max(rows_read) = 5000 * (1 + max(pass)) AS rows, bool_and(gap >= 0) AS gaps FROM svm_training_log('streamed') GROUP BY event ORDER BY event;
-SELECT sum(cardinality(duals)) BETWEEN 1 AND 5000 AS duals FROM svm_dual WHERE version_id = svm_version_id('streamed_standard');
+SELECT sum(cardinality(duals)) BETWEEN 1 AND 5000 AS duals FROM svm_dual WHERE version_id = svm_internal.svm_version_id('streamed_standard');
 
 -- More features than a matrix has room for.
 CREATE TABLE wide AS SELECT i, drawn(i, 1) + drawn(i, 2) > 1 AS side, (SELECT array_agg((drawn(i, k) - 0.5)::real ORDER BY k) FROM generate_series(1, 2100) AS k) AS x

@@ -25,9 +25,9 @@ DECLARE
 BEGIN
     PERFORM svm_refresh(model, '{"deploy": true}');
     SELECT * INTO version FROM svm_versions WHERE name = model ORDER BY svm_versions.version DESC LIMIT 1;
-    EXECUTE format('SELECT 0.5 * coalesce((SELECT sum(weight * weight) FROM svm_weights(%1$L)), 0) + sum(greatest(0, 1 - y * d) ^ (SELECT CASE loss WHEN ''hinge'' THEN 1 ELSE 2 END FROM svm_version WHERE id = svm_version_id(%1$L))),
+    EXECUTE format('SELECT 0.5 * coalesce((SELECT sum(weight * weight) FROM svm_weights(%1$L)), 0) + sum(greatest(0, 1 - y * d) ^ (SELECT CASE loss WHEN ''hinge'' THEN 1 ELSE 2 END FROM svm_version WHERE id = svm_internal.svm_version_id(%1$L))),
         avg((CASE WHEN d >= 0 THEN 1 ELSE -1 END = y)::int)
-        FROM (SELECT CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_version_id(%1$L)) THEN 1 ELSE -1 END AS y,
+        FROM (SELECT CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_internal.svm_version_id(%1$L)) THEN 1 ELSE -1 END AS y,
             svm_decision(%1$L, rows) AS d FROM (%2$s) AS rows) AS decided', model, source) INTO added_up, share_right;
     passed := CASE WHEN version.followed ->> 'passed_over' IS NULL THEN 'none'
         WHEN (version.followed ->> 'passed_over')::int > 0.3 * version.rows_used THEN 'most'
@@ -249,7 +249,7 @@ SELECT * FROM followed('m', 'TABLE clouds');
 -- Catalogs, of which some rows change in place.
 SELECT svm_train_query($$SELECT oid::int8 AS id, relkind = 'r' AS label, reltuples AS a FROM pg_class WHERE relkind IN ('r', 'i')$$,
     'label', '{a}', 'catalog', key => 'id', scale => 'none');
-SELECT bool_and(encode(versions, 'hex') ~ '^0+$') AS without_origins FROM svm_key_leeway WHERE version_id = svm_version_id('catalog');
+SELECT bool_and(encode(versions, 'hex') ~ '^0+$') AS without_origins FROM svm_key_leeway WHERE version_id = svm_internal.svm_version_id('catalog');
 
 -- What is known of rows is about this cluster and this database: it is in no dump and no publication, and where it comes by
 -- other ways nothing is believed.

@@ -17,7 +17,7 @@ DECLARE
     added_up float8;
 BEGIN
     EXECUTE format('SELECT 0.5 * (SELECT sum(weight * weight) FROM svm_weights(%1$L))
-        + sum(greatest(0, 1 - CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_version_id(%1$L)) THEN 1 ELSE -1 END
+        + sum(greatest(0, 1 - CASE label::text WHEN (SELECT label_values[2] FROM svm_version WHERE id = svm_internal.svm_version_id(%1$L)) THEN 1 ELSE -1 END
             * svm_decision(%1$L, x)) ^ CASE (SELECT loss FROM svm_models WHERE name = %1$L) WHEN ''hinge'' THEN 1 ELSE 2 END) FROM (%2$s) AS rows', model, source) INTO added_up;
     SELECT gap <= 1e-3, abs(primal - added_up) <= 1e-5 * primal FROM svm_models WHERE name = model INTO arrived, same;
 END
@@ -159,7 +159,7 @@ SELECT svm_train('plain', 'label', '{a, b, c}', 'columns', loss => 'squared_hing
     scale => 'none');
 DELETE FROM plain WHERE id % 400 = 1;
 SELECT svm_refresh('columns'), passed_over('columns');
-SELECT rows_used, rows_skipped FROM svm_version WHERE id = svm_version_id('columns');
+SELECT rows_used, rows_skipped FROM svm_version WHERE id = svm_internal.svm_version_id('columns');
 SELECT gap <= 1e-3 AS arrived FROM svm_models WHERE name = 'columns';
 CREATE TABLE thin AS SELECT id, label, ARRAY[0, 1, 2 + id % 40] AS i, x AS v, '1:' || x[1] || ' 2:' || x[2] AS t FROM clouds;
 SELECT svm_train('thin', 'label', '{"sparse(i, v)"}', 'thin', loss => 'hinge', key => 'id');
@@ -207,11 +207,11 @@ DELETE FROM many WHERE id % 1000 = 2;
 SELECT svm_refresh('many'), passed_over('many'), certificate_covers_all_rows('many', 'SELECT * FROM many');
 SET pgsvm.workers = 2;
 SELECT svm_train('many', 'label', '{x}', 'many', loss => 'hinge', key => 'id', scale => 'none');
-SELECT sum(length(leeways)) AS leeways, sum(length(versions)) AS versions FROM svm_key_leeway WHERE version_id = svm_version_id('many');
+SELECT sum(length(leeways)) AS leeways, sum(length(versions)) AS versions FROM svm_key_leeway WHERE version_id = svm_internal.svm_version_id('many');
 DELETE FROM many WHERE id % 1000 = 3;
 SELECT svm_refresh('many'), passed_over('many'), certificate_covers_all_rows('many', 'SELECT * FROM many');
 SELECT svm_train('many', 'label', '{x}', 'many', loss => 'hinge', key => 'id', scale => 'none', solver => 'block');
-SELECT count(*) AS leeways FROM svm_key_leeway WHERE version_id = svm_version_id('many');
+SELECT count(*) AS leeways FROM svm_key_leeway WHERE version_id = svm_internal.svm_version_id('many');
 RESET pgsvm.cache_size;
 RESET pgsvm.min_parallel_size;
 RESET pgsvm.helpers;
@@ -232,9 +232,9 @@ WHERE name IN ('three', 'mean', 'balanced', 'categories', 'probabilities') ORDER
 -- a class that comes
 UPDATE kinds SET label = 'new' WHERE id % 500 = 2;
 SELECT svm_train_query('SELECT id, label, x FROM kinds WHERE label <> ''new''', 'label', '{x}', 'two', loss => 'hinge', key => 'id', scale => 'none');
-UPDATE svm_source SET query = 'SELECT id, label, x FROM kinds' WHERE version_id = svm_version_id('two');
+UPDATE svm_source SET query = 'SELECT id, label, x FROM kinds' WHERE version_id = svm_internal.svm_version_id('two');
 SELECT svm_refresh('two'), passed_over('two');
-SELECT label_values FROM svm_version WHERE id = svm_version_id('two');
+SELECT label_values FROM svm_version WHERE id = svm_internal.svm_version_id('two');
 
 -- Nonsense is an error.
 BEGIN;
@@ -242,7 +242,7 @@ UPDATE svm_key_leeway SET versions = '\x00';
 SELECT svm_refresh('m');
 ROLLBACK;
 BEGIN;
-UPDATE svm_key_leeway SET first_row = 1 WHERE version_id = svm_version_id('m');
+UPDATE svm_key_leeway SET first_row = 1 WHERE version_id = svm_internal.svm_version_id('m');
 SELECT svm_refresh('m');
 ROLLBACK;
 BEGIN;

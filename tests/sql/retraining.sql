@@ -88,11 +88,11 @@ SELECT svm_train('points', 'label', model => 'following');
 SELECT given('following');
 -- versions of 0.2.0 recorded nothing: of them the loss counts, and what is no default
 SELECT svm_train('points', 'label', '{y,z}', 'old', c => 1, key => 'id', nulls => 'skip', class_weight => '{"true": 2}');
-UPDATE svm_version SET given = NULL, source_relation = NULL, loss = 'hinge' WHERE id = svm_version_id('old');
+UPDATE svm_version SET given = NULL, source_relation = NULL, loss = 'hinge' WHERE id = svm_internal.svm_version_id('old');
 SELECT svm_train('points', 'label', model => 'old');
 SELECT given('old');
 SELECT svm_train('others', 'label', model => 'plain');
-UPDATE svm_version SET given = NULL WHERE id = svm_version_id('plain');
+UPDATE svm_version SET given = NULL WHERE id = svm_internal.svm_version_id('plain');
 SELECT svm_train('others', 'label', model => 'plain');
 SELECT given('plain');
 -- imported ones neither
@@ -100,9 +100,9 @@ SELECT svm_import('came', svm_export('old', format => 'pgsvm'));
 SELECT svm_train('others', 'label', model => 'came', options => '{"deploy": true}');
 SELECT given('came');
 -- what is forged is a training's arguments like any other
-UPDATE svm_version SET given = '{"c": "a", "features": [1, null], "nulls": 7, "options": [1], "key": {}, "probability": "x"}' WHERE id = svm_version_id('plain');
+UPDATE svm_version SET given = '{"c": "a", "features": [1, null], "nulls": 7, "options": [1], "key": {}, "probability": "x"}' WHERE id = svm_internal.svm_version_id('plain');
 SELECT told($$svm_train('others', 'label', model => 'plain')$$);
-UPDATE svm_version SET given = '["c"]' WHERE id = svm_version_id('plain');
+UPDATE svm_version SET given = '["c"]' WHERE id = svm_internal.svm_version_id('plain');
 SELECT svm_train('others', 'label', model => 'plain');
 SELECT given('plain');
 SELECT svm_train('others', 'label', options => '{"inherit": "perhaps"}');

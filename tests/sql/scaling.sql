@@ -106,7 +106,7 @@ SELECT svm_export('minmax_unit', format => 'libsvm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM svm_explain('minmax_unit', (SELECT p FROM plots AS p WHERE id = 5), baseline => 'mean');
 \echo :LAST_ERROR_SQLSTATE
-UPDATE svm_version SET features = jsonb_set(features, '{unit_rows,factor}', '[1]') WHERE id = svm_version_id('minmax_unit');
+UPDATE svm_version SET features = jsonb_set(features, '{unit_rows,factor}', '[1]') WHERE id = svm_internal.svm_version_id('minmax_unit');
 SELECT svm_decision('minmax_unit', ARRAY[1, 2, 3]);
 \echo :LAST_ERROR_SQLSTATE
 

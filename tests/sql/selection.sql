@@ -8,7 +8,7 @@ FROM generate_series(1, 500) AS i;
 SET client_min_messages = error;
 SELECT svm_train('visits', 'bought', model => 'visits', nulls => 'mean');
 SELECT column_name FROM svm_features('visits');
-SELECT features -> 'constant' AS one_value FROM svm_version WHERE id = svm_version_id('visits');
+SELECT features -> 'constant' AS one_value FROM svm_version WHERE id = svm_internal.svm_version_id('visits');
 SELECT features FROM svm_models WHERE name = 'visits';
 -- what is left says the same as a model of those columns alone, however rows are scaled
 CREATE TABLE pairs AS SELECT scale, svm_train('visits', 'bought', model => 'all_' || scale, nulls => 'mean', scale => scale, tolerance => 1e-6, max_passes => 20000) AS "all",

@@ -25,7 +25,7 @@ SELECT name, version, source, feature_columns, intercept, tolerance, max_passes,
     server_version = current_setting('server_version') AS here, rows_used
 FROM svm_versions ORDER BY name, version;
 -- one without a source matches any
-UPDATE svm_version SET source_relation = NULL WHERE id = svm_version_id('passing_y');
+UPDATE svm_version SET source_relation = NULL WHERE id = svm_internal.svm_version_id('passing_y');
 CREATE TABLE regress_svm_b.passing AS TABLE regress_svm_b.t;
 SELECT svm_train('regress_svm_b.passing', 'y');
 -- who may use a model sees from which table, not by which query
@@ -45,7 +45,7 @@ INSERT INTO svm_version (model_id, version, features, label_column, label_type, 
     SELECT model_id, 6, features, label_column, label_type, label_values, nulls, loss, c, scale, solver,
         intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, dual, cache_bytes, workers,
         stop_reason, 'x', 'integer', 'SELECT 1 AS old'
-    FROM svm_version WHERE id = svm_version_id('t_y');
+    FROM svm_version WHERE id = svm_internal.svm_version_id('t_y');
 SELECT version, source_query, query FROM svm_version JOIN svm_source ON version_id = id ORDER BY version;
 SELECT version, source FROM svm_versions WHERE name = 't_y' AND version = 6;
 SELECT svm_drop('t_y', 6);

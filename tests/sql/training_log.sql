@@ -88,7 +88,7 @@ SELECT svm_revoke('resident', 'regress_svm_log_reader');
 DROP ROLE regress_svm_log_reader;
 
 -- a version of before there was a log
-DELETE FROM svm_log WHERE version_id = svm_version_id('block');
+DELETE FROM svm_log WHERE version_id = svm_internal.svm_version_id('block');
 SELECT count(*) FROM svm_training_log('block');
 
 -- a long training's log is thinned out, and still begins and ends where it did

@@ -30,12 +30,12 @@ DELETE FROM svm_key_dual;
 SELECT svm_refresh('m');
 ROLLBACK;
 BEGIN;
-INSERT INTO svm_weight SELECT version_id, head, 16384, features, weights FROM svm_weight WHERE version_id = svm_version_id('m');
-UPDATE svm_version SET feature_count = 20000 WHERE id = svm_version_id('m');
+INSERT INTO svm_weight SELECT version_id, head, 16384, features, weights FROM svm_weight WHERE version_id = svm_internal.svm_version_id('m');
+UPDATE svm_version SET feature_count = 20000 WHERE id = svm_internal.svm_version_id('m');
 SELECT svm_decision('m', ARRAY[1]);
 ROLLBACK;
 BEGIN;
-DELETE FROM svm_key_dual; DELETE FROM svm_dual; DELETE FROM svm_log WHERE version_id = svm_version_id('m'); DELETE FROM svm_weight; DELETE FROM svm_head;
+DELETE FROM svm_key_dual; DELETE FROM svm_dual; DELETE FROM svm_log WHERE version_id = svm_internal.svm_version_id('m'); DELETE FROM svm_weight; DELETE FROM svm_head;
 SELECT * FROM svm_problems ORDER BY model, table_name;
 ROLLBACK;
 -- what is said of them makes no sense

@@ -72,7 +72,7 @@ class Hyperplane:
         (version, self.primal, self.dual, self.gap, self.stop, self.tolerance, c, loss, scale, used, solver, b) = (
             connection.execute(
                 "SELECT id, primal, dual, gap, stop_reason, tolerance, c, loss, scale, intercept_used, solver, intercept"
-                " FROM svm_version WHERE id = svm_version_id(%s)",
+                " FROM svm_version WHERE id = svm_internal.svm_version_id(%s)",
                 [name],
             ).fetchone()
         )
@@ -98,7 +98,7 @@ class Machine:
     def __init__(self, connection, name, table, columns, sparse=False, terms=()):
         self.connection, self.name, self.table = connection, name, table
         self.columns, self.sparse = columns, sparse
-        self.version = one(connection, "SELECT svm_version_id(%s)", [name])
+        self.version = one(connection, "SELECT svm_internal.svm_version_id(%s)", [name])
         self.about = connection.execute(
             "SELECT features->'kernel', loss, c, solver, intercept_used, options, primal, dual, gap, stop_reason, intercept,"
             " tolerance FROM svm_version WHERE id = %s",

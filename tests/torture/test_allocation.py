@@ -50,7 +50,7 @@ def counting(server):
     """Skips without the settings."""
     with server.connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pgsvm")
-        connection.execute("SELECT svm_version_id('') WHERE false")
+        connection.execute("SELECT svm_internal.svm_version_id('') WHERE false")
         connection.execute("LOAD 'pgsvm'")
         known = connection.execute("SELECT count(*) FROM pg_settings WHERE name = 'pgsvm.fail_allocation'").fetchone()
     if known == (0,):

@@ -26,7 +26,7 @@ ARRAYS = [b"{1,2.5}", b"{-1e-3,NULL}", b"{{1,2},{3,4}}", b"[0:1]={1,2}", b"{1e38
 USE = "decision := svm_decision('libsvm', '1:1 2:2 3:3'); PERFORM count(*) FROM svm_weights('libsvm')"
 BY_INDEX = """PERFORM svm_train('rows', 'good', ARRAY['features'], 'by index', options => '{"index": "index"}')"""
 RENEWED = "DELETE FROM rows WHERE id = 7; PERFORM svm_refresh_index('index')"
-READ_AGAIN = "UPDATE svm_version SET options = options WHERE id = svm_version_id('libsvm');"
+READ_AGAIN = "UPDATE svm_version SET options = options WHERE id = svm_internal.svm_version_id('libsvm');"
 
 TEXT = "changed := convert_from(bytes, 'UTF8'); "
 # name -> (real inputs, or a query of them; what is done with changed ones)
@@ -41,12 +41,12 @@ DECODERS = {
         TEXT + "PERFORM svm_import('taken', changed); decision := svm_decision('taken', '1:1')",
     ),
     "stored features": (
-        "SELECT features::text::bytea FROM svm_version WHERE id = svm_version_id('libsvm')",
-        f"{TEXT} UPDATE svm_version SET features = changed::jsonb WHERE id = svm_version_id('libsvm'); {USE}",
+        "SELECT features::text::bytea FROM svm_version WHERE id = svm_internal.svm_version_id('libsvm')",
+        f"{TEXT} UPDATE svm_version SET features = changed::jsonb WHERE id = svm_internal.svm_version_id('libsvm'); {USE}",
     ),
     "stored weights": (
-        "SELECT weights::text::bytea FROM svm_weight WHERE version_id = svm_version_id('libsvm')",
-        f"{TEXT} UPDATE svm_weight SET weights = changed::float8[] WHERE version_id = svm_version_id('libsvm');"
+        "SELECT weights::text::bytea FROM svm_weight WHERE version_id = svm_internal.svm_version_id('libsvm')",
+        f"{TEXT} UPDATE svm_weight SET weights = changed::float8[] WHERE version_id = svm_internal.svm_version_id('libsvm');"
         f" {READ_AGAIN} {USE}",
     ),
     "stored keys": ("SELECT keys FROM svm_key", "UPDATE svm_key SET keys = bytes; PERFORM svm_refresh('followed')"),

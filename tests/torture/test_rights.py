@@ -164,16 +164,16 @@ def forge(connection, name, column, value):
     """Has the version of the model say something else; a query stands in a table of its own."""
     if column == "query":
         connection.execute(
-            "INSERT INTO svm_source (version_id, query) VALUES (svm_version_id(%s), %s)"
+            "INSERT INTO svm_source (version_id, query) VALUES (svm_internal.svm_version_id(%s), %s)"
             " ON CONFLICT (version_id) DO UPDATE SET query = excluded.query",
             [name, value],
         )
         connection.execute(
-            "UPDATE svm_version SET stored_rows = stored_rows || '{\"svm_source\": 1}' WHERE id = svm_version_id(%s)",
+            "UPDATE svm_version SET stored_rows = stored_rows || '{\"svm_source\": 1}' WHERE id = svm_internal.svm_version_id(%s)",
             [name],
         )
     else:
-        connection.execute(f"UPDATE svm_version SET {column} = %s WHERE id = svm_version_id(%s)", [value, name])
+        connection.execute(f"UPDATE svm_version SET {column} = %s WHERE id = svm_internal.svm_version_id(%s)", [value, name])
 
 
 def call_all(server, database, user, name, change=None):
@@ -190,7 +190,7 @@ def call_all(server, database, user, name, change=None):
                     forge(connection, name, column, value)
                     if column in ("query", "source_query"):
                         connection.execute(
-                            "UPDATE svm_version SET source_relation = NULL WHERE id = svm_version_id(%s)", [name]
+                            "UPDATE svm_version SET source_relation = NULL WHERE id = svm_internal.svm_version_id(%s)", [name]
                         )
                     connection.execute("SET ROLE member" if user == "member" else "SELECT 1")
                 connection.execute("SET LOCAL statement_timeout = '20s'")
@@ -259,7 +259,7 @@ def test_stored_versions_that_name_traps(server, database):
 
 # what a role that no policy binds tries with a model that is another's: everything that would have its owner read a source
 PLANTING = [
-    "INSERT INTO svm_source (version_id, query) VALUES (svm_version_id('victims'), 'SELECT * FROM evil.bait')",
+    "INSERT INTO svm_source (version_id, query) VALUES (svm_internal.svm_version_id('victims'), 'SELECT * FROM evil.bait')",
     "INSERT INTO svm_source (version_id, query) VALUES (1, 'SELECT * FROM evil.bait')",
     "UPDATE svm_source SET query = 'SELECT * FROM evil.bait'",
     "UPDATE svm_version SET source_relation = 'evil.bait'",
@@ -291,7 +291,7 @@ def test_nothing_is_planted_in_a_model_of_another_role(server, database):
         try:
             with server.connect(database, user="planter", autocommit=False) as planter:
                 for plant in PLANTING:
-                    from_version = "FROM svm_version WHERE id = svm_version_id('victims')"
+                    from_version = "FROM svm_version WHERE id = svm_internal.svm_version_id('victims')"
                     with pytest.raises(psycopg.errors.InsufficientPrivilege):
                         planter.execute(plant.format(columns=COLUMNS, from_version=from_version))
                     planter.rollback()

@@ -86,6 +86,7 @@ def test_what_everybody_may_call_is_what_is_needed(server, recorded):
         "svm_scan_rows_add",
         "svm_scan_rows_combine",
         "svm_new_id",
+        "svm_version_id",
         "svm_weights_unordered",
         "svm_classify",
         "svm_decision",
