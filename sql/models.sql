@@ -78,7 +78,8 @@ SELECT
     (SELECT pg_catalog.sum(head.truncated_primal) FROM svm_head AS head WHERE head.version_id = version.id) AS truncated_primal,
     (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers,
     version.solver_used,
-    version.id
+    version.id,
+    CASE WHEN pg_catalog.cardinality(version.label_values) > 2 THEN coalesce(version.classes_by, 'decision') END AS classes_by
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';

@@ -132,7 +132,7 @@ CREATE OR REPLACE FUNCTION svm_predict_set(
 ) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 50 ROWS 10 AS 'MODULE_PATHNAME', 'svm_predict_set_wrapper';
 COMMENT ON FUNCTION svm_predict_set(text, anyelement, int) IS
-    'the classes of the model, those with the largest decisions first';
+    'the classes of the model, the one predicted first: by decisions, or by probabilities where classes_by in svm_versions says so';
 
 CREATE OR REPLACE FUNCTION svm_predict_set(
     model text, features text, top_n int DEFAULT NULL,
@@ -140,7 +140,7 @@ CREATE OR REPLACE FUNCTION svm_predict_set(
 ) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 50 ROWS 10 AS 'MODULE_PATHNAME', 'svm_predict_set_wrapper';
 COMMENT ON FUNCTION svm_predict_set(text, text, int) IS
-    'the classes of the model, those with the largest decisions first';
+    'the classes of the model, the one predicted first: by decisions, or by probabilities where classes_by in svm_versions says so';
 
 CREATE OR REPLACE FUNCTION svm_create_function(
     model text,

@@ -91,6 +91,8 @@ CREATE TABLE svm_version (
     truncation float8,
     -- the solver that ran, where 'auto' chose
     solver_used text,
+    -- 'probability' where that is to say which of more than two classes it is; NULL: the decision
+    classes_by text,
     UNIQUE (model_id, version)
 );
 

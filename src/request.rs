@@ -27,6 +27,7 @@ pub use words::{invalid, required};
 use crate::base::errors::Failure;
 use crate::catalog::rights;
 use crate::features::{CategoryLimits, Nulls};
+use crate::model::ClassesBy;
 use crate::pg::json::JsonText;
 use crate::request::class_weight::class_weight;
 use crate::request::deploy::Deploy;
@@ -232,12 +233,14 @@ impl Arguments {
         // beyond the usual C there may be better ones; whoever names some wants these
         let usual = c == Numbers::Auto && choices.costs.is_none();
         let (costs, given) = costs(c, choices.costs)?;
+        let probability = self.probability.unwrap_or(false);
         let mut plan = Plan {
             costs,
             truncations,
             folds: None,
             purpose,
-            probability: self.probability.unwrap_or(false),
+            probability,
+            by_probability: by_probability(choices.classes_by, probability, &class_weight)?,
             scoring: scoring(self.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
         };
@@ -343,6 +346,24 @@ impl Request {
         self.key = Some(key.to_owned());
         Ok(self)
     }
+}
+
+/// Whether the most probable one of more than two classes is predicted. Probabilities undo weights of classes, which decisions have.
+fn by_probability(
+    given: Option<ClassesBy>,
+    probability: bool,
+    class_weight: &ClassWeight,
+) -> Result<bool, Failure> {
+    if given == Some(ClassesBy::Probability) && !probability {
+        return Err(invalid(
+            "\"classes_by\": \"probability\" needs probabilities, which are not fitted",
+        )
+        .hint("probability => true fits them; or leave \"classes_by\" out"));
+    }
+    Ok(match given {
+        Some(by) => by == ClassesBy::Probability,
+        None => probability && class_weight.is_equal(),
+    })
 }
 
 /// Refuses one C where it is to be chosen.

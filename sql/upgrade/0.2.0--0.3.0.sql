@@ -96,7 +96,7 @@ ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version te
 
 -- and what was given, and how far apart decisions are
 ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8, ADD COLUMN truncation float8,
-    ADD COLUMN solver_used text;
+    ADD COLUMN solver_used text, ADD COLUMN classes_by text;
 
 -- what Pegasos is carried on with, and what StreamSVM stops by
 ALTER TABLE svm_head ADD COLUMN updates bigint, ADD COLUMN truncated_primal float8, ADD COLUMN outliers bigint;

@@ -2,7 +2,7 @@
 //! written them, so nothing is taken for granted; what is wrong is said in words that follow "it".
 
 use super::classes::is_number;
-use super::heads::{Head, Sigmoid};
+use super::heads::{ClassesBy, Head, Sigmoid};
 use super::kernel_machine::KernelMachine;
 use super::version::Model;
 use super::weights::{OutOfMemory, SparseWeights};
@@ -28,6 +28,8 @@ pub struct Header {
     pub feature_count: i64,
     pub label_column: String,
     pub relation: Option<String>,
+    /// None of versions that do not say.
+    pub classes_by: Option<String>,
 }
 
 /// How many features are dense, and how many there are.
@@ -61,6 +63,8 @@ impl Header {
         let features = self.features.ok_or("has no readable list of features")?;
         let nulls = Nulls::from_word(&self.nulls).ok_or("has an unknown rule for NULL")?;
         let (dense_count, count) = counts(&features, nulls, self.feature_count)?;
+        let classes_by = self.classes_by.as_deref();
+        let classes_by = classes_by.map_or(Some(ClassesBy::Decision), ClassesBy::from_word);
         let model = Model {
             name: name.to_owned(),
             features,
@@ -71,6 +75,7 @@ impl Header {
             label_type: self.label_type,
             labels: self.labels,
             heads: Vec::new(),
+            classes_by: classes_by.ok_or("has an unknown rule for its classes")?,
             intercept: self.intercept,
             stored_rows: StoredRows::uncounted(),
             dense_count,
@@ -146,6 +151,10 @@ pub fn complete_heads(model: &mut Model) -> Result<(), &'static str> {
         }),
         (found, count) if found < count => return Err("lacks a head"),
         _ => model.intercept = model.heads[0].intercept,
+    }
+    let has_probabilities = model.heads.iter().all(|head| head.sigmoid.is_some());
+    if model.classes_by == ClassesBy::Probability && !has_probabilities {
+        return Err("has classes by probability, and no probabilities");
     }
     Ok(())
 }

@@ -20,7 +20,46 @@ pub struct Sigmoid {
     pub offset: f64,
 }
 
+/// What says which of more than two classes it is; of two it is the side of the boundary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClassesBy {
+    /// The largest decision.
+    #[default]
+    Decision,
+    /// The largest probability.
+    Probability,
+}
+
+/// As options and svm_version have them.
+pub const CLASSES_BY: [(&str, ClassesBy); 2] = [
+    ("decision", ClassesBy::Decision),
+    ("probability", ClassesBy::Probability),
+];
+
+impl ClassesBy {
+    pub fn from_word(word: &str) -> Option<Self> {
+        let mut words = CLASSES_BY.iter();
+        words.find(|(it, _)| *it == word).map(|(_, by)| *by)
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Decision => CLASSES_BY[0].0,
+            Self::Probability => CLASSES_BY[1].0,
+        }
+    }
+}
+
+/// How much speaks for a class. Of equals the second counts: probabilities of 0 or 1 still differ in their log odds.
+type Score = (f64, f64);
+
 impl Sigmoid {
+    /// By the probability of the positive side, then by its log odds.
+    fn score(&self, decision: f64) -> Score {
+        let log_odds = -(self.slope * decision + self.offset);
+        (self.probabilities(decision).0, log_odds)
+    }
+
     /// That the row is on the positive side, and that it is on the negative one.
     fn probabilities(&self, decision: f64) -> (f64, f64) {
         let z = self.slope * decision + self.offset;
@@ -40,12 +79,25 @@ impl Model {
     pub fn class(&self, decisions: &[f64]) -> usize {
         match decisions {
             [decision] => side(*decision),
-            _ => (1..decisions.len()).fold(0, |best, class| {
-                match decisions[class] > decisions[best] {
-                    true => class,
+            _ => {
+                let first = (0, self.score(0, decisions));
+                let others =
+                    (1..decisions.len()).map(|class| (class, self.score(class, decisions)));
+                let best = others.fold(first, |best, it| match it.1 > best.1 {
+                    true => it,
                     false => best,
-                }
-            }),
+                });
+                best.0
+            }
+        }
+    }
+
+    /// How much these decisions, of more than two classes, speak for a class.
+    fn score(&self, class: usize, decisions: &[f64]) -> Score {
+        let decision = decisions[class];
+        match (self.classes_by, self.heads[class].sigmoid) {
+            (ClassesBy::Probability, Some(sigmoid)) => sigmoid.score(decision),
+            _ => (decision, 0.0),
         }
     }
 
@@ -59,8 +111,8 @@ impl Model {
         }
     }
 
-    /// The decision for the class, of more than two less the best one of another: negative where the
-    /// model says another class.
+    /// The decision for the class, of more than two less the best one of another: negative where another one's decision is
+    /// larger.
     pub fn margin(&self, class: usize, decisions: &[f64]) -> f64 {
         let own = self.decision_for(class, decisions);
         let others = decisions.iter().enumerate();
@@ -72,20 +124,16 @@ impl Model {
         }
     }
 
-    /// The classes, the one with the largest decision first.
+    /// The classes, first the one that these decisions speak for.
     pub fn ranking(&self, decisions: &[f64]) -> Vec<usize> {
-        let mut classes: Vec<usize> = (0..self.labels.len()).collect();
-        classes.sort_by(|a, b| {
-            let decision = |class: &usize| self.decision_for(*class, decisions);
-            decision(b)
-                .partial_cmp(&decision(a))
-                .unwrap_or(Ordering::Equal)
-        });
-        // the boundary itself is on the second class's side
-        if matches!(decisions, [decision] if *decision == 0.0) {
-            classes = vec![1, 0];
+        if let [decision] = decisions {
+            let class = side(*decision);
+            return vec![class, 1 - class];
         }
-        classes
+        let score = |class| (class, self.score(class, decisions));
+        let mut classes: Vec<_> = (0..self.labels.len()).map(score).collect();
+        classes.sort_by(|(_, a), (_, b)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+        classes.into_iter().map(|(class, _)| class).collect()
     }
 
     /// Appends the probability of each class, of more than two as `probability` has them; nothing where the model was trained

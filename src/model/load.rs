@@ -103,9 +103,13 @@ impl Plans {
         has_heads: bool,
         has_counts: bool,
     ) -> Self {
-        let (counts, relation) = match has_counts {
-            true => ("v.stored_rows::pg_catalog.text", "v.source_relation"),
-            false => ("NULL::pg_catalog.text", "NULL::pg_catalog.text"),
+        let [counts, relation, classes_by] = match has_counts {
+            true => [
+                "v.stored_rows::pg_catalog.text",
+                "v.source_relation",
+                "v.classes_by",
+            ],
+            false => ["NULL::pg_catalog.text"; 3],
         };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
@@ -130,7 +134,7 @@ impl Plans {
                     "SELECT v.features::pg_catalog.text, v.nulls, v.label_type,
                      pg_catalog.array_to_json(v.label_values)::pg_catalog.text, v.intercept, v.feature_count,
                      v.label_column, {counts},
-                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported', {relation}
+                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported', {relation}, {classes_by}
                      FROM {{s}}.svm_version AS v WHERE v.id OPERATOR(pg_catalog.=) $1"
                 ),
                 &[pg_sys::INT8OID],
@@ -267,6 +271,7 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         feature_count: row.int8(6).unwrap_or(-1),
         label_column: row.text(7).unwrap_or_default(),
         relation: row.text(10),
+        classes_by: row.text(11),
     };
     let stored_rows = StoredRows::read(
         row.text(8).as_deref(),

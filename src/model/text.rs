@@ -112,7 +112,7 @@ columns! {
     VersionColumns,
     /// Names of those that the text of a version says first, which its facts leave out.
     SAID_OF_VERSION:
-    features, nulls, label_type, label_values, intercept, feature_count, label_column
+    features, nulls, label_type, label_values, intercept, feature_count, label_column, classes_by
 }
 
 columns! {
@@ -286,6 +286,7 @@ fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
         feature_count: count.and_then(|it| it.parse().ok()).unwrap_or(-1),
         label_column: text_of(version.label_column),
         relation: None,
+        classes_by: version.classes_by.map(|it| text_of(Some(it))),
     })
 }
 

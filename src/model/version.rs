@@ -1,6 +1,6 @@
 //! One version of a model in memory, and what it decides about a row.
 
-use super::heads::Head;
+use super::heads::{ClassesBy, Head};
 use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
@@ -26,6 +26,7 @@ pub struct Model {
     pub numbers: Option<Vec<f64>>,
     /// One where there are two classes, else one a class.
     pub heads: Vec<Head>,
+    pub classes_by: ClassesBy,
     /// Head 0's, for raw rows, as are all weights.
     pub intercept: f64,
     /// How many rows of it must be there.

@@ -1,4 +1,4 @@
-//! `svm_predict_set`: every class of a model, the one with the largest decision first.
+//! `svm_predict_set`: every class of a model, the one that it predicts first.
 
 use super::{any_null, null, site};
 use crate::base::errors::OrRaise;

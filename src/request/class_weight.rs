@@ -40,6 +40,15 @@ impl ClassWeight {
         matches!(self, Self::Balanced | Self::BalancedExamples)
     }
 
+    /// Whether all classes count as their rows do.
+    pub fn is_equal(&self) -> bool {
+        match self {
+            Self::Equal => true,
+            Self::Balanced | Self::BalancedExamples => false,
+            Self::ByLabel(weights) => weights.iter().all(|(_, weight)| *weight == 1.0),
+        }
+    }
+
     /// What the pure reader is to balance.
     pub fn balance(&self) -> Balance {
         match self {

@@ -7,6 +7,7 @@ use crate::base::errors::{shortened, shown, Failure};
 use crate::base::near;
 use crate::base::text::written;
 use crate::features::{CategoryLimits, LANDMARKS};
+use crate::model::{ClassesBy, CLASSES_BY};
 use crate::pg::json::JsonText;
 use crate::request::deploy::DeployChoice;
 use crate::request::kernel::{Method, METHODS};
@@ -112,7 +113,7 @@ pub const CRAMMER_SINGER: &str = "crammer_singer";
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 49] = [
+static OPTIONS: [Entry; 50] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -321,6 +322,9 @@ static OPTIONS: [Entry; 49] = [
         };
         given.map(|given| all.truncation = Some(given))
     }),
+    entry("classes_by", Solvers::All, Of::Model, |all, it| {
+        it.word(&CLASSES_BY).map(|by| all.classes_by = Some(by))
+    }),
     entry("chunks_by", Solvers::Indexed, Of::Training, |all, it| {
         it.word(&[("slack", ChunksWord::Slack), ("forest", ChunksWord::Forest)])
             .map(|by| all.chunks_by = Some(by))
@@ -450,6 +454,7 @@ pub(super) struct Choices {
     /// Whether several classes are told apart together.
     pub(super) together: bool,
     pub(super) truncation: Option<TruncationWord>,
+    pub(super) classes_by: Option<ClassesBy>,
     pub(super) chunks_by: Option<ChunksWord>,
     pub(super) tree_size: Option<u32>,
     pub(super) tree_width: Option<u32>,

@@ -5,6 +5,7 @@ use crate::base::errors::Failure;
 use crate::base::json;
 use crate::catalog::rights;
 use crate::features::{self, FeatureSet};
+use crate::model::ClassesBy;
 use crate::pg::json::JsonText;
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::pg::statement;
@@ -67,6 +68,7 @@ struct Short {
     #[serde(default, deserialize_with = "received")]
     weight: Option<String>,
     probability: bool,
+    classes: Option<i32>,
     #[serde(default, deserialize_with = "received")]
     key: Option<String>,
 }
@@ -140,7 +142,7 @@ fn select_deployed(schema: &str) -> String {
         "SELECT pg_catalog.jsonb_build_object('id', v.id, 'version', v.version, 'label', v.label_column,
              'relation', v.source_relation, 'same_query', q.query OPERATOR(pg_catalog.=) $2,
              'recorded', v.given IS NOT NULL, 'nulls', v.nulls, 'loss', v.loss, 'c', v.c,
-             'chosen', v.validation IS NOT NULL, 'weight', v.weight_column, 'key', v.key_column,
+             'chosen', v.validation IS NOT NULL, 'classes', pg_catalog.cardinality(v.label_values), 'weight', v.weight_column, 'key', v.key_column,
              'probability', EXISTS (SELECT FROM {schema}.svm_head AS h
                  WHERE h.version_id OPERATOR(pg_catalog.=) v.id AND h.sigmoid_slope IS NOT NULL))::pg_catalog.text,
              v.given OPERATOR(pg_catalog.->>) 'features', v.given OPERATOR(pg_catalog.->>) 'exclude',
@@ -229,6 +231,14 @@ impl Deployed {
             (true, _) => Numbers::Auto.value(),
             (false, c) => c.filter(|c| *c != 1.0).map(Value::from),
         };
+        // classes were those of the largest decision
+        let mut options = self.options;
+        if version.probability && version.classes > Some(2) {
+            let by = Value::from(ClassesBy::Decision.word());
+            options
+                .get_or_insert_default()
+                .insert("classes_by".to_owned(), by);
+        }
         let nulls = Some(version.nulls).filter(|nulls| nulls != "error");
         let given = [
             ("loss", version.loss.map(Value::from)),
@@ -241,7 +251,7 @@ impl Deployed {
             ),
             ("key", version.key.map(Value::from)),
             ("c", c),
-            ("options", self.options.map(Value::Object)),
+            ("options", options.map(Value::Object)),
         ];
         let given = given.into_iter();
         given

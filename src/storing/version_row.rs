@@ -2,6 +2,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::catalog::whole::StoredRows;
+use crate::model::ClassesBy;
 use crate::pg::json::{JsonText, Jsonb};
 use crate::pg::kept_statement::Kept;
 use crate::request::reads::Reads;
@@ -56,6 +57,10 @@ pub fn insert(
     columns.extend(found(trained, labelled));
     let newton = trained.trainer.report.newton;
     columns.push(("solver_used", request.terms.solver_taken(newton).into()));
+    let has_probabilities = !trained.trainer.report.sigmoids.is_empty();
+    let by_probability = request.plan.by_probability && has_probabilities;
+    let classes_by = by_probability.then_some(ClassesBy::Probability.word());
+    columns.push(("classes_by", classes_by.into()));
     let s = trained.trainer.report.truncation;
     columns.push(("truncation", s.or(request.terms.truncation).into()));
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();

@@ -375,9 +375,12 @@ impl ReaderRole {
         };
         let (mapped, _) = self.reader.mapped().filter(|_| wanted)?;
         let problem = job.problem().map_err(problem_failure).or_raise();
-        let solver = trainer
-            .trainer
-            .exactly(mapped.map()?, &problem, job.exact_bytes());
+        let solver = trainer.trainer.exactly(
+            mapped.map()?,
+            &problem,
+            job.exact_bytes(),
+            job.plan.by_probability,
+        );
         let mut solver = solver.or_raise()?;
         let is_auto = terms.method == Method::Auto;
         let seconds = solver.seconds();

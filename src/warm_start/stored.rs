@@ -5,7 +5,7 @@ use crate::base::json::{self, JsonError};
 use crate::catalog::spi_failure;
 use crate::features::{FeatureSet, Nulls};
 use crate::keys::chunks::KeyKind;
-use crate::model::Model;
+use crate::model::{ClassesBy, Model};
 use crate::pg::json::JsonText;
 use crate::pg::kept_statement::read_one;
 use crate::pg::select::{self, Parameter, PreparedSelect};
@@ -79,6 +79,9 @@ pub struct Stored {
     #[serde(skip)]
     pub source_reads: Option<Vec<Read>>,
     probabilities: bool,
+    /// What says which of more than two classes it is; None of versions of 0.2.0.
+    #[serde(default, deserialize_with = "received")]
+    classes_by: Option<String>,
 }
 
 /// Options that belong to one training only.
@@ -258,6 +261,8 @@ impl Stored {
         let mut request = arguments.check()?;
         // the next training takes over what somebody gave, and not what follows from it
         request.given = self.given.clone();
+        let by_probability = Some(ClassesBy::Probability.word());
+        request.plan.by_probability = self.classes_by.as_deref() == by_probability;
         Ok(request)
     }
 
@@ -285,6 +290,7 @@ impl Stored {
         if !self.probabilities {
             options.remove("folds");
             options.remove("fold_column");
+            options.remove("classes_by");
         }
         let given = read_options(given)?;
         let given = given.as_object().ok_or_else(|| {

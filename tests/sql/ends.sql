@@ -53,7 +53,7 @@ SELECT svm_export('nothing', 'libsvm_model') LIKE 'svm_type c_svc%' AS exported;
 CREATE TABLE unscaled AS SELECT y, x::float8 FROM (VALUES (2, 100012), (2, 99979), (0, 99995), (0, 99995), (0, 99980), (2, 100000), (1, 99981)) AS v (y, x);
 SELECT svm_train('unscaled', 'y', '{x}', model => 'scanned', solver => 'interior_point', loss => 'hinge', scale => 'none', c => 28063.5,
     intercept => false, max_passes => 100, options => '{"machines": "scans"}');
-SELECT class, primal < 'Infinity' AS is_finite, dual <= primal AS below FROM svm_head WHERE version_id = svm_version_id('scanned') ORDER BY class;
+SELECT class, primal < 'Infinity' AS is_finite, dual <= primal AS below FROM svm_head WHERE version_id = svm_internal.svm_version_id('scanned') ORDER BY class;
 
 SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('planes', 'together', 'few', 'exact', 'nothing', 'scanned');
 DROP TABLE large, overlapping, wide, far, unscaled;

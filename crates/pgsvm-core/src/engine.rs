@@ -396,11 +396,15 @@ where
     P::Error: Send,
 {
     let (asked, bytes) = asked;
-    let before = train_first(problem, goal.into(), source, spools, settings, asked);
+    let goal = goal.into();
+    let by_probability = matches!(&goal, Goal::Plan(plan) if plan.by_probability);
+    let before = train_first(problem, goal, source, spools, settings, asked);
     let (trained, mut source, map) = before.map_err(ExactTrainError::Before)?;
     let none = || ExactTrainError::Before(no_rows());
     let memory = |error| ExactTrainError::Exact(ExactError::OutOfMemory(error));
-    let solver = trained.trainer.exactly(&map, &problem, bytes);
+    let solver = trained
+        .trainer
+        .exactly(&map, &problem, bytes, by_probability);
     let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
     drop(trained);
     while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}

@@ -398,6 +398,50 @@ fn sigmoids_are_those_of_held_out_decisions() {
     }
 }
 
+#[test]
+fn rows_trained_on_get_the_class_that_is_told_by_decisions_or_probabilities() {
+    // many rows of the last class are taken for the first, whose offset becomes large
+    let mut examples = grouped(600, 4, 3, 5);
+    let moved = examples.iter_mut().enumerate();
+    let moved = moved.filter(|(row, it)| row % 3 != 0 && it.group / 5 == 2);
+    moved.for_each(|(_, row)| row.group -= 10);
+    for cache in [PLENTY, little(&examples)] {
+        let told = [false, true].map(|by_probability| {
+            let plan = Plan {
+                probability: true,
+                by_probability,
+                ..plan(&[0.1], 5, Purpose::Train)
+            };
+            let trained = carry_out(problem(Loss::Hinge), &plan, &examples, cache);
+            let report = trained.trainer.report().unwrap();
+            let odds = |row: &OwnedExample, head: usize| {
+                let (decision, sigmoid) = (decide(&trained, head, row), report.sigmoids[head]);
+                match by_probability {
+                    true => sigmoid.probability(decision),
+                    false => decision,
+                }
+            };
+            let class =
+                |row: &OwnedExample| (0..3).max_by(|a, b| odds(row, *a).total_cmp(&odds(row, *b)));
+            let mut expected = [0i64; 3];
+            examples
+                .iter()
+                .for_each(|row| expected[class(row).unwrap()] += 1);
+            let fit = report.fit.unwrap();
+            assert_eq!(fit.rows, 600);
+            // decisions are made in 32 bits
+            let close = |(found, expected): (&u64, &i64)| (*found as i64 - expected).abs() <= 1;
+            assert!(
+                fit.predicted.iter().zip(&expected).all(close),
+                "{fit:?} {expected:?}"
+            );
+            expected
+        });
+        let changed = told[0].iter().zip(&told[1]);
+        assert!(changed.map(|(one, other)| (one - other).abs()).sum::<i64>() > 20);
+    }
+}
+
 /// They are Platt's of the decisions of five folds' held-out heads, which stand behind the final ones.
 fn assert_sigmoids(trained: &Trained, sigmoids: &[Sigmoid], examples: &[OwnedExample]) {
     let heads = sigmoids.len();

@@ -3,6 +3,7 @@
 use super::{out_of_memory, Facts, TextChunk, TextLandmark, FORM, LANDMARK};
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
+use crate::model::heads::ClassesBy;
 use crate::model::version::Model;
 use crate::pg::check_for_interrupts;
 use core::fmt::{self, Display};
@@ -116,8 +117,12 @@ impl Lines {
             self.part(format_args!("{comma}{}", serde_json::json!(label)))?;
         }
         let count = feature_count(model);
+        let classes_by = match (model.classes_by, model.heads.len()) {
+            (ClassesBy::Decision, _) | (_, 1) => "",
+            (ClassesBy::Probability, _) => ",\"classes_by\":\"probability\"",
+        };
         self.put(format_args!(
-            "],\"intercept\":{},\"feature_count\":{count}{}}}",
+            "],\"intercept\":{},\"feature_count\":{count}{classes_by}{}}}",
             serde_json::json!(model.intercept),
             RestOfObject(facts.map(|facts| facts.version.as_str()))
         ))

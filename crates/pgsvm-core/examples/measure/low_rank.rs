@@ -120,7 +120,7 @@ pub fn solve_exactly(
     let clock = Clock::start()?;
     let map = source.map().ok_or("no row was mapped")?;
     let kernel = *map.kernel();
-    let solver = trainer.exactly(map, problem, bytes)?;
+    let solver = trainer.exactly(map, problem, bytes, false)?;
     let mut solver = solver.ok_or("weights and landmarks do not fit")?;
     let mut before = solver.progress();
     while solver.step(source).map_err(debug)? != Step::Done {

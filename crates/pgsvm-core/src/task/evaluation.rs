@@ -28,6 +28,23 @@ pub fn predicted_class(decisions: &[f32]) -> usize {
     best
 }
 
+/// The same by the probabilities that these sigmoids, one a head, make of the decisions; by decisions where there are none.
+pub(crate) fn told_class(decisions: &[f32], sigmoids: &[Sigmoid]) -> usize {
+    if sigmoids.len() < 2 {
+        return predicted_class(decisions);
+    }
+    // what the probabilities are divided by is the same, and log odds tell also those apart that are nearly 1
+    let log_odds = decisions.iter().zip(sigmoids);
+    let log_odds = log_odds.map(|(decision, it)| -(it.a * f64::from(*decision) + it.b));
+    let mut best = (0, f64::NEG_INFINITY);
+    for (class, odds) in log_odds.enumerate() {
+        if odds > best.1 {
+            best = (class, odds);
+        }
+    }
+    best.0
+}
+
 /// The area under the ROC curve of these decisions, see [`Ranking`].
 pub fn auc(
     decisions: impl ExactSizeIterator<Item = (f32, bool)>,

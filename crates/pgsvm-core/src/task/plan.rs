@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory};
 use crate::base::random::{Random, Stream};
+use crate::task::evaluation::Sigmoid;
 use crate::task::heads::{HeadSpec, HeldOut, Signs};
 use crate::task::problem::Problem;
 use crate::task::scoring::Scoring;
@@ -82,6 +83,8 @@ pub struct Plan {
     pub purpose: Purpose,
     /// Whether the final heads get sigmoids, fitted to held-out decisions.
     pub probability: bool,
+    /// Whether the class of a row is the most probable one, of more than two; else that of the largest decision.
+    pub by_probability: bool,
     /// What says which C is the best.
     pub scoring: Scoring,
     /// How many values of C beyond the smallest or largest are tried, one after the other, as long as scores rise there.
@@ -144,6 +147,7 @@ impl Plan {
             folds: None,
             purpose: Purpose::Train,
             probability: false,
+            by_probability: false,
             scoring: Scoring::Accuracy,
             beyond: 0,
         }
@@ -254,6 +258,8 @@ pub(crate) struct Layout {
     forward: bool,
     /// By class, what it weighs where it is positive; empty: 1.
     positive_weights: Arc<Vec<f32>>,
+    /// Whether the class of a row is the most probable one.
+    by_probability: bool,
 }
 
 impl Layout {
@@ -282,6 +288,7 @@ impl Layout {
             folds,
             forward,
             positive_weights: positive_weights.clone(),
+            by_probability: plan.by_probability,
         })
     }
 
@@ -301,6 +308,14 @@ impl Layout {
             self.classes
         } else {
             1
+        }
+    }
+
+    /// Of the sigmoids that were fitted those by which classes are told apart: none where decisions do.
+    pub(crate) fn telling<'a>(&self, sigmoids: &'a [Sigmoid]) -> &'a [Sigmoid] {
+        match self.by_probability {
+            true => sigmoids,
+            false => &[],
         }
     }
 

@@ -448,7 +448,9 @@ impl ScanTrainer {
             return Ok(());
         };
         let rows = Batch::new(&self.sample, self.facts.dense).count();
-        let mut survey = Survey::new(layout, &Facts { rows, ..self.facts })?;
+        let sigmoids = self.chosen.as_ref().map_or(&[][..], |it| &it.sigmoids);
+        let facts = Facts { rows, ..self.facts };
+        let mut survey = Survey::new(layout, &facts, sigmoids)?;
         let rows = VisitedRows::Batch {
             batch: VisitedBatch::as_stored(Batch::new(&self.sample, self.facts.dense)),
             count: &mut 0,

@@ -22,15 +22,21 @@ impl Trainer {
     }
 
     /// A solver that begins at the final heads of this training, whose rows `map` made of the rows that will be gone over; with
-    /// so many bytes for candidates and kernel rows. To be called when the training has ended. None where there are no such
+    /// so many bytes for candidates and kernel rows. `by_probability`: as of the plan. To be called when the training has ended. None where there are no such
     /// heads, or the map does not fit them.
     pub fn exactly(
         &self,
         map: &LowRank,
         problem: &Problem,
         bytes: usize,
+        by_probability: bool,
     ) -> Result<Option<ExactSolver>, OutOfMemory> {
-        let heads = self.report()?.heads.len();
+        let report = self.report()?;
+        let heads = report.heads.len();
+        let sigmoids = match by_probability {
+            true => report.sigmoids,
+            false => Vec::new(),
+        };
         let mut starts = Vec::new();
         for (head, (spec, _)) in self.heads()?.into_iter().take(heads).enumerate() {
             starts.room(1)?.push(ExactStart {
@@ -42,7 +48,7 @@ impl Trainer {
         let first = self.machines(map, starts.len())?;
         first
             .filter(|_| !starts.is_empty())
-            .map(|first| ExactSolver::new(job, first, starts))
+            .map(|first| ExactSolver::new(job, first, starts, sigmoids))
             .transpose()
     }
 }

@@ -360,7 +360,7 @@ impl<T: Real> Run<T> {
         let Some(layout) = self.heads.layout.take().filter(|it| it.classes() > 1) else {
             return self.begin_measuring();
         };
-        let survey = Survey::new(layout, &self.facts)?;
+        let survey = Survey::new(layout, &self.facts, &self.found.sigmoids)?;
         if self.resident {
             self.schedule.begin_reading(false);
         }

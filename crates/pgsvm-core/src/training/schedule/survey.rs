@@ -7,7 +7,7 @@
 //! | [`MOST_DECISIONS`] | time, of many heads |
 //! | [`MOST_WORDS`] | memory of the sample |
 
-use crate::base::memory::filled;
+use crate::base::memory::{copied, filled};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
@@ -15,7 +15,7 @@ use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::simd::{Isa, Real};
 use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
-use crate::task::evaluation::{predicted_class, Ranking};
+use crate::task::evaluation::{told_class, Ranking, Sigmoid};
 use crate::task::plan::Layout;
 use crate::task::report::Fit;
 use crate::training::error::TrainError;
@@ -115,6 +115,8 @@ impl Sample {
 /// The evaluation, under way.
 pub(in crate::training) struct Survey {
     layout: Layout,
+    /// Those by which classes are told apart, or none.
+    sigmoids: Vec<Sigmoid>,
     pick: SampleRule,
     fit: Fit,
     /// By head: the decisions of a row, and their sums and sums of squares.
@@ -125,7 +127,12 @@ pub(in crate::training) struct Survey {
 }
 
 impl Survey {
-    pub(in crate::training) fn new(layout: Layout, facts: &Facts) -> Result<Self, TrainError> {
+    /// `sigmoids`: those of the heads, as far as they were fitted.
+    pub(in crate::training) fn new(
+        layout: Layout,
+        facts: &Facts,
+        sigmoids: &[Sigmoid],
+    ) -> Result<Self, TrainError> {
         let (classes, heads) = (layout.classes(), layout.heads());
         let wanted = rows_wanted(facts.rows, heads);
         let ranking = match classes {
@@ -149,6 +156,7 @@ impl Survey {
             },
             decisions: filled(0.0, heads)?,
             sums: filled([0.0; 2], heads)?,
+            sigmoids: copied(layout.telling(sigmoids))?,
             ranking,
             layout,
         })
@@ -165,7 +173,7 @@ impl Survey {
             *squares += value * value;
         }
         let class = self.layout.class(row.group());
-        let predicted = predicted_class(&self.decisions);
+        let predicted = told_class(&self.decisions, &self.sigmoids);
         self.fit.rows += 1;
         self.fit.actual[class] += 1;
         self.fit.predicted[predicted] += 1;
