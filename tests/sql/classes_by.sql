@@ -25,7 +25,7 @@ CREATE FUNCTION agreement(model text, OUT by_probability bigint, OUT by_decision
         FROM near AS n
     ) AS rows
 $$;
-SELECT name, by_probability = 1000 AS by_probability, by_decision = 1000 AS by_decision, least(by_probability, by_decision) < 800 AS differ
+SELECT name, by_probability = 1000 AS by_probability, by_decision = 1000 AS by_decision, least(by_probability, by_decision) < 950 AS differ
 FROM unnest('{probable, decided, weighted, weighted_probable, curved}'::text[]) AS name, agreement(name) ORDER BY name;
 
 -- and all that names the class names this one

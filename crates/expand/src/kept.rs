@@ -71,6 +71,8 @@ impl Kept {
     /// Begins the text in row `row`, counted from 0.
     pub fn begin(&mut self, row: u64) {
         self.all += 1;
+        // where it ends up forgotten, all before it stays
+        self.at = self.pieces.back().map_or(0, Vec::len);
         if self.left == 0 {
             return;
         }
@@ -297,6 +299,20 @@ mod tests {
         assert_eq!(kept.pieces.len(), 1);
         assert_eq!(read(&mut kept, 0, 0), None);
         assert_eq!(read(&mut kept, rows, rows), None);
+    }
+
+    #[test]
+    fn memory_may_end_with_any_byte() {
+        for bytes in 0..3000 {
+            let mut kept = kept(60, bytes);
+            for row in (0..60).filter(|row| row % 10 != 3) {
+                let found = read(&mut kept, row, row);
+                assert!(
+                    found.is_none_or(|found| found.into_iter().eq(words(row))),
+                    "{bytes} bytes, row {row}"
+                );
+            }
+        }
     }
 
     #[test]

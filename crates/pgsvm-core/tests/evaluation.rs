@@ -144,6 +144,15 @@ fn a_sigmoid_is_of_maximum_likelihood() {
 }
 
 #[test]
+fn a_larger_decision_is_no_reason_for_a_smaller_probability() {
+    // the wrong way round, with twice as many negative rows
+    let rows = (0..90).map(|k| (f64::from(k % 30), k % 30 < 10));
+    let found = Sigmoid::fit(rows);
+    assert_eq!(found.a, 0.0);
+    assert!((found.probability(7.0) - 31.0 / 92.0).abs() < 1e-12);
+}
+
+#[test]
 fn a_sigmoid_stays_finite_where_decisions_separate_or_are_of_one_class() {
     let apart: Vec<(f64, bool)> = (0..40).map(|k| (f64::from(k) - 19.5, k >= 20)).collect();
     let found = Sigmoid::fit(apart.into_iter());

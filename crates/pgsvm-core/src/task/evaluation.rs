@@ -184,7 +184,7 @@ impl Sigmoid {
         loop {
             fit.take(rows.clone());
             if fit.end_of_rows() {
-                return fit.sigmoid;
+                return fit.found();
             }
         }
     }
@@ -196,8 +196,13 @@ impl Sigmoid {
 /// Minimizes the cross entropy of the probabilities against the targets (N+ + 1) / (N+ + 2) for the N+ positive rows and
 /// 1 / (N- + 2) for the N- others. It goes over the rows again and again: they are given in portions of any size, in the
 /// same order each time, and behind the last comes [`Self::end_of_rows`].
+///
+/// A larger decision is no reason for a smaller probability: where that would fit best, as may be with decisions that tell nothing,
+/// a is 0, and of all that are so the one is taken that the share of positive rows makes.
 pub(crate) struct SigmoidFit {
-    pub(crate) sigmoid: Sigmoid,
+    sigmoid: Sigmoid,
+    /// The b of a = 0.
+    constant: f64,
     /// Targets of negative and positive rows.
     targets: [f64; 2],
     /// Cross entropy at the sigmoid.
@@ -261,6 +266,7 @@ impl SigmoidFit {
     pub(crate) fn new() -> Self {
         Self {
             sigmoid: Sigmoid { a: 0.0, b: 0.0 },
+            constant: 0.0,
             targets: [0.0; 2],
             value: 0.0,
             steps: 0,
@@ -298,7 +304,8 @@ impl SigmoidFit {
     pub(crate) fn end_of_rows(&mut self) -> bool {
         match self.sums {
             SigmoidSums::Counts([negatives, positives]) => {
-                self.sigmoid.b = f64::ln((negatives + 1.0) / (positives + 1.0));
+                self.constant = f64::ln((negatives + 1.0) / (positives + 1.0));
+                self.sigmoid.b = self.constant;
                 self.targets = [
                     1.0 / (negatives + 2.0),
                     (positives + 1.0) / (positives + 2.0),
@@ -313,6 +320,17 @@ impl SigmoidFit {
             }
             SigmoidSums::Slopes(slopes) => self.try_step(slopes),
             SigmoidSums::Trial(trial, value) => self.judge(trial, value),
+        }
+    }
+
+    /// The sigmoid, once the fit has ended.
+    pub(crate) fn found(&self) -> Sigmoid {
+        match self.sigmoid.a > 0.0 {
+            true => Sigmoid {
+                a: 0.0,
+                b: self.constant,
+            },
+            false => self.sigmoid,
         }
     }
 

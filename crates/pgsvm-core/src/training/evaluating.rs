@@ -211,7 +211,7 @@ impl Evaluation {
         if portion.last {
             self.gone = 0;
             if fit.end_of_rows() {
-                let sigmoid = fit.sigmoid;
+                let sigmoid = fit.found();
                 self.sigmoids[cost].push(sigmoid);
                 self.go_on()?;
             }
