@@ -213,7 +213,9 @@ def test_a_name_that_is_taken_is_told_and_nothing_is_mixed_up(source, target, ar
         connection.execute(f'CREATE SCHEMA "{SCHEMA}"; CREATE EXTENSION pgsvm SCHEMA "{SCHEMA}"')
         connection.execute("CREATE TABLE mine AS SELECT i AS x, i > 5 AS y FROM generate_series(1, 10) AS i")
         connection.execute("SELECT svm_train('mine', 'y', model => 'big')")
-        before = connection.execute("SELECT svm_decision('big', ARRAY[3]), svm_internal.svm_version_id('big')").fetchone()
+        before = connection.execute(
+            "SELECT svm_decision('big', ARRAY[3]), svm_internal.svm_version_id('big')"
+        ).fetchone()
         told = target.restore(archive["custom"], "-j", "4", check=False)
         assert told.returncode == 1
         assert "Key (name)=(big) already exists" in told.stderr

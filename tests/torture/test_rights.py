@@ -173,7 +173,9 @@ def forge(connection, name, column, value):
             [name],
         )
     else:
-        connection.execute(f"UPDATE svm_version SET {column} = %s WHERE id = svm_internal.svm_version_id(%s)", [value, name])
+        connection.execute(
+            f"UPDATE svm_version SET {column} = %s WHERE id = svm_internal.svm_version_id(%s)", [value, name]
+        )
 
 
 def call_all(server, database, user, name, change=None):
@@ -190,7 +192,8 @@ def call_all(server, database, user, name, change=None):
                     forge(connection, name, column, value)
                     if column in ("query", "source_query"):
                         connection.execute(
-                            "UPDATE svm_version SET source_relation = NULL WHERE id = svm_internal.svm_version_id(%s)", [name]
+                            "UPDATE svm_version SET source_relation = NULL WHERE id = svm_internal.svm_version_id(%s)",
+                            [name],
                         )
                     connection.execute("SET ROLE member" if user == "member" else "SELECT 1")
                 connection.execute("SET LOCAL statement_timeout = '20s'")

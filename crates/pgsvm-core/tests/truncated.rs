@@ -321,6 +321,7 @@ fn three_folds() -> Plan {
         folds: Some(Folds::Count(3)),
         purpose: Purpose::Train,
         probability: true,
+        by_probability: false,
         scoring: Scoring::Accuracy,
         beyond: 0,
         truncations: Vec::new(),
