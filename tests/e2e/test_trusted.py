@@ -90,6 +90,11 @@ def test_an_owner_creates_uses_and_drops_it(server, owned):
         assert one(connection, "SELECT to_regnamespace('svm_internal') IS NULL AND to_regproc('svm_train') IS NULL")
 
 
+# what an owner's dump takes, and what his models say before and after
+DUMP = ["pg_dump", "-Fc", "--enable-row-security", "--inserts", "--on-conflict-do-nothing"]
+ANSWERS = "SELECT svm_decision('m', p), svm_classify('kinds', p), svm_decision('words', p), svm_decision('rbf', p) FROM points AS p"
+
+
 def program(server, name, *arguments, check=True):
     where = ["-h", server.socket_directory, "-p", "5432", "-U", OWNER]
     command = [programs_of(server.version) / name, *where, *arguments]
@@ -102,25 +107,14 @@ def test_an_owner_dumps_and_restores_his_models(server, owned, tmp_path):
     with server.connect(source, user=OWNER) as connection:
         use(connection)
         connection.execute("DROP FUNCTION says")
-        answers = "SELECT svm_decision('m', p), svm_classify('kinds', p), svm_decision('words', p), svm_decision('rbf', p) FROM points AS p"
-        before = connection.execute(answers).fetchall()
+        before = connection.execute(ANSWERS).fetchall()
         counts = {table: one(connection, f"SELECT count(*) FROM {table}") for table in TABLES}
     with server.connect(source) as connection:
         # what is not his is not in his dump
         connection.execute("SELECT svm_train('points', 'y', ARRAY['x'], 'not_his')")
     refused = program(server, "pg_dump", "-Fc", "-f", archive, source, check=False)
     assert refused.returncode and "row-level security" in refused.stderr
-    program(
-        server,
-        "pg_dump",
-        "-Fc",
-        "--enable-row-security",
-        "--inserts",
-        "--on-conflict-do-nothing",
-        "-f",
-        archive,
-        source,
-    )
+    program(server, *DUMP, "-f", archive, source)
     restore = ["--enable-row-security", "-d", target, archive]
     program(server, "pg_restore", "-e", "--section=pre-data", *restore)
     program(server, "pg_restore", "-e", "--data-only", "--table=svm_model", *restore)
@@ -128,7 +122,7 @@ def test_an_owner_dumps_and_restores_his_models(server, owned, tmp_path):
     program(server, "pg_restore", "-e", "--section=data", *restore)
     program(server, "pg_restore", "-e", "--section=post-data", *restore)
     with server.connect(target, user=OWNER) as connection:
-        assert connection.execute(answers).fetchall() == before
+        assert connection.execute(ANSWERS).fetchall() == before
         assert {table: one(connection, f"SELECT count(*) FROM {table}") for table in TABLES} == counts
         assert connection.execute("TABLE svm_problems").fetchall() == []
         connection.execute("SELECT svm_refresh('m')")
@@ -141,19 +135,8 @@ def test_an_owner_mends_a_plain_restore_by_what_svm_problems_says(server, owned,
     with server.connect(source, user=OWNER) as connection:
         use(connection)
         connection.execute("DROP FUNCTION says")
-        answers = "SELECT svm_decision('m', p), svm_classify('kinds', p), svm_decision('words', p), svm_decision('rbf', p) FROM points AS p"
-        before = connection.execute(answers).fetchall()
-    program(
-        server,
-        "pg_dump",
-        "-Fc",
-        "--enable-row-security",
-        "--inserts",
-        "--on-conflict-do-nothing",
-        "-f",
-        archive,
-        source,
-    )
+        before = connection.execute(ANSWERS).fetchall()
+    program(server, *DUMP, "-f", archive, source)
     # all at once, in the archive's order: what belongs to a model comes before it, and is refused
     restored = program(server, "pg_restore", "--enable-row-security", "-d", target, archive, check=False)
     assert restored.returncode
@@ -164,7 +147,7 @@ def test_an_owner_mends_a_plain_restore_by_what_svm_problems_says(server, owned,
             name, *options = shlex.split(remedy.split(", or ")[0].replace("ARCHIVE", archive))
             program(server, name, *options)
         assert connection.execute("TABLE svm_problems").fetchall() == []
-        assert connection.execute(answers).fetchall() == before
+        assert connection.execute(ANSWERS).fetchall() == before
 
 
 FORGED = {

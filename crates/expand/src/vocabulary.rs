@@ -11,12 +11,10 @@ use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::collisions::Collisions;
 use crate::hash;
 use crate::kept::Numbers;
-use crate::words::{Word, Words, LONGEST_WORD_BYTES};
+use crate::words::{Word, Words, LONGEST_WORD_BYTES, PLACED};
 
 /// Bytes that the words may have while they are learned.
 const KEPT_BYTES: usize = 64 << 20;
-/// What two words take to be found and compared, and one to be moved or hashed, in multiplications.
-const COMPARED: usize = 256;
 /// Most bits of hashed numbers.
 pub const MOST_HASH_BITS: u32 = 24;
 
@@ -370,14 +368,14 @@ impl Learner {
         let mut order = gathered((0..self.words.len() as u32).filter(kept))?;
         let word = |number: u32| self.words.get(number as usize).unwrap_or_default();
         order.sort_unstable_by(|a, b| {
-            interrupts::worked(COMPARED);
+            interrupts::worked(PLACED);
             word(*a).cmp(word(*b))
         });
         let mut words = Words::default();
         let mut texts = Vec::new();
         texts.room(order.len() + self.hashed.0.len())?;
         for number in &order {
-            interrupts::worked(COMPARED);
+            interrupts::worked(PLACED);
             words.add(word(*number))?;
             texts.push(self.counts.0[*number as usize].0);
         }
@@ -385,7 +383,7 @@ impl Learner {
         if let Some(met) = &mut met {
             let others = (0..self.words.len() as u32).filter(|number| !kept(number));
             for number in others {
-                interrupts::worked(COMPARED);
+                interrupts::worked(PLACED);
                 met.add(hash::of_text(word(number)))?;
             }
         }
@@ -404,7 +402,7 @@ impl Learner {
         if known.is_hashed() {
             // words in too few texts, or too many, are taken for ones that come later
             for (number, word) in words.iter_mut().zip(self.words.iter()) {
-                interrupts::worked(COMPARED);
+                interrupts::worked(PLACED);
                 if *number == Numbers::NONE {
                     *number = known.hashed_number(word).unwrap_or(Numbers::NONE);
                 }

@@ -12,8 +12,8 @@ use crate::base::memory::{filled, owned, OutOfMemory, Room};
 use crate::base::prefetch::fetch_line;
 use crate::tokens::GROUP;
 
-/// What it takes to find a word's place in another table, in multiplications.
-const PLACED: usize = 256;
+/// What it takes to find a word that lies anywhere, and to compare, hash or move it, in multiplications.
+pub(crate) const PLACED: usize = 256;
 /// Longest word that has a number.
 pub const LONGEST_WORD_BYTES: usize = 1000;
 /// Most bytes of all words together: places are 32-bit numbers.
