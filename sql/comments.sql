@@ -63,7 +63,7 @@ COMMENT ON COLUMN svm_versions.name IS 'the model''s name';
 COMMENT ON COLUMN svm_versions.version IS 'number of the version: name@version stands for it';
 COMMENT ON COLUMN svm_versions.deployed IS 'whether it is the current version, which the name alone stands for';
 COMMENT ON COLUMN svm_versions.rows_used IS 'rows trained on';
-COMMENT ON COLUMN svm_versions.rows_skipped IS 'rows left out because of NULLs';
+COMMENT ON COLUMN svm_versions.rows_skipped IS 'rows of the source that were left out: without a label, of weight 0, with a NULL under nulls => ''skip'', bad under bad_rows => ''skip''';
 COMMENT ON COLUMN svm_versions.features IS 'number of features, the largest sparse one counting';
 COMMENT ON COLUMN svm_versions.label_column IS 'column of the source that was to be predicted';
 COMMENT ON COLUMN svm_versions.label_type IS 'its type';

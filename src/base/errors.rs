@@ -15,8 +15,18 @@ pub struct Failure {
     pub message: String,
     pub detail: Option<String>,
     pub hint: Option<String>,
-    /// Whether it is about the row of the source that was read last.
-    pub row: bool,
+    pub about: About,
+}
+
+/// What an error is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// The call, the columns, or all rows together.
+    All,
+    /// The row that was read last; it cannot be left out for that.
+    Row,
+    /// The values of the row that was read last: others can be trained on and predicted without it.
+    BadRow,
 }
 
 impl Failure {
@@ -27,7 +37,7 @@ impl Failure {
             message: message.into(),
             detail: None,
             hint: None,
-            row: false,
+            about: About::All,
         }
     }
 
@@ -54,23 +64,23 @@ impl Failure {
 
     /// The same as one about the row that was read last, whose number is told.
     pub fn about_row(self) -> Self {
-        Self { row: true, ..self }
+        Self {
+            about: About::Row,
+            ..self
+        }
     }
 
-    /// Whether something is wrong with one row, which others can be trained on and predicted without.
-    pub fn is_of_row(&self) -> bool {
-        self.row
-            && !matches!(
-                self.code,
-                Code::ERRCODE_OUT_OF_MEMORY
-                    | Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
-                    | Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED
-                    | Code::ERRCODE_DATA_CORRUPTED
-                    // of a fold or a weight, or of an array before any other
-                    | Code::ERRCODE_NULL_VALUE_NOT_ALLOWED
-                    // a text too long for a category, as others of its column may be
-                    | Code::ERRCODE_STRING_DATA_RIGHT_TRUNCATION
-            )
+    /// The same as one about the values of the row that was read last.
+    pub fn about_bad_row(self) -> Self {
+        Self {
+            about: About::BadRow,
+            ..self
+        }
+    }
+
+    /// Whether it is about the values of one row, which others can be trained on and predicted without.
+    pub fn is_of_bad_row(&self) -> bool {
+        self.about == About::BadRow
     }
 
     /// Several as one, with the code of the first; None where there is none.

@@ -1,7 +1,7 @@
 //! Everything that can be wrong with features; `error_words` says it.
 
 use super::category::KeyCount;
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{About, Code, Failure};
 use pgsvm_core::OutOfMemory;
 
 /// What is wrong with a list of features or with a row's values. Columns are named as the user
@@ -147,24 +147,28 @@ impl FeatureError {
         }
     }
 
-    /// Whether it is the values of one row that are wrong, and not what columns there are.
-    fn is_of_row(&self) -> bool {
-        matches!(
-            self,
-            Self::InRow { .. }
-                | Self::Letter { .. }
-                | Self::NotUtf8 { .. }
-                | Self::Length { .. }
-                | Self::Empty { .. }
-                | Self::Dimensions { .. }
-                | Self::SparseLength { .. }
-                | Self::Index { .. }
-                | Self::Position { .. }
-                | Self::DuplicateIndex { .. }
-                | Self::NotFinite { .. }
-                | Self::LibsvmSyntax { .. }
-                | Self::LibsvmLabel { .. }
-        )
+    /// What it is about: the values of one row that others can be trained on and predicted without, or what columns there are.
+    fn about(&self) -> About {
+        match self {
+            Self::InRow { error, .. } => match error.about() {
+                About::All => About::Row,
+                about => about,
+            },
+            Self::Letter { .. }
+            | Self::NotUtf8 { .. }
+            | Self::Length { .. }
+            | Self::Empty { .. }
+            | Self::Dimensions { .. }
+            | Self::SparseLength { .. }
+            | Self::Index { .. }
+            | Self::Position { .. }
+            | Self::DuplicateIndex { .. }
+            | Self::NotFinite { .. }
+            | Self::LibsvmSyntax { .. }
+            | Self::LibsvmLabel { .. } => About::BadRow,
+            // a text too long for a category, as others of its column may be; an array before any other; no memory
+            _ => About::All,
+        }
     }
 
     fn code(&self) -> Code {
@@ -230,7 +234,7 @@ impl From<FeatureError> for Failure {
             message: error.message(),
             detail: error.detail(),
             hint: error.hint(),
-            row: error.is_of_row(),
+            about: error.about(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A jsonb object, its fields found by name where they lie. Any process; what is read lives in the
 //! current memory context.
 
-use super::numeric;
 use super::varlena::Varlena;
+use super::{numeric, value};
+use crate::base::errors::Failure;
 use core::ffi::{c_char, c_int, CStr};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{lossy, OutOfMemory};
@@ -30,25 +31,27 @@ pub struct Elements {
 }
 
 impl Document {
+    /// The document; PostgreSQL's complaint about a json that is none, as one with `\u0000` in it.
+    ///
     /// # Safety
     /// `datum` is a jsonb or, where `is_text`, a json, and the current memory context outlives the result.
-    pub unsafe fn open(datum: pg_sys::Datum, is_text: bool) -> Self {
+    pub unsafe fn open(datum: pg_sys::Datum, is_text: bool) -> Result<Self, Failure> {
         // SAFETY: as the caller promises; jsonb_in takes a terminated string and returns a jsonb. The root
         // lies behind the header, which a detoasted value has in its long form.
         unsafe {
             let datum = match is_text {
                 true => {
                     let text = pg_sys::text_to_cstring(datum.cast_mut_ptr());
-                    let read = pgrx::direct_function_call_as_datum(
-                        pg_sys::jsonb_in,
-                        &[Some(pg_sys::Datum::from(text))],
-                    );
+                    let text = [Some(pg_sys::Datum::from(text))];
+                    let read = value::complaint_of(|| {
+                        pgrx::direct_function_call_as_datum(pg_sys::jsonb_in, &text)
+                    })?;
                     read.unwrap_or(datum)
                 }
                 false => datum,
             };
             let value = pg_sys::pg_detoast_datum(datum.cast_mut_ptr()).cast::<pg_sys::Jsonb>();
-            Self(core::ptr::addr_of_mut!((*value).root))
+            Ok(Self(core::ptr::addr_of_mut!((*value).root)))
         }
     }
 

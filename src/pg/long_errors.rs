@@ -6,10 +6,12 @@
 //! as a panic, and is called again when pgrx raises it anew; what ends the statement takes it away.
 
 use core::ffi::{c_char, c_int, c_void, CStr};
+use core::panic::AssertUnwindSafe;
 use pgrx::pg_sys;
 use pgrx::pg_sys::elog::PgLogLevel;
+use pgrx::pg_sys::panic::CaughtError;
 use pgrx::prelude::pg_guard;
-use pgrx::PgSqlErrorCode;
+use pgrx::{PgSqlErrorCode, PgTryBuilder};
 use twox_hash::XxHash3_64;
 
 /// Bytes of a text that stays whole.
@@ -51,6 +53,31 @@ pub fn cut_off<T>(body: impl FnOnce() -> T) -> T {
         pg_sys::error_context_stack = (*site).callback.previous;
         pg_sys::pfree(site.cast());
         result
+    }
+}
+
+/// The same where an error ends here, and is given back.
+pub fn caught_short<T>(body: impl FnOnce() -> T) -> Result<T, Box<CaughtError>> {
+    // SAFETY: what is put on the stack lives until it is taken off, which is here, also after an error.
+    unsafe {
+        let previous = pg_sys::error_context_stack;
+        let mut site = Site {
+            callback: pg_sys::ErrorContextCallback {
+                previous,
+                callback: Some(on_error),
+                arg: core::ptr::null_mut(),
+            },
+            code: 0,
+            message: 0,
+        };
+        let at = core::ptr::addr_of_mut!(site);
+        (*at).callback.arg = at.cast();
+        pg_sys::error_context_stack = core::ptr::addr_of_mut!((*at).callback);
+        let ended = PgTryBuilder::new(AssertUnwindSafe(|| Ok(body())))
+            .catch_others(|error| Err(Box::new(error)))
+            .execute();
+        pg_sys::error_context_stack = previous;
+        ended
     }
 }
 

@@ -1,12 +1,11 @@
 //! Values of any type from and to text, by the type's own functions. Any process; each call looks the
 //! type up, so nothing here is for every row of a scan that can do without.
 
-use super::long_errors::cut_off;
-use crate::base::errors::OrRaise;
+use super::long_errors::{caught_short, cut_off};
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::terminated;
-use core::ffi::CStr;
-use core::panic::AssertUnwindSafe;
-use pgrx::{pg_sys, PgTryBuilder};
+use core::ffi::{c_int, CStr};
+use pgrx::pg_sys;
 use pgsvm_core::memory::lossy;
 
 /// In which order year, month and day stand where a date leaves that open.
@@ -44,17 +43,39 @@ pub unsafe fn printed(datum: pg_sys::Datum, type_id: pg_sys::Oid) -> String {
 }
 
 /// The value of the type that the text stands for, in the current memory context; the message of the
-/// type's own complaint when it stands for none, after which the statement must end with an ERROR.
+/// type's own complaint when it stands for none. Of a type that is none of PostgreSQL's own the statement must end with an ERROR then.
 pub fn read(text: &str, type_id: pg_sys::Oid) -> Result<pg_sys::Datum, String> {
     let text = terminated(text).map_err(|error| error.to_string())?;
-    // SAFETY: a terminated string; the caller ends the statement if the type's function complains.
-    PgTryBuilder::new(AssertUnwindSafe(|| unsafe {
+    // SAFETY: a terminated string; the caller ends the statement where what complains may hold more than memory.
+    let read = complaint_of(|| unsafe {
         let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
         pg_sys::getTypeInputInfo(type_id, &mut input, &mut parameter);
-        Ok(cut_off(|| {
-            pg_sys::OidInputFunctionCall(input, text.as_ptr().cast_mut(), parameter, -1)
-        }))
-    }))
-    .catch_others(|error| Err(super::caught(&error).message().to_owned()))
-    .execute()
+        pg_sys::OidInputFunctionCall(input, text.as_ptr().cast_mut(), parameter, -1)
+    });
+    read.map_err(|complaint| complaint.message)
+}
+
+/// What `read` returns; its complaint about a value. Errors about anything else go on: memory that is not there, a
+/// cancel. The statement may go on after a complaint only where `read` holds nothing but memory of the current context, as PostgreSQL's
+/// own input functions do.
+pub(super) fn complaint_of<T>(read: impl FnOnce() -> T) -> Result<T, Failure> {
+    caught_short(read).map_err(|error| {
+        let complaint = super::failure_of(&error);
+        match is_about_a_value(complaint.code) {
+            true => complaint,
+            false => error.rethrow(),
+        }
+    })
+}
+
+/// Whether an error with this code says what is wrong with a text; else something is wrong with the server, or it was told to stop.
+fn is_about_a_value(code: Code) -> bool {
+    let class = |of: Code| (of as c_int) & 0xFFF;
+    let others = [
+        Code::ERRCODE_INSUFFICIENT_RESOURCES,
+        Code::ERRCODE_OPERATOR_INTERVENTION,
+        Code::ERRCODE_SYSTEM_ERROR,
+        Code::ERRCODE_INTERNAL_ERROR,
+    ];
+    others.iter().all(|other| class(*other) != class(code))
 }

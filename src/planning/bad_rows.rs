@@ -37,7 +37,7 @@ impl BadRows {
 
 /// The same with how the others are trained on. `continues`: whether a model is, whose terms stand.
 pub fn with_hint(failure: Failure, continues: bool) -> Failure {
-    if !failure.is_of_row() {
+    if !failure.is_of_bad_row() {
         return failure;
     }
     let how = match continues {

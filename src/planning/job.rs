@@ -120,6 +120,7 @@ pub struct ReaderOutcome {
     /// Dense features that were read and are none of these, ascending: columns of one value.
     #[serde(deserialize_with = "list")]
     pub dropped: Vec<u64>,
+    /// Rows left out for a NULL or a weight of 0.
     pub rows_skipped: u64,
     /// Rows left out as they have no label.
     pub rows_unlabelled: u64,
@@ -129,6 +130,13 @@ pub struct ReaderOutcome {
     pub key_chunks: u64,
     /// Versions of rows, which follow behind; None where no slack is measured.
     pub versions: Option<u64>,
+}
+
+impl ReaderOutcome {
+    /// Rows of the source that were not trained on, for whichever reason.
+    pub fn rows_left_out(&self) -> u64 {
+        self.rows_skipped + self.rows_unlabelled + self.bad_rows.count
+    }
 }
 
 /// Features that may be no honest ones, by name.

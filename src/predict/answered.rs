@@ -44,7 +44,7 @@ pub fn are_answer(model: &Model, decisions: &[f64]) -> Result<bool, Failure> {
 /// Passes a failure on, but for one about a row that the training had left out.
 #[cold]
 fn left_out(model: &Model, failure: Failure) -> Result<(), Failure> {
-    match model.features.skips_bad_rows && failure.is_of_row() {
+    match model.features.skips_bad_rows && failure.is_of_bad_row() {
         true => Ok(()),
         false => Err(failure),
     }

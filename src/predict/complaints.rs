@@ -17,7 +17,7 @@ pub fn out_of_range(model: &Model) -> Failure {
         Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
         format!("the decision of model \"{}\" is out of range", model.name),
     )
-    .about_row()
+    .about_bad_row()
 }
 
 pub fn row_failure(model: &Model, called: &Called, error: FeatureError) -> Failure {

@@ -175,11 +175,13 @@ impl DocumentReader {
     ) -> Result<(), Failure> {
         // SAFETY: as the caller promises.
         let document = unsafe { Document::open(datum, self.is_text) };
+        let document = document.map_err(Failure::about_bad_row)?;
         if !document.is_object() {
             return Err(Failure::new(
                 Code::ERRCODE_DATATYPE_MISMATCH,
                 "the features are JSON, but no object",
-            ));
+            )
+            .about_bad_row());
         }
         for (at, named) in self.fields.iter().enumerate() {
             let found = document.field(&named.name);
@@ -337,6 +339,7 @@ fn value_of(
     field: &Field<'_>,
 ) -> Result<Option<pg_sys::Datum>, Failure> {
     let wrong = || wrong_field(name, kind, field);
+    let because = |reason: String| wrong().detail(format!("{reason}."));
     Ok(match (kind, field) {
         (_, Field::Null) => None,
         (FieldKind::Number, Field::Number(number)) => number.to_f64().into_datum(),
@@ -345,19 +348,19 @@ fn value_of(
             printed_number(text).ok_or_else(wrong)?.into_datum()
         }
         (FieldKind::Time(type_oid), Field::Text(text)) => {
-            let text = utf8(name, text)?;
-            let read = value::read(text, type_oid);
-            Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
+            Some(value::read(utf8(name, text)?, type_oid).map_err(because)?)
         }
         (FieldKind::Time(type_oid @ pg_sys::MONEYOID), Field::Number(number)) => {
-            let read = value::read(&number.to_text()?, type_oid);
-            Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
+            Some(value::read(&number.to_text()?, type_oid).map_err(because)?)
         }
         (FieldKind::Vector, Field::Text(text)) => {
-            let read = value::read(utf8(name, text)?, pg_sys::TSVECTOROID);
-            Some(read.map_err(|reason| wrong().detail(format!("{reason}.")))?)
+            Some(value::read(utf8(name, text)?, pg_sys::TSVECTOROID).map_err(because)?)
         }
-        (FieldKind::Words, Field::Array(elements)) => words(name, elements)?.into_datum(),
+        (FieldKind::Words, Field::Array(elements)) => {
+            let mut all = Vec::new();
+            words(name, elements, MOST_DIMENSIONS, &mut all)?;
+            all.into_datum()
+        }
         (FieldKind::Category | FieldKind::Text, Field::Text(text)) => {
             Some(text_datum(utf8(name, text)?))
         }
@@ -405,6 +408,13 @@ fn numbers(name: &str, elements: &Elements) -> Result<Vec<Option<f64>>, Failure>
             Field::Number(number) => Some(number.to_f64()),
             Field::Boolean(value) => Some(f64::from(u8::from(value))),
             Field::Text(text) if printed_number(text).is_some() => printed_number(text),
+            Field::Array(inner) => {
+                return Err(FeatureError::Dimensions {
+                    column: name.to_owned(),
+                    dimensions: 1 + dimensions(&inner, MOST_DIMENSIONS - 1),
+                }
+                .into())
+            }
             other => {
                 let place = format!("{name}[{}]", at + 1);
                 return Err(wrong_field(&place, FieldKind::Number, &other));
@@ -414,20 +424,38 @@ fn numbers(name: &str, elements: &Elements) -> Result<Vec<Option<f64>>, Failure>
     Ok(numbers)
 }
 
-fn words(name: &str, elements: &Elements) -> Result<Vec<Option<String>>, Failure> {
-    let mut words = room(elements.len())?;
+/// Most dimensions of PostgreSQL's arrays.
+const MOST_DIMENSIONS: i32 = 6;
+
+/// Dimensions of an array, of those that may be `most`.
+fn dimensions(elements: &Elements, most: i32) -> i32 {
+    match elements.iter().next() {
+        Some(Field::Array(inner)) if most > 1 => 1 + dimensions(&inner, most - 1),
+        _ => 1,
+    }
+}
+
+/// Adds the texts of an array to `all`, as the words of a row's are read: those of up to so many dimensions one behind the other.
+fn words(
+    name: &str,
+    elements: &Elements,
+    dimensions: i32,
+    all: &mut Vec<Option<String>>,
+) -> Result<(), Failure> {
+    all.room(elements.len())?;
     for (at, element) in elements.iter().enumerate() {
         crate::pg::check_for_interrupts();
-        words.push(match element {
-            Field::Null => None,
-            Field::Text(text) => Some(owned(utf8(name, text)?)?),
+        match element {
+            Field::Null => all.push(None),
+            Field::Text(text) => all.push(Some(owned(utf8(name, text)?)?)),
+            Field::Array(inner) if dimensions > 1 => words(name, &inner, dimensions - 1, all)?,
             other => {
                 let place = format!("{name}[{}]", at + 1);
                 return Err(wrong_field(&place, FieldKind::Text, &other));
             }
-        });
+        }
     }
-    Ok(words)
+    Ok(())
 }
 
 fn indices(name: &str, elements: &Elements) -> Result<Vec<Option<i64>>, Failure> {
@@ -539,5 +567,6 @@ fn not_as_expected(name: &str, kind: FieldKind, field: &Field<'_>) -> Failure {
         Code::ERRCODE_DATATYPE_MISMATCH,
         format!("field \"{name}\" is {found}, which cannot be used here"),
     )
+    .about_bad_row()
     .detail(format!("It must be {}.", kind.expected()))
 }

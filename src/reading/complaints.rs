@@ -146,7 +146,7 @@ impl RowDecoder {
                 ),
             )
             .detail(format!("It is in row {} of the source.", self.rows_seen))
-            .about_row()
+            .about_bad_row()
             .hint("Training works with 32-bit numbers: magnitudes up to 3.4e38"),
             RowError::CacheTooSmall {
                 row_bytes,
@@ -169,17 +169,6 @@ impl RowDecoder {
         }
     }
 
-    /// What is wrong with the label or fold of the last row, with its number.
-    pub(super) fn in_row(&self, failure: Failure) -> Failure {
-        match failure.code {
-            // of all rows together
-            Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED | Code::ERRCODE_OUT_OF_MEMORY => failure,
-            _ => failure
-                .in_detail(&format!("It is in row {} of the source.", self.rows_seen))
-                .about_row(),
-        }
-    }
-
     /// What is wrong with the features of the last row.
     pub(super) fn decode_failure(&self, error: FeatureError) -> Failure {
         match error {
@@ -194,6 +183,18 @@ impl RowDecoder {
             }
             error => error.in_row(self.rows_seen).into(),
         }
+    }
+}
+
+/// What is wrong with the label or fold of the `row`-th row, with its number.
+pub(super) fn in_row(row: u64, failure: Failure) -> Failure {
+    let placed =
+        |failure: Failure| failure.in_detail(&format!("It is in row {row} of the source."));
+    match failure.code {
+        // of all rows together
+        Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED | Code::ERRCODE_OUT_OF_MEMORY => failure,
+        _ if failure.is_of_bad_row() => placed(failure),
+        _ => placed(failure).about_row(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A row of the source becomes an example: its class and fold, its features, how much it counts, and the key by which it is known.
 
-use crate::base::errors::Failure;
+use crate::base::errors::{About, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::index::kept::Kept;
 use crate::pg::executor::Row;
@@ -8,6 +8,7 @@ use crate::pg::query::Column;
 use crate::planning::bad_rows::{with_hint, BadRows};
 use crate::planning::job::Job;
 use crate::reading::bounds::{Bounds, Seen};
+use crate::reading::complaints::in_row;
 use crate::reading::constants::Constants;
 use crate::reading::learned::Learned;
 use crate::targets::costs::Costs;
@@ -141,7 +142,7 @@ impl RowDecoder {
         let Err(failure) = self.take(row, admitted, sink) else {
             return Ok(());
         };
-        if self.skips_bad_rows && failure.is_of_row() {
+        if self.skips_bad_rows && failure.is_of_bad_row() {
             let place = || match &self.keys {
                 Some(keys) => Some(format!("the row with {}", keys.name(row))),
                 // each process that scans counts its own rows
@@ -155,7 +156,7 @@ impl RowDecoder {
         Err(match &self.keys {
             // rows come in no order of the table's own: the key tells which one it is
             Some(keys) => Failure {
-                row: false,
+                about: About::All,
                 ..failure.in_detail(&format!("Its key: {}.", keys.name(row)))
             },
             None => failure,
@@ -175,7 +176,8 @@ impl RowDecoder {
         let mut class = None;
         if let (Some(keys), Some(admitted)) = (&mut self.keys, &key) {
             if keys.may_screen(admitted) {
-                let Some(found) = self.groups.of(row)? else {
+                let found = self.groups.of(row);
+                let Some(found) = found.map_err(|failure| in_row(self.rows_seen, failure))? else {
                     return Ok(());
                 };
                 if keys.screen(admitted, found.0, self.groups.classes(), self.rows_seen)? {
@@ -257,7 +259,7 @@ impl RowDecoder {
             None => self
                 .groups
                 .of(row)
-                .map_err(|failure| self.in_row(failure))?,
+                .map_err(|failure| in_row(self.rows_seen, failure))?,
             known => known,
         };
         let Some((class, group)) = found else {

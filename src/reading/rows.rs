@@ -1,7 +1,7 @@
 //! Examples out of PostgreSQL: runs the source's SELECT a piece at a time, decodes each row and
 //! hands it to the pure reader. Runs in the process that plays the reader role.
 
-use crate::base::errors::Failure;
+use crate::base::errors::{About, Failure};
 use crate::features::{Feature, FeaturePart, FeatureSet};
 use crate::index::kept::{Kept, Served};
 use crate::keys::chunks::KeyChunk;
@@ -299,7 +299,7 @@ impl RowSource {
 impl RowSource {
     /// Where the row that a failure is about lies, of a source that is a table.
     fn placed(&mut self, failure: Failure) -> Failure {
-        let wanted = failure.row && self.in_table;
+        let wanted = failure.about != About::All && self.in_table;
         let place = self
             .rows
             .as_mut()

@@ -170,7 +170,7 @@ fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("intercept", intercept.into()),
         ("feature_count", (reader.report.features as i64).into()),
         ("rows_used", (reader.report.rows as i64).into()),
-        ("rows_skipped", (reader.rows_skipped as i64).into()),
+        ("rows_skipped", (reader.rows_left_out() as i64).into()),
         ("passes", (report.passes as i32).into()),
         ("primal", summary.primal.into()),
         ("dual", summary.dual.into()),

@@ -68,7 +68,7 @@ impl Costs {
             format!("weight column \"{}\" holds {weight}", column.name),
         )
         .detail(place())
-        .about_row()
+        .about_bad_row()
         .hint("Weights are 0 (the row is left out) or positive"))
     }
 

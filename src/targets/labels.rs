@@ -265,6 +265,7 @@ impl Labels {
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("label column \"{}\" contains NaN", self.column),
         )
+        .about_bad_row()
     }
 
     /// The nearest double to a numeric; `digits` tell it from all others, and in their order those of one sign ascend, or
@@ -291,7 +292,8 @@ impl Labels {
                     "label column \"{}\" holds a number out of range",
                     self.column
                 ),
-            )),
+            )
+            .about_bad_row()),
             number => Ok(number),
         }
     }

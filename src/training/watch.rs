@@ -137,14 +137,17 @@ impl Watched {
         (decoder, groups): (&mut Decoder, &mut Groups),
         buffer: &mut FeatureBuffer,
     ) -> Result<(), Failure> {
-        let Some((class, _)) = groups.of(row)? else {
-            return Ok(());
+        let class = match groups.of(row) {
+            Ok(Some((class, _))) => class,
+            Ok(None) => return Ok(()),
+            Err(failure) if skips_bad_rows && failure.is_of_bad_row() => return Ok(()),
+            Err(failure) => return Err(failure),
         };
         let number = self.classes.len() as u64 + 1;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         let decoded = unsafe { decoder.decode(row.values, row.nulls, buffer) };
         if let Err(failure) = decoded.map_err(|error| Failure::from(error.in_row(number))) {
-            return match skips_bad_rows && failure.is_of_row() {
+            return match skips_bad_rows && failure.is_of_bad_row() {
                 true => Ok(()),
                 false => Err(failure),
             };
