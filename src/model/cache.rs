@@ -192,39 +192,34 @@ fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
         if version == current {
             return whole::without_version(name, current);
         }
-        return failure(format!("model \"{name}\" has no version {version}"))
-            .hint(format!("The current version is {current}: use '{name}'."));
+        return failure(format!("model \"{name}\" has no version {version}")).hint(format!(
+            "The current version is {current}: use {}.",
+            quote_literal(name)
+        ));
     }
     if let Some(node) = citus::node_name() {
         return on_node::missing(name, &node);
     }
     let near = load::near_names(plans, name);
     let near: Vec<_> = near.iter().map(quote_literal).collect();
-    match near.as_slice() {
-        [] => {}
-        [one] => {
-            return failure(format!("model \"{name}\" does not exist"))
-                .hint(format!("There is a model {one}; all you can use: {list}."))
-        }
-        _ => {
-            return failure(format!("model \"{name}\" does not exist")).hint(format!(
-                "The nearest names are {}; all you can use: {list}.",
-                near.join(", ")
+    let hint = match near.as_slice() {
+        // whether there is one is not for this role to know
+        [] if !statement::sees_all_rows(plans.models()) => {
+            return failure(format!(
+                "no such model, or none that you may use: \"{name}\""
+            ))
+            .hint(format!(
+                "If there is one, its owner lets you use it: SELECT {schema}.svm_grant({}, {}). The models you can use: {list}.",
+                quote_literal(name),
+                quote_literal(statement::current_role())
             ))
         }
-    }
-    match statement::sees_all_rows(plans.models()) {
-        true => failure(format!("model \"{name}\" does not exist"))
-            .hint(format!("The models you can use: {list}.")),
-        // whether there is one is not for this role to know
-        false => failure(format!(
-            "no such model, or none that you may use: \"{name}\""
-        ))
-        .hint(format!(
-            "If there is one, its owner lets you use it: SELECT {schema}.svm_grant('{}', '{}'). \
-                 The models you can use: {list}.",
-            name.replace('\'', "''"),
-            statement::current_role().replace('\'', "''")
-        )),
-    }
+        [] => format!("The models you can use: {list}."),
+        [one] => format!("There is a model {one}; all you can use: {list}."),
+        _ => format!(
+            "The nearest names are {}; all you can use: {list}.",
+            near.join(", ")
+        ),
+    };
+    failure(format!("model \"{name}\" does not exist")).hint(hint)
 }

@@ -125,8 +125,7 @@ impl Plans {
                 &[pg_sys::TEXTOID, pg_sys::INT4OID],
             ),
             names: prepare(
-                "SELECT m.name, m.current_version FROM {s}.svm_model AS m
-                 ORDER BY m.name",
+                "SELECT m.name FROM {s}.svm_model AS m ORDER BY m.name",
                 &[],
             ),
             version: prepare(
@@ -189,12 +188,15 @@ pub(super) fn look_up(
 
 /// The current version of the model with exactly this name.
 pub(super) fn current_version(plans: &Plans, name: &str) -> Option<i32> {
+    let select = format!(
+        "SELECT m.current_version FROM {}.svm_model AS m WHERE m.name OPERATOR(pg_catalog.=) $1",
+        plans.schema_name
+    );
     let mut found = None;
-    plans.names.for_each(&[], |row| {
-        if row.text(1).as_deref() == Some(name) {
-            found = row.datum(2).map(|version| version.value() as i32);
-        }
-        found.is_none()
+    let select = PreparedSelect::kept(&select, &[pg_sys::TEXTOID]);
+    select.for_each(&[Parameter::Text(name)], |row| {
+        found = row.int4(1);
+        false
     });
     found
 }

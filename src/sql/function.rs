@@ -289,6 +289,11 @@ pub(super) fn of_another_role(signature: &str, owner: &str) -> Failure {
     .detail("Made again it would stay that role's, which could change it.")
 }
 
+/// The owner of function `p` where that is another role than the caller, as SQL.
+pub(super) const OTHER_OWNER: &str =
+    "CASE WHEN pg_catalog.pg_get_userbyid(p.proowner) OPERATOR(pg_catalog.<>) current_user
+         THEN pg_catalog.pg_get_userbyid(p.proowner)::pg_catalog.text END";
+
 /// A function of the name that is asked for, which takes anything.
 enum Existing {
     /// One of ours, the caller's.
@@ -312,16 +317,17 @@ fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<Existing
         ["svm_internal", extension].map(|schema| format!("SELECT {schema}.{function}("))
     });
     let found = read_two::<bool, String>(
-        "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
+        &format!(
+            "SELECT p.prosecdef AND p.prolang OPERATOR(pg_catalog.=) 14::pg_catalog.oid
              AND (SELECT pg_catalog.bool_or(pg_catalog.starts_with(p.prosrc, start))
                   FROM pg_catalog.unnest($3::pg_catalog.text[]) AS start),
-             CASE WHEN pg_catalog.pg_get_userbyid(p.proowner) OPERATOR(pg_catalog.<>) current_user
-                 THEN pg_catalog.pg_get_userbyid(p.proowner)::pg_catalog.text END
+             {OTHER_OWNER}
          FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_namespace AS n
              ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
          WHERE n.nspname OPERATOR(pg_catalog.=) $1::pg_catalog.name
              AND p.proname OPERATOR(pg_catalog.=) $2::pg_catalog.name
-             AND p.proargtypes OPERATOR(pg_catalog.=) '2283'::pg_catalog.oidvector",
+             AND p.proargtypes OPERATOR(pg_catalog.=) '2283'::pg_catalog.oidvector"
+        ),
         &[
             schema.into(),
             name.into(),

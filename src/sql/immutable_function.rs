@@ -2,7 +2,7 @@
 //! in a language of the extension's own (`predict::language`), whose body is the model's text (`model::text`): a
 //! plan shows the call alone, a call costs what a prediction does, and the version may be dropped.
 
-use super::function::{of_another_role, place, Kind, Problem, FLOAT};
+use super::function::{of_another_role, place, Kind, Problem, FLOAT, OTHER_OWNER};
 use crate::base::errors::{Code, Failure};
 use crate::features::{FeaturePart, Made, ReadAs};
 use crate::model::{text, Model};
@@ -352,21 +352,19 @@ struct Before {
 
 /// The function of that signature; None where there is none.
 fn function_before(signature: &str) -> Result<Option<Before>, SpiError> {
+    let query = format!(
+        "SELECT EXISTS (
+                 SELECT FROM pg_catalog.pg_language AS l
+                 WHERE l.oid OPERATOR(pg_catalog.=) p.prolang AND l.lanname OPERATOR(pg_catalog.=) 'pgsvm'),
+             (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ')
+              FROM pg_catalog.pg_depend AS d
+              WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+                  AND d.refobjid OPERATOR(pg_catalog.=) p.oid),
+             {OTHER_OWNER}
+         FROM pg_catalog.pg_proc AS p WHERE p.oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure($1)::pg_catalog.oid"
+    );
     Spi::connect(|client| {
-        let rows = client.select(
-            "SELECT EXISTS (
-                 SELECT FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_language AS l ON l.oid OPERATOR(pg_catalog.=) p.prolang
-                 WHERE p.oid OPERATOR(pg_catalog.=) f.oid AND l.lanname OPERATOR(pg_catalog.=) 'pgsvm'),
-                 (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ')
-                  FROM pg_catalog.pg_depend AS d
-                  WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
-                      AND d.refobjid OPERATOR(pg_catalog.=) f.oid),
-                 (SELECT pg_catalog.pg_get_userbyid(p.proowner)::pg_catalog.text FROM pg_catalog.pg_proc AS p
-                  WHERE p.oid OPERATOR(pg_catalog.=) f.oid AND pg_catalog.pg_get_userbyid(p.proowner) OPERATOR(pg_catalog.<>) current_user)
-             FROM (SELECT pg_catalog.to_regprocedure($1)::pg_catalog.oid AS oid) AS f WHERE f.oid IS NOT NULL",
-            Some(1),
-            &[signature.into()],
-        )?;
+        let rows = client.select(&query, Some(1), &[signature.into()])?;
         if rows.is_empty() {
             return Ok(None);
         }

@@ -19,13 +19,7 @@ pub fn predicted_class(decisions: &[f32]) -> usize {
     if let [decision] = decisions {
         return usize::from(*decision >= 0.0);
     }
-    let mut best = 0;
-    for (class, decision) in decisions.iter().enumerate() {
-        if *decision > decisions[best] {
-            best = class;
-        }
-    }
-    best
+    largest(decisions.iter().map(|decision| f64::from(*decision)))
 }
 
 /// The same by the probabilities that these sigmoids, one a head, make of the decisions; by decisions where there are none.
@@ -35,11 +29,15 @@ pub(crate) fn told_class(decisions: &[f32], sigmoids: &[Sigmoid]) -> usize {
     }
     // what the probabilities are divided by is the same, and log odds tell also those apart that are nearly 1
     let log_odds = decisions.iter().zip(sigmoids);
-    let log_odds = log_odds.map(|(decision, it)| -(it.a * f64::from(*decision) + it.b));
+    largest(log_odds.map(|(decision, it)| -(it.a * f64::from(*decision) + it.b)))
+}
+
+/// Which one is the largest, of equals the first.
+fn largest(values: impl Iterator<Item = f64>) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
-    for (class, odds) in log_odds.enumerate() {
-        if odds > best.1 {
-            best = (class, odds);
+    for (place, value) in values.enumerate() {
+        if value > best.1 {
+            best = (place, value);
         }
     }
     best.0
