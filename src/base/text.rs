@@ -39,6 +39,21 @@ pub fn listed<T: fmt::Display>(names: &[T]) -> String {
     }
 }
 
+/// Texts as SQL writes an array of them.
+pub fn array_literal<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
+    let items: Vec<_> = items.into_iter().map(array_element).collect();
+    format!("'{{{}}}'", items.join(",").replace('\'', "''"))
+}
+
+/// A text as an element of an array literal.
+pub fn array_element(item: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_()".contains(c);
+    match !item.is_empty() && !item.eq_ignore_ascii_case("null") && item.chars().all(is_plain) {
+        true => item.to_owned(),
+        false => format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
 /// A text as C has it; up to a zero byte, which no text of PostgreSQL's holds.
 pub fn terminated(text: &str) -> Result<CString, OutOfMemory> {
     let end = text.bytes().position(|byte| byte == 0);

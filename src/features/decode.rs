@@ -193,9 +193,9 @@ impl Decoder {
         self.features.bytes() + self.parts.len() * size_of::<Part>()
     }
 
-    /// Refuses category columns that look like keys, once a training's last row was decoded.
-    pub fn check_keys(&self) -> Result<(), FeatureError> {
-        self.one_hot.check_keys(&self.features)
+    /// Refuses category columns that look like keys, once a training's last row was decoded; `excluded` are left out already.
+    pub fn check_keys(&self, excluded: &[String]) -> Result<(), FeatureError> {
+        self.one_hot.check_keys(&self.features, excluded)
     }
 
     /// Has `decode` decode a row of which nothing is learned: it may be one that is left out.

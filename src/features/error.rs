@@ -49,17 +49,17 @@ pub enum FeatureError {
     TooMany { entries: usize },
     /// The label column is among the features.
     Label { column: String },
-    /// Category columns that look like keys; whether `features` names them.
+    /// Category columns that look like keys; the columns that are left out already, None where `features` names them.
     Keys {
         keys: Vec<(String, KeyCount)>,
-        named: bool,
+        left_out: Option<Vec<String>>,
     },
     /// A text column that looks like a key because its values are numbers; values that are none.
     Numbers {
         column: String,
         others: Vec<String>,
-        /// Whether somebody named the features.
-        named: bool,
+        /// The columns that are left out already; None where somebody named the features.
+        left_out: Option<Vec<String>>,
     },
     /// A category of so many bytes.
     LongCategory { column: String, bytes: usize },

@@ -5,8 +5,8 @@ use super::error::FeatureError;
 use super::set::MOST_PARTS;
 use super::text_form::MOST_CHARACTERS;
 use crate::base::near;
-use crate::base::text::listed;
-use pgrx::spi::quote_identifier as quote;
+use crate::base::text::{array_element, array_literal, listed};
+use pgrx::spi::{quote_identifier as quote, quote_literal};
 use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS};
 use pgsvm_expand::MOST_RUN;
 
@@ -329,21 +329,21 @@ impl FeatureError {
                 quote(format!("{column}_2"))
             ),
             Self::Split { entries, .. } => {
-                let entries: Vec<_> = entries.iter().map(|entry| sql_text(entry)).collect();
+                let entries: Vec<_> = entries.iter().map(quote_literal).collect();
                 format!("Write features => ARRAY[{}].", entries.join(", "))
             }
             Self::Length {
                 pair: Some((index, value)),
                 ..
             } => {
-                let entry = sql_text(&format!("sparse({}, {})", quote(index), quote(value)));
+                let entry = quote_literal(format!("sparse({}, {})", quote(index), quote(value)));
                 format!("Indices and their values are one sparse vector: features => ARRAY[{entry}].")
             }
-            Self::Numbers { column, named, .. } => {
+            Self::Numbers { column, left_out, .. } => {
                 let number = array_element(&format!("number({})", quote(column)));
-                let without = match named {
-                    true => " of features".to_owned(),
-                    false => format!(": {}", excluding([column.as_str()].into_iter())),
+                let without = match left_out {
+                    None => " of features".to_owned(),
+                    Some(left_out) => format!(": {}", excluding([column.as_str()], left_out)),
                 };
                 format!("Read it as a number by {number} in features, or leave it out{without}.")
             }
@@ -351,15 +351,16 @@ impl FeatureError {
                 "Take shorter runs, or shorter strings: each run has a number of its own at each place."
                     .to_owned()
             }
-            Self::Keys { named: true, keys } if !keys.is_empty() => {
+            Self::Keys { left_out: None, keys } if !keys.is_empty() => {
                 format!(
                     "Leave it out of features. {}{HASH_HINT}.",
                     words_hint(&keys[0].0)
                 )
             }
-            Self::Keys { keys, .. } => {
+            Self::Keys { keys, left_out } => {
                 let names = keys.iter().take(MOST_EXCLUDED);
-                let names = excluding(names.map(|(name, _)| name.as_str()));
+                let names = names.map(|(name, _)| name.as_str());
+                let names = excluding(names, left_out.as_deref().unwrap_or_default());
                 format!("Leave out what is a key: {names}. {HASH_HINT}.")
             }
             Self::Letter { alphabet, byte, .. } if byte.is_ascii_graphic() => format!(
@@ -421,9 +422,8 @@ fn words_hint(column: &str) -> String {
     if column.starts_with("category(") {
         return String::new();
     }
-    let entry = array_element(&format!("text({})", quote(column)));
-    let features = sql_text(&format!("{{{entry}}}"));
-    format!("Its words are features with features => {features}. ")
+    let entry = format!("text({})", quote(column));
+    format!("Its words are features with {}. ", naming([entry.as_str()]))
 }
 
 /// How columns that would be refused are taken all the same.
@@ -471,35 +471,21 @@ pub const FORMS: [&str; 16] = [
 ];
 
 /// The argument that names features.
-pub fn naming<'a>(entries: impl Iterator<Item = &'a str>) -> String {
-    let entries: Vec<_> = entries.map(array_element).collect();
-    format!(
-        "features => {}",
-        sql_text(&format!("{{{}}}", entries.join(",")))
-    )
+pub fn naming<'a>(entries: impl IntoIterator<Item = &'a str>) -> String {
+    format!("features => {}", array_literal(entries))
 }
 
-/// The argument that leaves columns out.
-pub(crate) fn excluding<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.map(array_element).collect();
-    format!(
-        "exclude => {}",
-        sql_text(&format!("{{{}}}", names.join(",")))
-    )
-}
-
-/// A text as an SQL literal.
-fn sql_text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-/// A name as an element of an array literal.
-fn array_element(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    match !name.is_empty() && name != "null" && name.chars().all(plain) {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
-    }
+/// The argument that leaves columns out, with those that are left out already: it takes the place of the argument that did.
+pub(crate) fn excluding<'a>(
+    names: impl IntoIterator<Item = &'a str>,
+    already: &'a [String],
+) -> String {
+    let mut all: Vec<&str> = already.iter().map(String::as_str).collect();
+    let new = names
+        .into_iter()
+        .filter(|name| !already.iter().any(|it| it == name));
+    all.extend(new);
+    format!("exclude => {}", array_literal(all))
 }
 
 /// A float as PostgreSQL prints it.

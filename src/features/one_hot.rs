@@ -33,20 +33,17 @@ struct Learning {
     row_teaches: bool,
 }
 
-/// What is wrong with a column that nobody called a category and nearly all of whose values are numbers.
-fn looks_like_numbers(part: &FeaturePart, named: bool) -> Option<FeatureError> {
-    match part {
-        FeaturePart::Category {
-            name,
-            asked: false,
-            dictionary,
-            ..
-        } => Some(FeatureError::Numbers {
-            column: name.clone(),
-            others: dictionary.but_numbers()?,
-            named,
-        }),
-        _ => None,
+impl FeaturePart {
+    /// Of a column that nobody called a category and nearly all of whose values are numbers, values that are none.
+    fn looks_like_numbers(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Category {
+                asked: false,
+                dictionary,
+                ..
+            } => dictionary.but_numbers(),
+            _ => None,
+        }
     }
 }
 
@@ -89,25 +86,46 @@ impl OneHot {
         }
     }
 
-    /// Refuses columns that look like keys.
-    pub fn check_keys(&self, features: &FeatureSet) -> Result<(), FeatureError> {
+    /// Refuses columns that look like keys; `excluded` are left out already.
+    pub fn check_keys(
+        &self,
+        features: &FeatureSet,
+        excluded: &[String],
+    ) -> Result<(), FeatureError> {
         let learning = self.learning.as_ref();
         let Some(learning) = learning.filter(|learning| !learning.limits.hash_keys) else {
             return Ok(());
         };
-        let (mut keys, mut refused) = (Vec::new(), Vec::new());
+        let (mut keys, mut numbers) = (Vec::new(), Vec::new());
         for (part, tally) in features.parts.iter().zip(&learning.tallies) {
             let Some(count) = part.dictionary().and_then(|known| tally.key(known)) else {
                 continue;
             };
-            match looks_like_numbers(part, learning.limits.named) {
-                Some(error) => refused.push(error),
+            match part.looks_like_numbers() {
+                Some(others) => numbers.push((part.name(), others)),
                 None => keys.push((part.name(), count)),
             }
         }
-        let named = learning.limits.named;
+        // what one of them says to leave out, the next one does too: of two such arguments one counts
+        let mut left_out = (!learning.limits.named).then(|| excluded.to_vec());
+        let mut refused = Vec::new();
         if !keys.is_empty() {
-            refused.insert(0, FeatureError::Keys { keys, named });
+            let names: Vec<_> = keys.iter().map(|(name, _)| name.clone()).collect();
+            refused.push(FeatureError::Keys {
+                keys,
+                left_out: left_out.clone(),
+            });
+            left_out
+                .iter_mut()
+                .for_each(|all| all.extend_from_slice(&names));
+        }
+        for (column, others) in numbers {
+            refused.push(FeatureError::Numbers {
+                column: column.clone(),
+                others,
+                left_out: left_out.clone(),
+            });
+            left_out.iter_mut().for_each(|all| all.push(column.clone()));
         }
         match refused.len() {
             0 => Ok(()),

@@ -56,6 +56,9 @@ pub struct Job {
     /// Whether rows that something is wrong with are left out.
     pub skips_bad_rows: bool,
     pub categories: CategoryLimits,
+    /// Columns that somebody left out: hints name them too.
+    #[serde(deserialize_with = "received")]
+    pub excluded: Vec<String>,
     pub scale: Scale,
     /// Whether scaled rows are divided by their length.
     pub unit_rows: bool,

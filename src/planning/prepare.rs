@@ -261,6 +261,7 @@ fn job(
             named,
             ..request.categories
         },
+        excluded: request.exclude.clone(),
         scale: request.scale.resolve(features.dense_parts() > 0),
         unit_rows: request.unit_rows,
         terms: request.terms.clone(),

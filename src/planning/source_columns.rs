@@ -85,8 +85,8 @@ pub struct LeftOut {
     pub by_type: Vec<String>,
     /// Identifiers and what gives the label away, with what makes each of them such.
     pub identifiers: Vec<String>,
-    /// What gives the label away and is a feature all the same, as somebody named it.
-    pub named_though: Vec<String>,
+    /// What gives the label away and is a feature all the same, as somebody named it; with why it does.
+    pub named_though: Vec<(String, String)>,
 }
 
 /// The features: those named, or else all columns but what says weight, fold and key, identifiers and those excluded.
@@ -102,10 +102,9 @@ fn resolve_features(
     }
     let set = named_features(request, source, columns)?;
     let used: HashSet<&str> = set.columns().into_iter().collect();
-    let named = columns.iter().zip(&giveaways);
+    let named = columns.iter().zip(giveaways);
     let named = named.filter(|(column, _)| used.contains(column.name.as_str()));
-    let named_though = named
-        .filter_map(|(column, reason)| Some(format!("{} ({})", column.name, reason.as_deref()?)));
+    let named_though = named.filter_map(|(column, reason)| Some((column.name.clone(), reason?)));
     let left_out = LeftOut {
         named_though: named_though.collect(),
         ..LeftOut::default()

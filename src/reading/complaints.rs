@@ -24,7 +24,12 @@ impl RowDecoder {
             complaints.extend(self.check_nulls().err());
         }
         if !self.continues {
-            complaints.extend(self.decoder.check_keys().err().map(Failure::from));
+            complaints.extend(
+                self.decoder
+                    .check_keys(&self.excluded)
+                    .err()
+                    .map(Failure::from),
+            );
         }
         if let Some(complaints) = Failure::join(complaints) {
             return Err(complaints);
@@ -98,7 +103,7 @@ impl RowDecoder {
             }
             Some(_) => format!(
                 "Leave out what is NULL in all rows: {}; {keep}",
-                excluding(empty)
+                excluding(empty, &self.excluded)
             ),
         }
     }

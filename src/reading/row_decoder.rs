@@ -43,6 +43,8 @@ pub struct RowDecoder {
     pub(super) continues: bool,
     /// Whether somebody named the features.
     pub(super) named: bool,
+    /// Columns that somebody left out.
+    pub(super) excluded: Vec<String>,
     pub(super) cache_bytes: usize,
     /// Columns of one value.
     pub(super) constants: Constants,
@@ -101,6 +103,7 @@ impl RowDecoder {
             kept: None,
             continues: false,
             named: job.categories.named,
+            excluded: gathered(job.excluded.iter().cloned())?,
             cache_bytes: job.cache_bytes,
             constants: Constants::new(
                 // a kernel compares rows as they are, constant features too

@@ -2,14 +2,15 @@
 //! WARNING for each thing that is the matter.
 
 use crate::base::errors::{Code, Failure};
-use crate::base::text::listed;
-use crate::features::{Dictionary, FeaturePart, SUPPORT_VECTORS};
+use crate::base::text::{array_literal, listed};
+use crate::features::{naming, Dictionary, FeaturePart, SUPPORT_VECTORS};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
 use crate::request::source::Source;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
-use crate::sql::columns_told::{counted, element, nulls, number_columns, read_texts, texts};
+use crate::sql::columns_told::{counted, nulls, number_columns, read_texts, texts};
+use crate::sql::giveaways::Giveaways;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::targets::labels::looks_like_regression;
@@ -38,6 +39,8 @@ pub struct Announcement<'a> {
     pub version: i32,
     /// Columns that are no features though nobody said so.
     pub left_out: &'a LeftOut,
+    /// Features that WARNINGs want left out.
+    pub giveaways: &'a Giveaways<'a>,
     /// Threads that were to train.
     pub trainers: usize,
     /// Settings that are those of the version before.
@@ -158,33 +161,33 @@ impl Announcement<'_> {
 
     /// What to type where numbers are codes.
     fn codes(&self) -> Option<String> {
-        let codes = &self.trained.reader.telltales.codes;
+        let codes = self.trained.reader.telltales.codes.iter();
+        let codes: Vec<_> = codes.map(String::as_str).collect();
+        let is_wanted = |name: &str| !self.giveaways.has(name);
+        let codes: Vec<_> = codes.into_iter().filter(|it| is_wanted(it)).collect();
         let (look, numbers) = match codes.as_slice() {
             [] => return None,
             [_] => ("looks like a code", "a number"),
             _ => ("look like codes", "numbers"),
         };
-        let is_code = |part: &FeaturePart| {
-            part.is_number() && part.columns().any(|it| codes.iter().any(|code| code == it))
-        };
-        let parts = &self.trained.reader.features.parts;
-        let entries = parts.iter().map(|part| match is_code(part) {
-            true => part.as_category(),
-            false => part.entry(),
-        });
-        let named: Vec<_> = match parts.len() <= MOST_LISTED {
-            true => entries.collect(),
-            false => parts
-                .iter()
-                .filter(|part| is_code(part))
-                .map(FeaturePart::as_category)
-                .collect(),
-        };
-        let named: Vec<_> = named.iter().map(|entry| element(entry)).collect();
-        let list = quote_literal(format!("{{{}}}", named.join(",")));
-        let how = match parts.len() <= MOST_LISTED {
-            true => format!("features => {list}"),
-            false => format!("name them so in features, such as {list}"),
+        let is_code =
+            |part: &FeaturePart| part.is_number() && part.columns().any(|it| codes.contains(&it));
+        // what another hint of this training wants left out is not asked for here
+        let parts = self.trained.reader.features.parts.iter();
+        let parts = parts.filter(|part| is_wanted(&part.name()) && part.columns().all(is_wanted));
+        let parts: Vec<_> = parts.collect();
+        let are_few = parts.len() <= MOST_LISTED;
+        let named = parts.iter().filter(|part| are_few || is_code(part));
+        let named: Vec<_> = named
+            .map(|part| match is_code(part) {
+                true => part.as_category(),
+                false => part.entry(),
+            })
+            .collect();
+        let named = named.iter().map(String::as_str);
+        let how = match are_few {
+            true => naming(named),
+            false => format!("name them so in features, such as {}", array_literal(named)),
         };
         Some(format!(
             "{} {look} rather than {numbers}. To have a feature for each value: {how}.",

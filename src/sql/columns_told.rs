@@ -97,14 +97,6 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
     told.collect()
 }
 
-/// An entry of `features` as an element of an array.
-pub(super) fn element(entry: &str) -> String {
-    match entry.contains([',', '"', '{', '}', '\\', ' ']) || entry.eq_ignore_ascii_case("null") {
-        true => format!("\"{}\"", entry.replace('\\', "\\\\").replace('"', "\\\"")),
-        false => entry.to_owned(),
-    }
-}
-
 /// A number with five digits.
 fn short(number: f64) -> String {
     let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);

@@ -19,7 +19,8 @@ use crate::request::numbers::{Argument, Numbers, C, GAMMA};
 use crate::request::source::Source;
 use crate::request::{scans, Arguments, Request};
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
-use crate::sql::{follow, giveaways};
+use crate::sql::follow;
+use crate::sql::giveaways::Giveaways;
 use crate::storing::predecessor::{self, TakenOver};
 use crate::storing::version_row::Labelled;
 use crate::storing::{deployment, provenance, versions};
@@ -347,13 +348,15 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    giveaways::warn(&trained, &prepared.left_out, request.features.as_deref());
+    let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
+    giveaways.warn();
     let told = Announcement {
         request: &request,
         trained: &trained,
         labelled: &labelled,
         version,
         left_out: &prepared.left_out,
+        giveaways: &giveaways,
         trainers: prepared.job.trainers,
         taken_over,
         is_for_nodes: trained.processes.is_on_nodes()
@@ -368,7 +371,7 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
     let (trained, left_out) = prepare_and_run(&request)?;
     warn_of_lost_digits(&trained);
-    giveaways::warn(&trained, &left_out, request.features.as_deref());
+    Giveaways::of(&request, &trained, &left_out).warn();
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }
 

@@ -1,5 +1,6 @@
 """What is said of columns as people have them, of rows without a label and of bad rows. tests/sql/messy.sql has what becomes of them."""
 
+import re
 from typing import NamedTuple
 
 import pytest
@@ -77,3 +78,31 @@ def test_codes_are_hinted_at_with_the_features_to_type(connection, said):
         "SELECT svm_train('sales', 'sold', '{category(zip),category(weekday),amount}', model => 'codes')"
     )
     assert not any("category(" in notice.hint for notice in said)
+
+
+def test_hints_repeat_what_is_left_out_and_do_not_undo_each_other(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE offers AS
+        SELECT i AS "Row No", zip AS "Zip", i % 7 AS weekday, i * 31 % 1009 AS amount, i * 37 % 499 AS other,
+            CASE WHEN sold THEN 100 ELSE 0 END + i * 13 % 53 AS refund, sold
+        FROM (SELECT i, i * 7919 % 97 AS zip, ((i * 7919 % 97 * 37) % 11 > 4) <> (i * 48271 % 10 < 2) AS sold FROM generate_series(1, 20000) AS i) AS drawn"""
+    )
+
+    def hints(arguments):
+        said.clear()
+        connection.execute(f"SELECT svm_train('offers', 'sold', model => 'offers', {arguments})")
+        return [notice.hint for notice in said if notice.hint]
+
+    def arguments(hints, name):
+        return [found for hint in hints for found in re.findall(rf"{name} => ('(?:[^']|'')*')", hint)]
+
+    excludes = arguments(hints("exclude => '{other}'"), "exclude")
+    assert excludes == ["""'{other,refund,"Row No"}'""", """'{other,"Row No"}'"""]
+    features = arguments(hints("exclude => '{other}'"), "features")
+    # neither what gives the label away nor what numbers rows, as other hints of the training want both left out
+    assert features == ["'{category(Zip),weekday,amount}'"]
+    # what is typed works, and nothing is left to be said of it
+    assert arguments(hints(f"features => {features[0]}"), "(?:features|exclude)") == []
+    assert arguments(hints(f"exclude => {excludes[0]}, options => '{{\"inherit\": false}}'"), "exclude") == []
+    named = hints("features => '{Zip,weekday,amount,refund}'")
+    assert arguments(named, "features") == ["'{Zip,weekday,amount}'", "'{category(Zip),weekday,amount}'"]
