@@ -5,6 +5,7 @@ pub mod children;
 pub mod giveaways;
 pub mod identifiers;
 pub mod rights;
+pub mod trained_by;
 pub mod whole;
 
 use crate::base::errors::{Code, Failure};

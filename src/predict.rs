@@ -19,6 +19,7 @@ mod row_reader;
 mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::catalog::trained_by::training;
 use crate::model::{self, Model};
 use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
@@ -355,7 +356,7 @@ fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
         )
         .hint(format!(
             "Train it again with them: {}. Or compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5.",
-            model.training("probability => true")
+            training(&model.name, "probability => true")
         )));
     }
     Ok(())
@@ -397,7 +398,7 @@ fn check_probabilities(model: &Model) -> Result<(), Failure> {
     )
     .hint(format!(
         "Train it again with them: {}.",
-        model.training("probability => true")
+        training(&model.name, "probability => true")
     )))
 }
 

@@ -128,6 +128,8 @@ pub struct Request {
     pub knows_scans: bool,
     /// The settings that somebody gave, which the next version takes over; None where that is not known.
     pub given: Option<JsonText>,
+    /// The arguments that were given, but for source, label, features, exclude and model, for a hint that has the call again.
+    pub typed: String,
 }
 
 /// The word given for `scale`; 'auto' is resolved once the feature columns are known.
@@ -206,6 +208,7 @@ impl Arguments {
     fn check_for(mut self, purpose: Purpose) -> Result<Request, Failure> {
         self.settle_options()?;
         let settings = given::record(&self)?;
+        let typed = given::typed(&self)?;
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
@@ -307,6 +310,7 @@ impl Arguments {
             options,
             knows_scans,
             given: settings,
+            typed,
         };
         scans::check(&request)?;
         truncated::check(&request)?;

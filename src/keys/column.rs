@@ -1,6 +1,7 @@
 //! The column that says which row is which: what can be one, and what a key in it is known by.
 
 use crate::base::errors::{Code, Failure};
+use crate::catalog::trained_by::training;
 use crate::keys::chunks::KeyKind;
 use crate::keys::digest;
 use crate::pg::query::Column;
@@ -117,5 +118,5 @@ pub fn check_kind(model: &str, column: &str, found: KeyKind, kind: KeyKind) -> R
             kind.word()
         ),
     )
-    .hint("Train the model anew: svm_train(…, model => '…', key => '…')"))
+    .hint(format!("Train the model anew: {}", training(model, ""))))
 }

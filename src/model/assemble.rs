@@ -27,7 +27,6 @@ pub struct Header {
     pub intercept: f64,
     pub feature_count: i64,
     pub label_column: String,
-    pub relation: Option<String>,
     /// None of versions that do not say.
     pub classes_by: Option<String>,
 }
@@ -71,7 +70,6 @@ impl Header {
             nulls,
             numbers: numeric_labels(&self.label_type, &self.labels),
             label_column: self.label_column,
-            relation: self.relation,
             label_type: self.label_type,
             labels: self.labels,
             heads: Vec::new(),

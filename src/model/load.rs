@@ -103,13 +103,9 @@ impl Plans {
         has_heads: bool,
         has_counts: bool,
     ) -> Self {
-        let [counts, relation, classes_by] = match has_counts {
-            true => [
-                "v.stored_rows::pg_catalog.text",
-                "v.source_relation",
-                "v.classes_by",
-            ],
-            false => ["NULL::pg_catalog.text"; 3],
+        let [counts, classes_by] = match has_counts {
+            true => ["v.stored_rows::pg_catalog.text", "v.classes_by"],
+            false => ["NULL::pg_catalog.text"; 2],
         };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
@@ -133,7 +129,7 @@ impl Plans {
                     "SELECT v.features::pg_catalog.text, v.nulls, v.label_type,
                      pg_catalog.array_to_json(v.label_values)::pg_catalog.text, v.intercept, v.feature_count,
                      v.label_column, {counts},
-                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported', {relation}, {classes_by}
+                     v.dual OPERATOR(pg_catalog.>) 0 OR v.solver OPERATOR(pg_catalog.=) 'imported', {classes_by}
                      FROM {{s}}.svm_version AS v WHERE v.id OPERATOR(pg_catalog.=) $1"
                 ),
                 &[pg_sys::INT8OID],
@@ -272,8 +268,7 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         intercept: row.float8(5).unwrap_or(f64::NAN),
         feature_count: row.int8(6).unwrap_or(-1),
         label_column: row.text(7).unwrap_or_default(),
-        relation: row.text(10),
-        classes_by: row.text(11),
+        classes_by: row.text(10),
     };
     let stored_rows = StoredRows::read(
         row.text(8).as_deref(),

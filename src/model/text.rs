@@ -285,7 +285,6 @@ fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
         intercept: number_of(version.intercept).unwrap_or(f64::NAN),
         feature_count: count.and_then(|it| it.parse().ok()).unwrap_or(-1),
         label_column: text_of(version.label_column),
-        relation: None,
         classes_by: version.classes_by.map(|it| text_of(Some(it))),
     })
 }

@@ -4,10 +4,10 @@ use super::heads::{ClassesBy, Head};
 use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::catalog::trained_by::training;
 use crate::catalog::whole::StoredRows;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::check_for_interrupts;
-use pgrx::spi::quote_literal;
 
 /// One version of a model.
 pub struct Model {
@@ -16,8 +16,6 @@ pub struct Model {
     pub features: FeatureSet,
     pub nulls: Nulls,
     pub label_column: String,
-    /// The relation that it was trained on, as SQL writes it; None where that was a query, or nobody says.
-    pub relation: Option<String>,
     /// The label column's type, as SQL writes it.
     pub label_type: String,
     /// The classes: labels as text, ascending, two or more.
@@ -124,19 +122,6 @@ impl Model {
         self.name.rsplit_once('@').map_or("", |(name, _)| name)
     }
 
-    /// SQL that trains it again on its relation with what is given, the rest as it was; of a query with room for that.
-    pub fn training(&self, with: &str) -> String {
-        let model = quote_literal(self.base_name());
-        match &self.relation {
-            Some(relation) => format!(
-                "SELECT svm_train({}, {}, model => {model}, {with})",
-                quote_literal(relation),
-                quote_literal(&self.label_column)
-            ),
-            None => format!("SELECT svm_train(…, model => {model}, {with})"),
-        }
-    }
-
     /// Refuses what needs a weight for each feature, which a kernel machine has not: `what` can do nothing with it.
     pub fn check_linear(&self, what: &str) -> Result<(), Failure> {
         if self.features.kernel.is_none() {
@@ -151,7 +136,8 @@ impl Model {
             ),
         )
         .hint(format!(
-            "svm_predict('{name}', …) and svm_evaluate('{name}', …) work here; or train a linear model: kernel => 'linear'."
+            "svm_predict('{name}', …) and svm_evaluate('{name}', …) work here; or train a linear model: {}",
+            training(&self.name, "kernel => 'linear'")
         )))
     }
 

@@ -203,6 +203,12 @@ pub fn sees_all_rows(table: pg_sys::Oid) -> bool {
     }
 }
 
+/// Whether the current role is the one that the session has taken: not so in a function that runs with its owner's rights.
+pub fn is_callers_own() -> bool {
+    // SAFETY: both only read who that is.
+    unsafe { pg_sys::GetUserId() == pg_sys::GetOuterUserId() }
+}
+
 /// The current user's name.
 pub fn current_role() -> String {
     // SAFETY: a catalog look-up; the result is a terminated string or null.

@@ -9,6 +9,9 @@ use crate::request::source::{free_name, quote, Source};
 use crate::request::Request;
 use pgrx::spi::quote_literal;
 
+/// Longest query that a hint has again.
+const LONGEST: usize = 1000;
+
 /// What the columns of a training are, and what was asked of them.
 pub(super) struct Asked<'a> {
     pub request: &'a Request,
@@ -97,56 +100,108 @@ impl Asked<'_> {
             true => alias.as_str(),
             false => it,
         }));
+        let expression = with_quotes(expression, self.offered);
         let column = format!("{expression} AS {}", quote(&alias));
-        Some(match self.source {
-            Source::Query(_) => {
-                format!("Compute it in the query: SELECT …, {column}, and name it: {features}")
-            }
-            Source::Relation(_) => format!(
-                "Compute it in a query: SELECT svm_train_query({}, {}, {features}, model => {})",
-                quote_literal(format!(
-                    "SELECT *, {column} FROM {}",
-                    self.source.table_expression().ok()?
-                )),
-                quote_literal(&self.request.label),
-                quote_literal(match self.request.model.as_str() {
-                    "" => "name",
-                    name => name,
-                })
-            ),
-        })
+        let label = &self.request.label;
+        computing(self.request, self.source, &column, (label, &features))
     }
 }
 
 /// The training with a label that is an expression in a column of its own; None of a name.
-pub(super) fn computed_label(request: &Request, source: &Source) -> Option<String> {
+pub(super) fn computed_label(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+) -> Option<String> {
     let label = &request.label;
-    if !is_expression(label) {
-        return None;
-    }
-    let model = match request.model.as_str() {
-        name if request.named => name,
-        _ => "name",
-    };
-    let query = match source {
-        Source::Query(_) => format!("SELECT …, {label} AS label FROM …"),
-        Source::Relation(_) => {
-            format!(
-                "SELECT *, {label} AS label FROM {}",
-                source.table_expression().ok()?
-            )
-        }
-    };
+    is_expression(label)
+        .then(|| labelled_by(request, source, columns, &with_quotes(label, columns)))?
+}
+
+/// The training with the label as text.
+pub(super) fn labelled_as_text(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+) -> Option<String> {
+    let label = format!("{}::text", quote(&request.label));
+    labelled_by(request, source, columns, &label)
+}
+
+/// The training with a label that is computed.
+fn labelled_by(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+    expression: &str,
+) -> Option<String> {
+    let name = free_name("label", columns);
+    let column = format!("{expression} AS {}", quote(&name));
     let entries = request.features.iter().flatten();
-    let features = match request.features {
-        Some(_) => format!("{}, ", features::naming(entries.map(String::as_str))),
-        None => String::new(),
+    let mut features = Vec::new();
+    if request.features.is_some() {
+        features.push(features::naming(entries.map(String::as_str)));
+    }
+    if !request.exclude.is_empty() {
+        features.push(features::excluding([], &request.exclude));
+    }
+    computing(request, source, &column, (&name, &features.join(", ")))
+}
+
+/// The training with a column that is computed, this label, and these arguments that say what features are.
+fn computing(
+    request: &Request,
+    source: &Source,
+    column: &str,
+    (label, features): (&str, &str),
+) -> Option<String> {
+    let from = match source {
+        Source::Query(text) if text.len() > LONGEST => "…".to_owned(),
+        // the line break ends a comment
+        Source::Query(text) if text.contains("--") => format!("({text}\n) AS q"),
+        Source::Query(text) => format!("({}) AS q", text.trim_end_matches([';', ' ', '\n'])),
+        Source::Relation(_) => source.table_expression().ok()?,
     };
-    Some(format!(
-        "Compute it in a query: SELECT svm_train_query({}, 'label', {features}model => {})",
-        quote_literal(query),
-        quote_literal(model)
-    ))
+    let query = format!("SELECT *, {column} FROM {from}");
+    let mut arguments = vec![quote_literal(label)];
+    arguments.extend((!features.is_empty()).then(|| features.to_owned()));
+    let stored = match request.model.as_str() {
+        "" => None,
+        name if request.named || label == request.label => Some(name),
+        _ => Some("name"),
+    };
+    arguments.extend(stored.map(|name| format!("model => {}", quote_literal(name))));
+    let arguments = arguments.join(", ") + &request.typed;
+    Some(match stored {
+        Some(_) => format!(
+            "Compute it in a query: SELECT svm_train_query({}, {arguments})",
+            quote_literal(query)
+        ),
+        None => format!("Compute it in a view: CREATE VIEW computed AS {query}; and pass 'computed', {arguments}"),
+    })
+}
+
+/// An expression in which the names of columns that SQL would take for others, in lower case, stand in quotes.
+fn with_quotes(expression: &str, columns: &[Column]) -> String {
+    let (mut out, mut rest) = (String::new(), expression);
+    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            // a text, or a name in quotes
+            '\'' | '"' => rest[1..].find(first).map_or(rest.len(), |at| at + 2),
+            c if is_in_word(c) => rest.find(|c| !is_in_word(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (piece, behind) = rest.split_at(end);
+        let lower = piece.to_lowercase();
+        let is = |name: &str| columns.iter().any(|column| column.name == name);
+        match lower != piece && is(piece) && !is(&lower) {
+            true => out += &quote(piece),
+            false => out += piece,
+        }
+        rest = behind;
+    }
+    out
 }
 
 /// Whether what stands for a column is more than a name.

@@ -2,6 +2,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
+use crate::catalog::trained_by::training;
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
 use crate::index::stored::{self, Believed, Stored};
 use crate::keys::chunks::KeyKind;
@@ -209,7 +210,10 @@ fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]
             request.model
         ),
     )
-    .hint("Convert it to that type, or train the model anew with svm_train")
+    .hint(format!(
+        "Convert it to that type, or train the model anew: {}",
+        training(&request.model, "")
+    ))
 }
 
 /// What is read of a source whose columns turned out to be these.

@@ -10,7 +10,7 @@ use crate::features::{self, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
-use crate::planning::feature_hints::{computed_label, Asked};
+use crate::planning::feature_hints::{computed_label, labelled_as_text, Asked};
 use crate::request::source::Source;
 use crate::request::Request;
 use crate::targets::labels::LabelKind;
@@ -44,9 +44,14 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     };
     let (mut features, left_out) = resolved.unwrap_or_default();
     features.weigh_sublinearly(request.texts.sublinear);
+    let label_kind = LabelKind::of_type(&label.name, label.type_oid).map_err(|failure| {
+        let converted = labelled_as_text(request, source, &columns);
+        let hint = failure.hint.clone().into_iter().chain(converted);
+        failure.hint(hint.collect::<Vec<_>>().join(". "))
+    })?;
     Ok(Checked {
         label_type: label.type_oid,
-        label_kind: LabelKind::of_type(&label.name, label.type_oid)?,
+        label_kind,
         key,
         features,
         left_out,
@@ -62,7 +67,7 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
     };
     let weight = |name: &String| named("weight", name, columns).and_then(check_weight);
     let label = is_there("label", &request.label).map_err(|failure| {
-        match computed_label(request, source) {
+        match computed_label(request, source, columns) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }

@@ -9,6 +9,7 @@ use crate::pg::json::JsonText;
 use crate::request::numbers::Numbers;
 use crate::request::options::{is_of_one_training, read_options, AUTO};
 use crate::request::Arguments;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -70,6 +71,39 @@ pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
         others: lasting(arguments)?,
     })?;
     Ok(Some(record).filter(|record| record.as_str().len() <= MOST_BYTES))
+}
+
+/// What `arguments` give, but for source, label, features, exclude and model, as a call has it; nothing where that is long.
+pub fn typed(arguments: &Arguments) -> Result<String, Failure> {
+    const LONGEST: usize = 500;
+    let mut all = others(arguments)?;
+    let own = [
+        ("solver", arguments.solver.clone().map(Value::from)),
+        ("tolerance", arguments.tolerance.map(Value::from)),
+        ("max_passes", arguments.max_passes.map(Value::from)),
+        ("seed", arguments.seed.map(Value::from)),
+    ];
+    let own = own.into_iter();
+    all.extend(own.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    let size = |value: &Value| value.as_str().map_or(0, str::len);
+    if all.values().map(size).sum::<usize>() > LONGEST {
+        return Ok(String::new());
+    }
+    let all = all.iter().map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => quote_literal(text),
+            Value::Array(all) => {
+                let all: Vec<String> = all.iter().map(Value::to_string).collect();
+                quote_literal(format!("{{{}}}", all.join(",")))
+            }
+            Value::Object(_) => quote_literal(value.to_string()),
+            other => other.to_string(),
+        };
+        format!(", {name} => {value}")
+    });
+    Ok(Some(all.collect::<String>())
+        .filter(|all| all.len() <= LONGEST)
+        .unwrap_or_default())
 }
 
 /// Those that hold for the next version: a linear machine has a rank by its solver alone, which is each training's own.

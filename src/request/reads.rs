@@ -5,6 +5,7 @@ use crate::base::errors::{Code, Failure};
 use crate::base::json;
 use crate::base::text::written;
 use crate::catalog::spi_failure;
+use crate::catalog::trained_by::training;
 use crate::pg::kept_statement::read_one;
 use crate::pg::query;
 use crate::request::source::Source;
@@ -71,11 +72,14 @@ impl Reads {
                     || "it was not read".to_owned(),
                     |known| format!("it was {}", known.described()),
                 );
-                return Err(another(format!(
-                    "relation {} is {} now, when model \"{model}\" was trained {was}",
-                    now.relation,
-                    now.described()
-                )));
+                return Err(another(
+                    model,
+                    format!(
+                        "relation {} is {} now, when model \"{model}\" was trained {was}",
+                        now.relation,
+                        now.described()
+                    ),
+                ));
             }
         }
         let gone = |known: &&Read| {
@@ -84,10 +88,13 @@ impl Reads {
         };
         match before.iter().find(gone) {
             None => Ok(()),
-            Some(known) => Err(another(format!(
-                "the source of model \"{model}\" does not read relation {} any more",
-                known.relation
-            ))),
+            Some(known) => Err(another(
+                model,
+                format!(
+                    "the source of model \"{model}\" does not read relation {} any more",
+                    known.relation
+                ),
+            )),
         }
     }
 }
@@ -111,8 +118,11 @@ impl Read {
     }
 }
 
-fn another(message: String) -> Failure {
+fn another(model: &str, message: String) -> Failure {
     Failure::new(Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .detail("The source is read with the rights of the model's owner.")
-        .hint("If it is to be trained on what is there now, train the model anew: svm_train(…, model => '…', key => '…')")
+        .hint(format!(
+            "If it is to be trained on what is there now, train the model anew: {}",
+            training(model, "")
+        ))
 }

@@ -14,6 +14,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::written;
 use crate::catalog::rights;
+use crate::catalog::trained_by::training;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::{check_kind, null_key};
@@ -343,7 +344,10 @@ fn without_key(model: &str) -> Failure {
         format!("model \"{model}\" was trained without a key"),
     )
     .detail("Only by a key can a model know which rows it was trained on.")
-    .hint("Train it again with one: svm_train(…, key => 'id')")
+    .hint(format!(
+        "Train it again with one: {}",
+        training(model, "key => 'id'")
+    ))
 }
 
 /// What a training begins from whose options say `warm_start`, and the features with the categories known there; None

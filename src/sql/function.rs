@@ -6,6 +6,7 @@
 //! the model itself: see `immutable_function`.
 
 use crate::base::errors::{notice, Code, Failure, OrRaise};
+use crate::catalog::trained_by::training;
 use crate::catalog::{identifiers, rights};
 use crate::model::{self, Model};
 use crate::pg::call::Call;
@@ -99,7 +100,10 @@ impl Kind {
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("model \"{}\" has no probabilities", model.name),
             )
-            .hint("kind => 'decision' needs none; or train with probability => true"));
+            .hint(format!(
+                "kind => 'decision' needs none; or train again with them: {}",
+                training(&model.name, "probability => true")
+            )));
         }
         Ok(kind)
     }

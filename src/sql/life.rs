@@ -8,6 +8,7 @@ use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::base::near;
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
+use crate::catalog::trained_by::training;
 use crate::model;
 use crate::pg::acting::{self, Acting};
 use crate::pg::kept_statement::read_one;
@@ -365,7 +366,10 @@ impl Owned {
                     self.name
                 ),
             )
-            .hint("Landmarks that are means of rows: svm_train(…, options => '{\"landmarks\": \"centres\"}')")
+            .hint(format!(
+                "Landmarks that are means of rows: {}",
+                training(&self.name, "options => '{\"landmarks\": \"centres\"}'")
+            ))
             .notice();
         }
         Ok(())

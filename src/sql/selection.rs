@@ -127,7 +127,10 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
             ..given
         },
     };
-    let request = arguments.check()?;
+    let mut request = arguments.check()?;
+    // no model is stored, and the function has no such argument
+    request.model.clear();
+    request.typed = request.typed.replacen(", probability => true", "", 1);
     let (trained, _) = train::prepare_and_run(&request)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),

@@ -47,7 +47,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
             ..arguments(&call)
         }
     };
-    cut_off(|| train(arguments, fcinfo)).or_raise()
+    cut_off(|| train("svm_train()", arguments, fcinfo)).or_raise()
 }
 
 /// `svm_train_query(query, label, …)`: the same for the rows of a SELECT.
@@ -62,7 +62,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
             ..arguments(&call)
         }
     };
-    cut_off(|| train(arguments, fcinfo)).or_raise()
+    cut_off(|| train("svm_train_query()", arguments, fcinfo)).or_raise()
 }
 
 /// `svm_cross_validate(relation, label, …)`: a row for each gamma, C and fold.
@@ -191,9 +191,13 @@ pub fn out_of_range() -> Failure {
     .hint("Scale the features, or take a smaller c or smaller weights of rows and classes: scale => 'standard', c => 1")
 }
 
-fn train(arguments: Arguments, fcinfo: pg_sys::FunctionCallInfo) -> Result<String, Failure> {
+fn train(
+    function: &str,
+    arguments: Arguments,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<String, Failure> {
     let started = Instant::now();
-    rights::check_writable("svm_train()")?;
+    rights::check_writable(function)?;
     let schema = model::schema_of_call(fcinfo);
     let mut arguments = arguments;
     arguments.settle_options()?;

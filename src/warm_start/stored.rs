@@ -15,6 +15,7 @@ use crate::request::reads::Read;
 use crate::request::source::Source;
 use crate::request::{read_options, Arguments, ClassWeight, Request, CRAMMER_SINGER};
 use pgrx::pg_sys;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{gathered, owned, received, text};
 use serde::Deserialize;
 use serde_json::Value;
@@ -201,7 +202,12 @@ impl Stored {
                 Code::ERRCODE_UNDEFINED_TABLE,
                 format!("relation {name}, which model \"{model}\" was trained on, does not exist"),
             )
-            .hint("Train the model anew where its rows are now: svm_train(…, model => '…', key => '…')")
+            .hint(format!(
+                "Train the model anew where its rows are now: SELECT svm_train('table', {}, model => {}, key => {})",
+                quote_literal(&self.label_column),
+                quote_literal(model),
+                quote_literal(self.key_column.as_deref().unwrap_or("id"))
+            ))
         })
     }
 

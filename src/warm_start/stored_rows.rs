@@ -1,6 +1,7 @@
 //! Reading the tables of what a version remembers, a chunk a row.
 
 use crate::base::errors::{Code, Failure};
+use crate::catalog::trained_by::training;
 use crate::pg::array::{ArrayProblem, NumberArray};
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::types::NumberKind;
@@ -14,7 +15,7 @@ pub fn damaged(model: &str) -> Failure {
         Code::ERRCODE_DATA_CORRUPTED,
         format!("what model \"{model}\" remembers of its rows cannot be read"),
     )
-    .hint("Train it again: svm_train(…, key => '…')")
+    .hint(format!("Train it again: {}", training(model, "")))
 }
 
 /// A column's array of numbers; None where it is NULL or holds one.
