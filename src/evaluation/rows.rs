@@ -2,8 +2,9 @@
 //! no right on any other, and no other is fetched.
 
 use crate::base::errors::{shortened, Code, Failure};
+use crate::base::near;
 use crate::base::settings::{self, PredictNulls};
-use crate::base::text::{joined, written};
+use crate::base::text::{joined, listed, written};
 use crate::features::{FeaturePart, Nulls};
 use crate::model::{self, Model};
 use crate::pg::kept_statement::read_one;
@@ -43,16 +44,13 @@ pub fn of(
     let columns = source.columns()?;
     let (from, told) = (source.table_expression()?, source.told()?);
     let find = |name: &str| columns.iter().find(|column| column.name == name);
-    let held_in = features.map(|name| {
-        let hint = "Name the column that holds the features: features => 'column'.";
-        find(name).ok_or_else(|| missing(name, &told).hint(hint))
-    });
+    let missing = |name: &str, argument: &str| missing(name, argument, &columns, &told);
+    let held_in = features.map(|name| find(name).ok_or_else(|| missing(name, "features")));
     let held_in = held_in.transpose()?;
     let row = quote(&source::free_name("pgsvm row", &columns));
     let label_column = find(label);
-    let label_sql = label_of(&row, label, label_column, held_in).ok_or_else(|| {
-        missing(label, &told).hint("Name the column that holds the labels: label => 'column'.")
-    })?;
+    let label_sql =
+        label_of(&row, label, label_column, held_in).ok_or_else(|| missing(label, "label"))?;
     let label_type = label_column.map_or(pg_sys::TEXTOID, |column| column.type_oid);
     if held_in.is_none() && query::spread_of(&format!("SELECT * FROM {from}")).is_citus {
         // what Citus writes for a node keeps the names of a table's columns, and loses those of a query's
@@ -166,7 +164,30 @@ fn known_by(relation: pg_sys::Oid) -> Result<Vec<String>, Failure> {
     Ok(names.ok().flatten().unwrap_or_default())
 }
 
-fn missing(column: &str, source: &str) -> Failure {
+/// There is no such column in `source`; `argument` names one.
+fn missing(column: &str, argument: &str, columns: &[Column], source: &str) -> Failure {
+    let known = || columns.iter().map(|column| column.name.as_str());
+    let near = near::names(column, known());
+    let quoted: Vec<_> = near.iter().map(|name| format!("\"{name}\"")).collect();
+    let hint = match near.as_slice() {
+        [] => format!(
+            "Name the column that holds {}: {argument} => 'column'; there are {}.",
+            match argument {
+                "label" => "the labels",
+                _ => "the features",
+            },
+            listed(&known().collect::<Vec<_>>())
+        ),
+        [one] => format!(
+            "There is a column \"{one}\": {argument} => {}.",
+            quote_literal(one)
+        ),
+        [first, ..] => format!(
+            "The nearest names are {}: {argument} => {}.",
+            quoted.join(", "),
+            quote_literal(first)
+        ),
+    };
     Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
         format!(
@@ -174,4 +195,5 @@ fn missing(column: &str, source: &str) -> Failure {
             shortened(column)
         ),
     )
+    .hint(hint)
 }

@@ -243,7 +243,7 @@ fn candidates(request: &Request, columns: &[Column]) -> Result<Vec<Column>, OutO
 const MOST_UNKNOWN: usize = 10;
 
 /// Refuses names in `exclude` that no column has.
-fn check_excluded(exclude: &[String], columns: &[Column]) -> Result<(), Failure> {
+pub fn check_excluded(exclude: &[String], columns: &[Column]) -> Result<(), Failure> {
     let mut known = HashSet::new();
     let names = columns.iter().map(|column| column.name.as_str());
     known.room(names.len())?.extend(names);

@@ -1,6 +1,7 @@
 //! The relation of `options => '{"watch": "relation"}'`: looked at before the training, so that what is wrong with it is said then.
 
 use crate::base::errors::{shortened, Code, Failure};
+use crate::base::near;
 use crate::catalog::spi_failure;
 use crate::pg::kept_statement::read_one;
 use crate::pg::query::{self, Planned};
@@ -44,11 +45,18 @@ pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, 
     let wanted = wanted(label, job.features.columns());
     for name in wanted.features.iter().chain([&wanted.label]) {
         if !columns.iter().any(|column| column.name == *name) {
-            return Err(Failure::new(
+            let failure = Failure::new(
                 Code::ERRCODE_UNDEFINED_COLUMN,
                 format!("column \"{name}\" does not exist"),
             )
-            .detail("The relation to watch has the label and the features of the source."));
+            .detail("The relation to watch has the label and the features of the source.");
+            let known = columns.iter().map(|column| column.name.as_str());
+            let near = near::names(name, known);
+            let meant = near.first().map_or("…".to_owned(), quote_identifier);
+            return Err(failure.hint(format!(
+                "Watch a view that has it: SELECT *, {meant} AS {} FROM …",
+                quote_identifier(name)
+            )));
         }
     }
     let (list, places) = wanted.list();

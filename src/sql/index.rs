@@ -20,6 +20,7 @@ use crate::pg::memory_ends::prepared;
 use crate::pg::origin::{self, Derived, Known};
 use crate::pg::query;
 use crate::pg::snapshot::with_latest;
+use crate::planning::source_columns::check_excluded;
 use crate::reading::vocabularies::find_texts;
 use crate::request::source::{qualified_relation, quote, Source};
 use crate::request::words::{entries, excluded};
@@ -171,6 +172,7 @@ fn columns(
         part => part.is_list(),
     };
     let all = source.columns()?;
+    check_excluded(exclude, &all)?;
     if let Some(entries) = named {
         let (features, _) = features::resolve(Some(&entries), &all, "")?;
         let other = features.parts.iter().find(|part| !may_be_kept(part));

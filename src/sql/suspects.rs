@@ -2,6 +2,7 @@
 //! caller's rights through the executor, which may share it out to parallel workers.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::near;
 use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::call::Call;
@@ -178,6 +179,10 @@ fn check_label(model: &Model, columns: &[Column], source: &Source) -> Result<(),
         return Ok(());
     }
     let told = source.told()?;
+    let label = quote(&model.label_column);
+    let names = columns.iter().map(|column| column.name.as_str());
+    let near = near::names(&model.label_column, names);
+    let meant = near.first().map_or("…".to_owned(), |name| quote(name));
     Err(Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
         format!(
@@ -187,13 +192,15 @@ fn check_label(model: &Model, columns: &[Column], source: &Source) -> Result<(),
     )
     .detail(format!("It is the label of model \"{}\".", model.name))
     .hint(match source {
-        Source::Query(_) => format!(
-            "Select it too: 'SELECT {}, … FROM …'.",
-            quote(&model.label_column)
-        ),
+        Source::Query(_) if near.is_empty() => {
+            format!("Select it too: 'SELECT {label}, … FROM …'.")
+        }
+        Source::Query(_) => {
+            format!("Give {meant} that name: 'SELECT {meant} AS {label}, … FROM …'.")
+        }
         Source::Relation(_) => format!(
-            "Give it that name in a query: 'SELECT *, … AS {} FROM {told}'.",
-            quote(&model.label_column)
+            "Give it that name in a query: {}.",
+            quote_literal(format!("SELECT *, {meant} AS {label} FROM {told}"))
         ),
     }))
 }

@@ -2,6 +2,7 @@
 //! classes are not weighted here: their sizes are known after the last row, by the pure reader.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::near;
 use crate::pg::deform::Row;
 use crate::targets::labels::LabelValue;
 use pgsvm_core::memory::{text, OutOfMemory, Room};
@@ -106,11 +107,16 @@ impl Costs {
             None => Ok(()),
             Some(label) => {
                 let all = classes.iter().take(20).map(|class| class.text.as_str());
-                Err(Failure::new(
+                let near = near::names(label, classes.iter().map(|class| class.text.as_str()));
+                let failure = Failure::new(
                     Code::ERRCODE_INVALID_PARAMETER_VALUE,
                     format!("class_weight names \"{label}\", which is no label of the source"),
                 )
-                .detail(format!("Labels: {}.", all.collect::<Vec<_>>().join(", "))))
+                .detail(format!("Labels: {}.", all.collect::<Vec<_>>().join(", ")));
+                Err(match near.first() {
+                    Some(near) => failure.hint(format!("Perhaps \"{near}\" is meant.")),
+                    None => failure,
+                })
             }
         }
     }

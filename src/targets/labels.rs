@@ -123,7 +123,7 @@ impl LabelKind {
                     Code::ERRCODE_DATATYPE_MISMATCH,
                     format!("label column \"{column}\" has type {name}, which cannot be a label"),
                 )
-                .hint("Labels are boolean, integer, float, numeric, text or enum; convert it: svm_train_query('SELECT …, (…)::text AS label FROM …', 'label', …)"));
+                .hint("Labels are boolean, integer, float, numeric, text or enum"));
             }
         })
     }
@@ -427,7 +427,11 @@ pub fn check_length(role: &str, column: &str, bytes: usize) -> Result<(), Failur
         "A class or a fold has up to {LONGEST_VALUE_BYTES} bytes."
     ))
     .hint(format!(
-        "Shorten it: svm_train_query('SELECT …, left({column}, 100) AS {role} FROM …', …)"
+        "Shorten it: svm_train_query({}, …)",
+        quote_literal(format!(
+            "SELECT …, left({}, 100) AS {role} FROM …",
+            quote_identifier(column)
+        ))
     )))
 }
 

@@ -119,6 +119,103 @@ SELECT svm_train('wide', 'y', model => 'wide');
 RESET pgsvm.max_features;
 RESET pgsvm.max_memory;
 
+-- what is left out already stays left out in every hint that leaves out more, and such hints do not undo each other
+RESET pgsvm.cache_size;
+CREATE TABLE people AS
+SELECT 'user ' || i AS "Login", to_char(i, 'FM0000') AS code, i * 7919 % 1000 / 1000.0 AS age, i * 48271 % 997 / 997.0 AS "Net spend",
+    CASE WHEN i * 7919 % 1000 > 480 THEN 50 ELSE 0 END + i % 40 AS refund, 1000 + i AS ticket, NULL::float8 AS nothing, i * 7919 % 1000 > 480 AS y
+FROM generate_series(1, 900) AS i;
+CREATE FUNCTION leaving(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    SELECT string_agg(match[1], ' ') INTO returned FROM regexp_matches(hint, 'exclude => (''(?:[^'']|'''')*'')', 'g') AS match;
+END $$;
+SELECT * FROM leaving($$SELECT svm_train('people', 'y')$$);
+SELECT * FROM leaving($$SELECT svm_train('people', 'y', exclude => '{Net spend}')$$);
+SELECT * FROM leaving($$SELECT svm_train('people', 'y', exclude => '{Net spend,Login}')$$);
+SELECT * FROM leaving($$SELECT svm_train('people', 'y', exclude => '{Net spend,Login,code}', nulls => 'skip')$$);
+SELECT * FROM leaving($$SELECT * FROM svm_cross_validate('people', 'y', exclude => '{Net spend,Login}', folds => 2)$$);
+SELECT svm_train('people', 'y', exclude => '{Net spend,Login,code}');
+SELECT svm_train('people', 'y', exclude => '{"Net spend",Login,code,refund,ticket}');
+SELECT svm_train('people', 'y', '{age,refund,ticket,Net spend}', model => 'by name');
+
+-- a model is trained again by the call that trained it: on its query, which its owner alone sees
+SELECT svm_train_query('SELECT * FROM churn WHERE age < 0.9', 'y', '{age,spend}', model => 'it''s of a query');
+SELECT * FROM typed('SELECT svm_probability(''it''''s of a query'', churn) FROM churn');
+SELECT * FROM typed('SELECT svm_create_function(''it''''s of a query@1'', ''of_query'', kind => ''probability'')');
+SELECT * FROM typed('SELECT svm_refresh(''it''''s of a query'')');
+SELECT svm_train_query('SELECT * FROM churn', 'y', '{age,spend}', model => 'curved', kernel => 'rbf');
+SELECT * FROM typed('SELECT svm_as_sql(''curved@1'')');
+SELECT svm_train_query('SELECT id, age, spend, y FROM churn', 'y', model => 'keyed', key => 'id');
+SELECT svm_forget_query('keyed', 'SELECT id::text FROM churn');
+SELECT svm_train_query('SELECT age, spend, y FROM churn' || repeat(' ', 500), 'y', model => 'long');
+SELECT svm_refresh('long');
+SELECT svm_import('stranger', svm_export('long', format => 'pgsvm'));
+SELECT svm_probability('stranger', churn) FROM churn;
+BEGIN READ ONLY;
+SELECT svm_train_query('SELECT * FROM churn', 'y');
+ROLLBACK;
+SELECT svm_train_query('SELECT age, spend, y FROM churn', 'y', model => 'shared');
+SELECT svm_probability('shared', churn) FROM churn;
+CREATE ROLE regress_svm_reader;
+GRANT USAGE ON SCHEMA hinted TO regress_svm_reader;
+GRANT SELECT ON churn TO regress_svm_reader;
+SELECT svm_grant('shared', 'regress_svm_reader');
+CREATE FUNCTION asked_as_owner() RETURNS float8 LANGUAGE sql SECURITY DEFINER SET search_path = hinted, public AS
+    $$SELECT svm_probability('curved@1', churn) FROM churn$$;
+SET ROLE regress_svm_reader;
+SELECT svm_probability('shared', churn) FROM churn;
+SELECT hinted.asked_as_owner();
+RESET ROLE;
+DROP OWNED BY regress_svm_reader;
+DROP ROLE regress_svm_reader;
+
+-- names as people have them: what is typed works
+CREATE TABLE "Odd names" AS
+SELECT age AS "A", spend AS "it's", plan AS "q""uote", 'user ' || id AS "Key {x}", y AS "Yes, or no?" FROM churn;
+SELECT * FROM typed($$SELECT svm_train('"Odd names"', 'Yes, or no?', '{A*2,it''s}', 'odd', c => 2, kernel => 'rbf', class_weight => '{"true": 2}', options => '{"folds": 3}', probability => true)$$);
+SELECT * FROM typed($$SELECT svm_train('"Odd names"', '"Yes, or no?" = false', exclude => ARRAY['q"uote', 'Key {x}', 'Yes, or no?'], model => 'od''d', seed => 5)$$);
+SELECT * FROM typed($$SELECT svm_train_query('SELECT * FROM "Odd names" -- all', 'Yes, or no?', '{A*2,it''s}', 'odd')$$);
+SELECT * FROM typed($$SELECT svm_train_query('SELECT * FROM "Odd names";', 'Yes, or no?', '{A*2,it''s}', 'odd')$$);
+SELECT * FROM leaving($$SELECT svm_train('"Odd names"', 'Yes, or no?', exclude => ARRAY['q"uote'])$$);
+SELECT svm_train('"Odd names"', 'Yes, or no?', exclude => '{"q\"uote","Key {x}"}');
+SELECT svm_cross_validate('"Odd names"', 'Yes, or no?', '{A*2}', folds => 2);
+SELECT svm_select_features('"Odd names"', 'Yes, or no?', '{A*2,it''s}', c => 2, folds => 2);
+CREATE VIEW computed AS SELECT *, "A"*2 AS a_2 FROM hinted."Odd names";
+SELECT count(*) FROM svm_select_features('computed', 'Yes, or no?', features => '{a_2,"it''s"}', c => 2.0, options => '{"folds":2}');
+SELECT svm_decision('odd@77', t) FROM "Odd names" AS t;
+SELECT svm_decision('ODD', t) FROM "Odd names" AS t;
+
+-- a label that is misspelt, wherever one is named
+SELECT * FROM svm_evaluate('m', 'unlabelled');
+SELECT * FROM svm_evaluate('m', 'unlabelled', 'Answer');
+SELECT * FROM svm_confusion('m', 'unlabelled', label => 'answr');
+SELECT * FROM svm_roc('m', 'SELECT * FROM unlabelled', label => 'ansewr');
+SELECT * FROM svm_export_rows('m', 'unlabelled', label => 'answers');
+SELECT * FROM svm_evaluate('m', '"Odd names"', 'yes, or no');
+\echo :LAST_ERROR_SQLSTATE
+SELECT * FROM svm_evaluate('m', 'churn', features => 'spent', label => 'y');
+SELECT * FROM svm_suspects('m', 'SELECT age, spend, y AS "Y" FROM churn');
+CREATE VIEW shouted AS SELECT age, spend, y AS "Y" FROM churn;
+SELECT * FROM svm_suspects('m', 'shouted');
+SELECT count(*) >= 0 AS found FROM svm_suspects('m', 'SELECT *, "Y" AS y FROM hinted.shouted');
+SELECT svm_train('churn', 'y', '{age,spend}', model => 'watched', options => '{"watch": "shouted"}');
+SELECT svm_train('churn', 'Y', '{age,spend}');
+
+-- labels of other types, and names of classes and of columns to leave out
+CREATE TABLE dated AS SELECT age AS "A", spend, date '2020-01-01' + y::int AS "Since", jsonb_build_object('y', y) AS "object's", y FROM churn;
+SELECT * FROM typed($$SELECT svm_train('dated', 'Since', '{A,spend}', model => 'dated')$$);
+SELECT label_values FROM svm_versions WHERE name = 'dated';
+SELECT * FROM typed($$SELECT svm_train('dated', 'object''s', exclude => '{y,Since}', model => 'dated', tolerance => 0.01)$$);
+SELECT feature_columns FROM svm_versions WHERE name = 'dated' ORDER BY version DESC LIMIT 1;
+SELECT * FROM typed($$SELECT svm_train_query('SELECT * FROM dated', 'Since', '{A,spend}', model => 'dated')$$);
+SELECT svm_train('dated', 'y', '{A,spend}', class_weight => '{"True": 2}');
+SELECT svm_train_query('SELECT spend, repeat(y::text, 300) AS "Long label" FROM dated', 'Long label', model => 'long label');
+SELECT svm_index('dated', name => 'kept', exclude => '{sepnd}');
+\echo :LAST_ERROR_SQLSTATE
+
 SET client_min_messages = error;
 SELECT count(svm_drop(name)) > 0 AS dropped FROM (SELECT DISTINCT name FROM svm_models) AS models;
 DROP SCHEMA hinted CASCADE;
