@@ -598,7 +598,7 @@ impl Announcement<'_> {
         if stop == StopRule::Gap && rounding > 0.0 && sum.gap - rounding <= tolerance {
             return Some(
                 warning
-                    .detail(format!("Of that, {rounding:.1e} is what the rounding of rows to 32 bits may change, which more passes do not lessen."))
+                    .detail(format!("Of that, {rounding:.1e} is what rounding may change, which more passes do not lessen."))
                     .hint(match self.scaling() {
                         Some(scaling) => format!("Try {scaling}, or a smaller c, or a larger tolerance"),
                         None => "Try a smaller c, or a larger tolerance".to_owned(),

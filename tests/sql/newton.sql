@@ -5,7 +5,7 @@ DELETE FROM svm_model;
 CREATE FUNCTION drawn(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
 
 CREATE TABLE points AS
-SELECT i AS id, drawn(i, 1) * 1000 AS metres, drawn(i, 2) - 0.5 AS tilt, 7.0 AS same, (drawn(i, 4) * 4)::int AS kind,
+SELECT i AS id, (drawn(i, 1) * 1000)::real AS metres, drawn(i, 2) - 0.5 AS tilt, 7.0 AS same, (drawn(i, 4) * 4)::int AS kind,
        drawn(i, 1) + drawn(i, 2) + drawn(i, 3) / 2 > 1.2 AS side
 FROM generate_series(1, 5000) AS i;
 
@@ -34,7 +34,7 @@ SELECT svm_refresh('growing') IS NOT NULL;
 SELECT name, version, solver, stop_reason, gap <= 1e-3 AS certified, passes <= 2 AS soon, rows_used FROM svm_models WHERE name = 'growing';
 
 -- A free intercept: moving all rows moves it alone.
-CREATE TABLE moved AS SELECT id, metres + 5000 AS metres, tilt, side FROM points;
+CREATE TABLE moved AS SELECT id, (metres + 5000)::real AS metres, tilt, side FROM points;
 SELECT svm_train('points', 'side', '{metres, tilt}', 'free', scale => 'none', c => 0.01, tolerance => 1e-6, options => '{"intercept": "free", "duals": true}');
 SELECT svm_train('moved', 'side', '{metres, tilt}', 'free_moved', scale => 'none', c => 0.01, tolerance => 1e-6, options => '{"intercept": "free"}');
 SELECT name, solver, stop_reason, gap <= 1e-6 AS certified FROM svm_models WHERE name LIKE 'free%' ORDER BY name;

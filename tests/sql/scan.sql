@@ -5,7 +5,7 @@ SET pgsvm.workers = 0;
 DELETE FROM svm_model;
 CREATE FUNCTION drawn(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
 CREATE TABLE points AS
-SELECT i AS id, drawn(i, 1) * 1000 AS metres, drawn(i, 2) - 0.5 AS tilt, 7.0 AS same, (drawn(i, 4) * 4)::int AS kind,
+SELECT i AS id, (drawn(i, 1) * 1000)::real AS metres, drawn(i, 2) - 0.5 AS tilt, 7.0 AS same, (drawn(i, 4) * 4)::int AS kind,
        (ARRAY['red', 'green', 'blue'])[1 + i % 3] AS colour, ARRAY[drawn(i, 5), drawn(i, 6) * 100] AS both,
        CASE WHEN i % 50 > 0 THEN drawn(i, 7) END AS holes, 1 + i % 3 AS counts,
        '1:' || round(drawn(i, 8)::numeric, 3) || ' ' || (2 + i % 40) || ':1' AS words,

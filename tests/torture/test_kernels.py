@@ -32,6 +32,8 @@ COLUMNS = {
     "few values": lambda chance, i, x: float(round(x)),
     "whole, far": lambda chance, i, x: float(round(40 * x)) + 1e6,
     "far": lambda chance, i, x: x + 1e4,
+    "very far": lambda chance, i, x: x + 1e6,
+    "whole, of 25 bits": lambda chance, i, x: float(round(x)) + 2.5e7,
     "days": lambda chance, i, x: float(20_454 + round(300 * x)),
     "constant": lambda chance, i, x: 7.0,
     "long tail": lambda chance, i, x: x * abs(x) ** 3,

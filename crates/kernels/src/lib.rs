@@ -10,6 +10,7 @@
 //! | [`rows`] | rows one after the other, dense, sparse or both |
 //! | [`products`] | products of rows with landmarks: matrix products, and entry by entry what is sparse; kernel values in 32 bits |
 //! | [`wide`] | kernel values in 64 bits |
+//! | [`rounding`] | what 64 bits lose of sums of kernel values |
 //! | [`pivots`] | landmarks by an incomplete Cholesky factorization of a sample, and its factor |
 //! | [`centres`] | means of the sample as landmarks |
 //! | [`low_rank`] | the map, for blocks of rows, and weights folded for predictions |
@@ -36,6 +37,7 @@ pub mod kernel;
 pub mod low_rank;
 pub mod pivots;
 pub mod products;
+pub mod rounding;
 pub mod rows;
 pub mod triangle;
 pub mod wide;
@@ -49,6 +51,7 @@ pub use kernel::{Kernel, KernelKind, KernelSpec};
 pub use low_rank::LowRank;
 pub use pivots::{Choice, Factor, FactorView, Pivots};
 pub use products::{Landmarks, Room};
+pub use rounding::ValueRounding;
 pub use rows::Rows;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use crate::centres::centres;
 use crate::kernel::{Kernel, KernelKind, KernelSpec};
 use crate::pivots::{Choice, Pivots};
 use crate::simd::Level;
-use crate::{Expansion, KernelError, Landmarks, LowRank, Room, Rows};
+use crate::{Expansion, KernelError, Landmarks, LowRank, Room, Rows, ValueRounding};
 
 const KERNELS: [Kernel; 3] = [
     Kernel::Linear,
@@ -402,4 +402,52 @@ fn entries_that_no_landmark_has_count_for_the_distance() {
     for (narrow, wide) in narrow.iter().zip(wide) {
         assert!(wide < 0.41 && (f64::from(*narrow) - wide).abs() < 1e-6);
     }
+}
+
+/// Whole numbers far from 0, with whole factors: decisions of which hardly a digit is left, beside what they are.
+#[test]
+fn decisions_are_off_by_what_is_counted_at_most() {
+    let kernel = Kernel::Polynomial {
+        gamma: 1.0,
+        degree: 2,
+        coef0: 1.0,
+    };
+    let mut random = Random::new(11, Stream::Trainer);
+    let mut worst = 0.0f64;
+    for width in [1, 3, 20] {
+        let mut all = Rows::new(width);
+        for _ in 0..40 {
+            let row: Vec<f32> = (0..width)
+                .map(|_| (1_000_000 + random.below(100)) as f32)
+                .collect();
+            all.push(&row, &[]).unwrap();
+        }
+        let factors: Vec<i128> = (0..40)
+            .map(|j| random.below(1000) as i128 * if j % 2 == 0 { 1 } else { -1 })
+            .collect();
+        let mut rounding = ValueRounding::new(kernel, 0.0);
+        for (j, factor) in factors.iter().enumerate() {
+            rounding.reach += rounding.take(&all, j) * (*factor as f64).abs();
+        }
+        let wide = factors.iter().map(|factor| *factor as f64).collect();
+        let machine = Expansion::new(kernel, all, wide, vec![0.0]);
+        let machine = machine.unwrap().unwrap();
+        let (all, mut decisions) = (machine.landmarks(), Vec::new());
+        machine
+            .decide(all, &mut Room::default(), &mut decisions)
+            .unwrap();
+        for (at, decision) in decisions.iter().enumerate() {
+            let whole = |row: usize| all.dense(row).iter().map(|x| *x as i128);
+            let value = |j: usize| {
+                let product: i128 = whole(at).zip(whole(j)).map(|(x, z)| x * z).sum();
+                (product + 1).pow(2)
+            };
+            let exact: i128 = factors.iter().enumerate().map(|(j, a)| a * value(j)).sum();
+            let off = rounding.off_at((all, at), rounding.length(all, at));
+            let lost = (decision - exact as f64).abs();
+            assert!(lost <= off, "{width}: {decision} and {exact}, {off}");
+            worst = worst.max(lost / off);
+        }
+    }
+    assert!(worst > 1e-3, "{worst}");
 }

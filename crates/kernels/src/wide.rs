@@ -103,8 +103,7 @@ impl Landmarks {
             });
             return;
         }
-        let square = |[_, bits]: &[u32; 2]| f64::from(f32::from_bits(*bits)).powi(2);
-        let own: f64 = entries.iter().map(square).sum();
+        let own = sparse_square(entries);
         // landmarks without sparse parts have none of their squares
         let squares = self.sparse_squares().iter().copied();
         let squares = squares.chain(std::iter::repeat(0.0));
@@ -122,12 +121,23 @@ impl Rows {
     pub fn wide_square(&self, row: usize) -> f64 {
         let square = |x: f32| f64::from(x) * f64::from(x);
         let dense: f64 = self.dense(row).iter().map(|x| square(*x)).sum();
-        let sparse = self.sparse(row).iter();
-        dense
-            + sparse
-                .map(|[_, bits]| square(f32::from_bits(*bits)))
-                .sum::<f64>()
+        dense + self.wide_sparse_square(row)
     }
+
+    /// The same of its sparse part.
+    pub fn wide_sparse_square(&self, row: usize) -> f64 {
+        sparse_square(self.sparse(row))
+    }
+
+    /// Numbers of a row.
+    pub fn terms(&self, row: usize) -> usize {
+        self.width() + self.sparse(row).len()
+    }
+}
+
+fn sparse_square(entries: &[[u32; 2]]) -> f64 {
+    let square = |[_, bits]: &[u32; 2]| f64::from(f32::from_bits(*bits)).powi(2);
+    entries.iter().map(square).sum()
 }
 
 /// A number in which products and distances are summed: of 32 bits or 64.

@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::row::Row;
 
 /// How far visited values may be from those that they have been rounded from, in units of 2^-24: each by so many times itself, and the
-/// dense ones of a row, as a vector, by this length beside. What that makes of primal and dual is not counted where it is no more than
-/// this least share of the primal.
+/// dense ones of a row, as a vector, by this length beside. Sums of products with weights lose so many times each product beside. What that
+/// makes of primal and dual is not counted where it is no more than this least share of the primal.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rounding {
     pub dense: f64,
     pub sparse: f64,
     pub shift: f64,
+    pub sums: f64,
     pub least: f64,
 }
 
@@ -24,8 +25,22 @@ impl Rounding {
     /// By how much <w, x> of such a row may be off at most, but for the shift.
     #[inline(always)]
     pub fn off(&self, row: &Row<'_>, w: &[f64]) -> f64 {
-        Self::UNIT
-            * (self.dense * size_dense(row.dense(), w) + self.sparse * size_sparse(row.sparse(), w))
+        let [dense, sparse] = self.products();
+        dense * size_dense(row.dense(), w) + sparse * size_sparse(row.sparse(), w)
+    }
+
+    /// By how much the product of a dense value, or a sparse one, with a weight may be off at most, times itself; but for the shift.
+    pub fn products(&self) -> [f64; 2] {
+        [self.dense, self.sparse].map(|times| Self::UNIT * (times + self.sums))
+    }
+
+    /// The length of what such a row is off by at most.
+    #[inline(always)]
+    pub fn length_off(&self, row: &Row<'_>) -> f64 {
+        // the squared norm is a sum in 32 bits
+        const SUMMED: f64 = 1.0 + 1e-3;
+        let length = SUMMED * f64::from(row.q()).sqrt();
+        Self::UNIT * (self.dense.max(self.sparse) * length + self.shift)
     }
 
     /// By how much <w, x> of every row may be off beside, at weights of this length.
@@ -94,7 +109,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub const FIELDS: usize = 19;
+    pub const FIELDS: usize = 20;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -117,6 +132,7 @@ impl Facts {
             self.rounding.shift.to_bits(),
             self.costs.to_bits(),
             self.rounding.least.to_bits(),
+            self.rounding.sums.to_bits(),
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -125,13 +141,14 @@ impl Facts {
 
     /// By how much scores may be off in the root mean square for what rounding has made of rows, times |w|.
     pub fn most_off(&self) -> f64 {
-        let Rounding {
-            dense,
-            sparse,
-            shift,
-            ..
-        } = self.rounding;
-        Rounding::UNIT * (dense.max(sparse) * self.mean_q.sqrt() + shift)
+        let [dense, sparse] = self.rounding.products();
+        dense.max(sparse) * self.mean_q.sqrt() + self.rounding.shift_at(1.0)
+    }
+
+    /// The length of what rows are off by in the root mean square.
+    pub fn most_length_off(&self) -> f64 {
+        let Rounding { dense, sparse, .. } = self.rounding;
+        Rounding::UNIT * dense.max(sparse) * self.mean_q.sqrt() + self.rounding.shift_at(1.0)
     }
 
     pub fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
@@ -157,6 +174,7 @@ impl Facts {
                 sparse: number(15),
                 shift: number(16),
                 least: number(18),
+                sums: number(19),
             },
             costs: number(17),
         }

@@ -5,7 +5,7 @@ use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::effort;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
-use crate::kernels::{Kernel, Landmarks, Rows};
+use crate::kernels::{Kernel, Landmarks, Rows, ValueRounding};
 use crate::simd::Level;
 use crate::task::loss::{by_loss, Loss, LossFunction};
 
@@ -34,6 +34,10 @@ pub(super) struct Candidates {
     pub(super) highs: Vec<f64>,
     pub(super) curvatures: Vec<f32>,
     pub(super) diagonals: Vec<f32>,
+    /// sqrt(k(x, x)), the constant included.
+    lengths: Vec<f64>,
+    /// What 64 bits lose of sums over them.
+    rounding: ValueRounding,
     /// Seconds that steps along pairs have taken, about.
     pub(super) seconds: f64,
 }
@@ -78,6 +82,8 @@ impl Candidates {
             highs: Vec::new(),
             curvatures: Vec::new(),
             diagonals: Vec::new(),
+            lengths: Vec::new(),
+            rounding: ValueRounding::new(kernel, f64::from(u8::from(intercept))),
             seconds: 0.0,
         }
     }
@@ -98,7 +104,7 @@ impl Candidates {
     /// Bytes that their rows take.
     pub(super) fn bytes(&self) -> usize {
         let segments = self.segments.iter().map(Landmarks::bytes);
-        self.coming.bytes() + segments.sum::<usize>() + 60 * self.rows.len()
+        self.coming.bytes() + segments.sum::<usize>() + 68 * self.rows.len()
     }
 
     /// Takes a row of others in, with its side, weight, dual variable and decision.
@@ -122,7 +128,28 @@ impl Candidates {
         let own = self.kernel.own_value(rows.wide_square(at));
         let diagonal = own + self.constant + conjugate.curvature;
         self.diagonals.room(1)?.push(diagonal as f32);
+        self.lengths.room(1)?.push(self.rounding.take(rows, at));
         Ok(())
+    }
+
+    /// What 64 bits lose of decisions by the dual variables as they are.
+    pub(super) fn rounding(&self) -> ValueRounding {
+        let lengths = self.duals.iter().zip(&self.lengths);
+        let mut rounding = self.rounding;
+        rounding.reach = lengths.map(|(dual, length)| dual * length).sum();
+        rounding
+    }
+
+    /// By how much P over the candidates may be more in 64 bits, and D less. |w|² is the sum of a m: off by as much as each m times a.
+    pub(super) fn lost(&self, rounding: &ValueRounding) -> [f64; 2] {
+        let mut losses = 0.0;
+        for (at, length) in self.lengths.iter().enumerate() {
+            let margin = f64::from(self.sides[at]) * self.decisions[at];
+            let worst = self.loss.value(margin - rounding.off(*length));
+            losses += self.weights[at] * (worst - self.loss.value(margin));
+        }
+        let norm = rounding.off(rounding.reach);
+        [losses + 0.5 * norm, 0.5 * norm]
     }
 
     /// Those that came become a segment.

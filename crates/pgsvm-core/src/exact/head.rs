@@ -6,7 +6,7 @@ use crate::exact::effort;
 use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::{Deciding, ExactError, ExactJob};
-use crate::kernels::{Expansion, KernelError, Rows};
+use crate::kernels::{Expansion, KernelError, Rows, ValueRounding};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::source::{Source, Spool};
 use crate::task::evaluation::right_side;
@@ -35,6 +35,8 @@ const NEARER: f64 = 0.9;
 const GROWTH: f64 = 1.25;
 /// A dual above P(0) by more than this part of it is none: rounding does not do that.
 const NO_INNER_PRODUCT: f64 = 1e-6;
+/// What 64 bits lose is not counted up to this share of the primal.
+const NOT_COUNTED: f64 = 1e-7;
 /// No candidate.
 const NONE: u32 = u32::MAX;
 
@@ -103,8 +105,10 @@ enum Stage {
 struct Pass {
     machine: Option<Expansion>,
     row: usize,
-    /// Losses of rows that are no candidates.
+    /// Losses of rows that are no candidates, and by how much they may be more for what 64 bits lose of decisions.
     losses: f64,
+    lost: f64,
+    rounding: ValueRounding,
     /// Losses of all rows where nothing is decided: what P is at weights of 0.
     nothing: f64,
     /// Candidates at its beginning.
@@ -315,6 +319,8 @@ impl Head {
             machine: self.machine(job)?,
             row: 0,
             losses: 0.0,
+            lost: 0.0,
+            rounding: self.candidates.rounding(),
             nothing: 0.0,
             candidates: self.candidates.len(),
             correct: 0,
@@ -395,11 +401,16 @@ impl Head {
             self.candidates.decisions[self.places[row] as usize] = decision;
             return Ok(());
         }
+        let rounding = &pass.rounding;
+        let length = rounding.length(&deciding.rows, at);
+        let off = rounding.off_at((&deciding.rows, at), length);
         let loss = weight * job.loss.value(margin);
+        let lost = weight * job.loss.value(margin - off) - loss;
         if loss <= 0.0 {
+            pass.lost += lost;
             return Ok(());
         }
-        self.take_in(deciding, at, (side, weight), loss, pass)
+        self.take_in(deciding, at, (side, weight), (loss, lost), pass)
     }
 
     /// Makes a row that loses a candidate, if there is room.
@@ -408,7 +419,7 @@ impl Head {
         deciding: &Deciding,
         at: usize,
         weighted: (f32, f64),
-        loss: f64,
+        (loss, lost): (f64, f64),
         pass: &mut Pass,
     ) -> Result<(), OutOfMemory> {
         let row = pass.row;
@@ -421,6 +432,7 @@ impl Head {
                 .push(rows, row as u32, weighted, 0.0, deciding.values[at]);
         }
         pass.losses += loss;
+        pass.lost += lost;
         pass.left_out += 1;
         Ok(())
     }
@@ -508,9 +520,15 @@ impl Head {
     fn certify(&mut self, pass: &Pass) -> Certificate {
         self.passes += 1;
         let found = self.candidates.objectives();
+        let primal = found.primal() + pass.losses;
+        let [mut above, mut below] = self.candidates.lost(&pass.rounding);
+        above += pass.lost;
+        if above + below <= NOT_COUNTED * primal {
+            [above, below] = [0.0; 2];
+        }
         // dual variables of 0 are as feasible
-        let dual = found.dual().max(0.0);
-        let certificate = Certificate::of(found.primal() + pass.losses, dual);
+        let dual = (found.dual() - below).max(0.0);
+        let certificate = Certificate::of(primal + above, dual);
         let rows = pass.rows.max(1) as f64;
         let duals = self.candidates.duals.iter();
         self.report = HeadReport {
@@ -518,6 +536,10 @@ impl Head {
             training_accuracy: pass.correct as f64 / rows,
             ties: pass.ties as f64 / rows,
             support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
+            rounding: match above + below > 0.0 {
+                true => (above + below) / primal,
+                false => 0.0,
+            },
             ..self.report
         };
         certificate

@@ -118,9 +118,10 @@ impl ScaleLearner {
         let scaled = |factor: f64| factor != 0.0 && factor != 1.0;
         let mut sparse_factors = scaling.sparse_factor.iter();
         Rounding {
-            dense: SUMMED + times(dense, scaling.factor.iter().any(|it| scaled(*it))),
-            sparse: SUMMED + times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
+            dense: times(dense, scaling.factor.iter().any(|it| scaled(*it))),
+            sparse: times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
             shift: shifts.sum::<f64>().sqrt(),
+            sums: SUMMED,
             least: NOT_COUNTED,
         }
     }

@@ -10,7 +10,8 @@
 //!
 //! off        2^-24 (k sum |w_j x_j| + shift |w|),    k and shift: [`Rounding`]
 //!
-//! at most. Where that may show, losses are summed up at m - off too: what P is no more than for rows as they come.
+//! at most. Where that may show, losses are summed up at m - off too: what P is no more than for rows as they come. What D is no less than
+//! takes the length of what a row is off by beside: [`crate::task::rounded`].
 //!
 //! Weights lie feature by feature, those of [`LANES`] heads side by side: a row is read once for all of them.
 
@@ -31,6 +32,7 @@ use crate::task::evaluation::right_side;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
+use crate::task::rounded::{Off, RoundedRow};
 
 /// Weights of heads whose rows are gone over together: more of them take another pass.
 const MOST_BYTES: usize = 24 << 20;
@@ -51,12 +53,12 @@ pub(crate) struct Recount {
     lanes: u32,
     /// Block by block of so many heads, feature by feature, the intercept's last.
     w: Numbers,
-    off: Option<Off>,
+    off: Option<Offs>,
 }
 
 /// By how much scores may be off.
 #[derive(Serialize, Deserialize)]
-struct Off {
+struct Offs {
     rounding: Rounding,
     /// By this too, by head, whatever the row.
     shift: Numbers,
@@ -123,6 +125,10 @@ impl Recount {
             return self.tell_apart::<K>(classes, sums, row);
         }
         let lanes = self.lanes as usize;
+        let length = self
+            .off
+            .as_ref()
+            .map_or(0.0, |it| it.rounding.length_off(row));
         let sides = self.sides.chunks(lanes).zip(sums.0.chunks_mut(lanes));
         for (block, (sides, sums)) in sides.enumerate() {
             let scores = self.scores::<K>(row, block);
@@ -140,9 +146,16 @@ impl Recount {
                     sums.ties += y as i64;
                 }
                 if let Some(offs) = offs {
-                    let worst = self.loss.value(margin - offs[lane]);
+                    let row = RoundedRow {
+                        margin,
+                        off: Off {
+                            margin: offs[lane],
+                            length,
+                        },
+                        most_loss: side.most_loss,
+                    };
                     let rounded = sums.rounded.get_or_insert_default();
-                    rounded.take(cost, (margin, offs[lane]), worst.min(side.most_loss));
+                    rounded.take(self.loss, cost, &row);
                 }
             }
         }
@@ -170,10 +183,17 @@ impl Recount {
         sums.take(own.cost, self.loss.value(margin), f64::INFINITY);
         if let Some(off) = &self.off {
             let blocks = (0..self.blocks()).flat_map(|block| self.offs(off, row, block));
-            // of both scores
-            let off = 2.0 * blocks.fold(0.0, f64::max);
+            let row = RoundedRow {
+                margin,
+                off: Off {
+                    // of both scores
+                    margin: 2.0 * blocks.fold(0.0, f64::max),
+                    length: off.rounding.length_off(row),
+                },
+                most_loss: f64::INFINITY,
+            };
             let rounded = sums.rounded.get_or_insert_default();
-            rounded.take(own.cost, (margin, off), self.loss.value(margin - off));
+            rounded.take(self.loss, own.cost, &row);
         }
         let is_right = score > rival || (score == rival && own.class < place);
         sums.correct += u64::from(is_right);
@@ -204,7 +224,7 @@ impl Recount {
 
     /// By how much scores of the heads of a block may be off.
     #[inline(always)]
-    fn offs(&self, off: &Off, row: &Row<'_>, block: usize) -> [f64; LANES] {
+    fn offs(&self, off: &Offs, row: &Row<'_>, block: usize) -> [f64; LANES] {
         let w = self.block(block);
         let lanes = self.lanes as usize;
         let mut offs = [0.0; LANES];
@@ -216,7 +236,7 @@ impl Recount {
             offs[0] += rounding.off(row, w);
             return offs;
         }
-        let [dense, sparse] = [rounding.dense, rounding.sparse].map(|times| Rounding::UNIT * times);
+        let [dense, sparse] = rounding.products();
         let w = w.as_chunks::<LANES>().0;
         for (x, w) in row.dense().iter().zip(w) {
             let x = dense * f64::from(x.abs());
@@ -319,10 +339,10 @@ impl<T: Real> Solver<T> {
     }
 
     /// By how much scores of some heads may be off.
-    fn off(&self, heads: std::ops::Range<usize>, facts: &Facts) -> Result<Off, OutOfMemory> {
+    fn off(&self, heads: std::ops::Range<usize>, facts: &Facts) -> Result<Offs, OutOfMemory> {
         let rounding = facts.rounding;
         let shifts = heads.map(|head| rounding.shift_at(self.length(head)));
-        Ok(Off {
+        Ok(Offs {
             rounding,
             shift: Numbers(gathered(shifts)?),
         })

@@ -13,11 +13,12 @@
 //!
 //! Of the linear kernel w = sum of a_j z_j is stored, and the certificate is that of all hyperplanes: v = sum of y_i u_i x_i, and |v|² in place of
 //! |L^-1 v|². It is for rows as they come, and counts what rounding them to 32 bits may change ([`Rounded`]). Other kernels are of rows in 32
-//! bits, also where a model is used.
+//! bits, also where a model is used; what kernel values in 64 bits lose counts ([`ValueRounding`]), and |L'a|² is the larger of that
+//! and the sum of a_i a_j k(z_i, z_j), as L is rounded too.
 
 use pgsvm_kernels::expansion::dot;
 use pgsvm_kernels::triangle::{forward, unfold};
-use pgsvm_kernels::{Kernel, LowRank, Rows};
+use pgsvm_kernels::{Kernel, LowRank, Rows, ValueRounding};
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
@@ -30,11 +31,13 @@ use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
 use crate::task::report::{Certificate, HeadReport, Truncation};
-use crate::task::rounded::Rounded;
+use crate::task::rounded::{Off, Rounded, RoundedRow, Unrounded};
 
 /// Rows that are gone over together, at most, and kernel values.
 const ROWS: usize = 256;
 const VALUES: usize = 1 << 16;
+/// What kernel values in 64 bits lose is not counted up to this share of the primal.
+const NOT_COUNTED: f64 = 1e-7;
 
 /// Which part the intercept has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +71,7 @@ pub struct LowRankProof<'a> {
     costs: Vec<f32>,
     /// Of hyperplanes: what rounding has made of rows, and by how much the scores of the rows at hand may be off, row after row.
     rounding: Option<Rounding>,
-    offs: Vec<f64>,
+    offs: Vec<Off>,
     values: Vec<f64>,
 }
 
@@ -83,6 +86,9 @@ struct Head<'a> {
     stored: StoredHead<'a>,
     plane: Option<Plane>,
     rounded: Rounded,
+    /// Of other kernels: what 64 bits lose of f, and the sum of u sqrt(k(x, x)).
+    lost: ValueRounding,
+    reach: f64,
     losses: f64,
     /// Of the rows beyond the truncation.
     outliers: u64,
@@ -115,11 +121,20 @@ impl<'a> LowRankProof<'a> {
                     Some(Plane { w, shift })
                 }
             };
+            let mut lost = ValueRounding::new(*map.kernel(), 0.0);
+            if plane.is_none() {
+                let rows = map.landmarks().rows();
+                for (at, factor) in stored.factors.iter().enumerate() {
+                    lost.reach += factor.abs() * lost.take(rows, at);
+                }
+            }
             let length = plane.as_ref().map_or(map.rank(), |plane| plane.w.len());
             heads.push(Head {
                 stored,
                 plane,
                 rounded: Rounded::default(),
+                lost,
+                reach: 0.0,
                 losses: 0.0,
                 outliers: 0,
                 beyond: 0.0,
@@ -166,7 +181,11 @@ impl<'a> LowRankProof<'a> {
         if let Some(rounding) = &self.rounding {
             let planes = self.heads.iter().filter_map(|head| head.plane.as_ref());
             let offs = self.offs.room(self.heads.len())?;
-            offs.extend(planes.map(|plane| rounding.off(row, &plane.w) + plane.shift));
+            let length = rounding.length_off(row);
+            offs.extend(planes.map(|plane| Off {
+                margin: rounding.off(row, &plane.w) + plane.shift,
+                length,
+            }));
         }
         Ok(())
     }
@@ -196,8 +215,18 @@ impl<'a> LowRankProof<'a> {
                 sparse: self.rows.sparse(at),
             };
             let heads = self.heads.len();
+            let length = match self.heads.first() {
+                Some(head) if head.plane.is_none() => head.lost.length(&self.rows, at),
+                _ => 0.0,
+            };
             for (place, head) in self.heads.iter_mut().enumerate() {
-                let off = self.offs.get(at * heads + place).copied().unwrap_or(0.0);
+                let off = match self.offs.get(at * heads + place) {
+                    Some(off) => *off,
+                    None => Off {
+                        margin: head.lost.off_at((&self.rows, at), length),
+                        length,
+                    },
+                };
                 head.add(terms, (group, cost, off), &told);
             }
             interrupts::worked((rank + told.dense.len() + told.sparse.len()) * heads);
@@ -209,6 +238,7 @@ impl<'a> LowRankProof<'a> {
     pub fn finish(self, map: &LowRank) -> Result<Vec<ProvedHead>, OutOfMemory> {
         let Self {
             heads,
+            loss,
             intercept,
             rounding,
             ..
@@ -223,11 +253,15 @@ impl<'a> LowRankProof<'a> {
                 anew.as_deref()
             }
         };
-        let least = rounding.map_or(f64::INFINITY, |it| it.least);
+        let least = rounding.map_or(NOT_COUNTED, |it| it.least);
+        let norms = match rounding {
+            Some(_) => filled(0.0, heads.len())?,
+            None => norms(map, &heads)?,
+        };
         let mut all = Vec::new();
-        for head in &heads {
+        for (head, norm) in heads.iter().zip(norms) {
             all.room(1)?.push(match lower {
-                Some(lower) => head.proved(lower, intercept, least)?,
+                Some(lower) => head.proved((lower, norm), (loss, intercept), least)?,
                 None => ProvedHead {
                     certificate: Certificate::of(f64::INFINITY, 0.0),
                     outliers: head.outliers,
@@ -237,6 +271,29 @@ impl<'a> LowRankProof<'a> {
         }
         Ok(all)
     }
+}
+
+/// By head the sum of a_i a_j k(z_i, z_j).
+fn norms(map: &LowRank, heads: &[Head<'_>]) -> Result<Vec<f64>, OutOfMemory> {
+    let (rank, level) = (map.rank(), Level::best());
+    let at_once = (VALUES / rank.max(1)).clamp(1, ROWS);
+    let mut norms = filled(0.0, heads.len())?;
+    let mut values = filled(0.0, at_once.min(rank) * rank)?;
+    for first in (0..rank).step_by(at_once) {
+        let count = at_once.min(rank - first);
+        let values = &mut values[..count * rank];
+        let landmarks = map.landmarks();
+        landmarks.wide_values(map.kernel(), level, (landmarks.rows(), first), values);
+        for (norm, head) in norms.iter_mut().zip(heads) {
+            let factors = &head.stored.factors;
+            let rows = values.chunks_exact(rank).zip(&factors[first..]);
+            *norm += rows
+                .map(|(row, factor)| factor * dot(row, factors))
+                .sum::<f64>();
+            interrupts::worked(count * rank);
+        }
+    }
+    Ok(norms)
 }
 
 /// A row: its kernel values with the landmarks, but for a hyperplane; and its dense values and entries.
@@ -285,7 +342,7 @@ impl Head<'_> {
     fn add(
         &mut self,
         (loss, most_loss): (Loss, Option<f64>),
-        (group, cost, off): (usize, f64, f64),
+        (group, cost, off): (usize, f64, Off),
         told: &Told<'_>,
     ) {
         let dual = self.stored.duals.next().unwrap_or(0.0);
@@ -305,9 +362,12 @@ impl Head<'_> {
         };
         let margin = side * (product + self.stored.intercept);
         let own = loss.value(margin);
-        let worst = loss.value(margin - off);
-        let worst = worst.min(most_loss.unwrap_or(f64::INFINITY));
-        self.rounded.take(weight, (margin, off), worst);
+        let row = RoundedRow {
+            margin,
+            off,
+            most_loss: most_loss.unwrap_or(f64::INFINITY),
+        };
+        self.rounded.take(loss, weight, &row);
         if let Some(most) = most_loss.filter(|most| own > *most) {
             self.outliers += 1;
             self.beyond += weight * most;
@@ -321,6 +381,7 @@ impl Head<'_> {
             self.linear[place] += linear * dual;
             self.curved[place] += curvature * dual * dual;
             self.sums[place] += dual;
+            self.reach += dual * off.length;
             let v = &mut self.v[place];
             match self.plane {
                 None => {
@@ -335,11 +396,12 @@ impl Head<'_> {
         }
     }
 
-    /// `lower`: L, of no use for a hyperplane. `least`: the share of the primal up to which rounding is not counted.
+    /// `lower`: L, of no use for a hyperplane, and the sum of a_i a_j k(z_i, z_j). `least`: the share of the primal up to which rounding is
+    /// not counted.
     fn proved(
         &self,
-        lower: &[f64],
-        intercept: InterceptPart,
+        (lower, norm): (&[f64], f64),
+        (loss, intercept): (Loss, InterceptPart),
         least: f64,
     ) -> Result<ProvedHead, OutOfMemory> {
         let b = self.stored.intercept;
@@ -349,7 +411,7 @@ impl Head<'_> {
         };
         let norm = match &self.plane {
             Some(plane) => square(&plane.w),
-            None => square(&unfold(lower, &self.stored.factors)?),
+            None => square(&unfold(lower, &self.stored.factors)?).max(norm),
         } + own;
         let primal = 0.5 * norm + self.losses + self.beyond;
         let shares = match intercept {
@@ -374,8 +436,23 @@ impl Head<'_> {
         let side = |at: usize| shares[at] * (self.linear[at] - 0.5 * shares[at] * self.curved[at]);
         // dual variables of 0 are as feasible
         let dual = (side(0) + side(1) - 0.5 * norm).max(0.0) + self.beyond;
-        let more = self.rounded.losses - self.losses - self.beyond;
-        let widening = self.rounded.widening((primal, dual), more, least);
+        let widening = match &self.plane {
+            Some(_) => {
+                let known = Unrounded {
+                    loss,
+                    primal,
+                    dual,
+                    share: 1.0,
+                    together: 1,
+                };
+                self.rounded.widening(&known, least)
+            }
+            None => {
+                let above = self.rounded.more_losses() + 0.5 * self.lost.off(self.lost.reach);
+                let below = self.lost.value_off() * self.reach * self.reach;
+                (above + below > least * primal).then_some([above, below.min(dual)])
+            }
+        };
         let [above, below] = widening.unwrap_or([0.0; 2]);
         Ok(ProvedHead {
             certificate: Certificate::of(primal + above, (dual - below).max(0.0)),

@@ -7,7 +7,7 @@ use crate::solver::certificate::constant::Constant;
 use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::Tally;
 use crate::task::report::{relative_gap, Certificate};
-use crate::task::rounded::Rounded;
+use crate::task::rounded::{Rounded, Unrounded};
 
 /// A primal and its counts.
 #[derive(Debug, Clone, Copy)]
@@ -223,9 +223,14 @@ impl Bounds {
     }
 
     /// Has the pair be certain of rows as they come, see [`Rounded::widening`].
-    pub(in crate::solver) fn widen(&mut self, losses: f64, rounded: &Rounded, least: f64) {
+    pub(in crate::solver) fn widen(
+        &mut self,
+        rounded: &Rounded,
+        least: f64,
+        known: impl FnOnce([f64; 2]) -> Unrounded,
+    ) {
         let (primal, dual) = (self.best_primal().value, self.laid.dual.max(0.0));
-        let Some([above, below]) = rounded.widening((primal, dual), losses, least) else {
+        let Some([above, below]) = rounded.widening(&known([primal, dual]), least) else {
             return;
         };
         self.primal.value += above;

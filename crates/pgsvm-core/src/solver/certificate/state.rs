@@ -25,6 +25,7 @@ use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::{Policy, Problem, Proximal, StopRule};
 use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
+use crate::task::rounded::{Off, Unrounded};
 
 /// Scores in 32 bits do where what the support vectors' losses count is no more than so many times the primal.
 const NARROW: f64 = 8.0;
@@ -129,8 +130,9 @@ pub(crate) struct HeadState {
     pub(in crate::solver) updates: Option<u64>,
     /// Whether all rows have been gone over at the weights that it has ended with.
     is_recounted: bool,
-    /// By how much scores may be off for what rounding has made of rows, times |w|, and what the costs of all rows come to.
-    rounding: (f64, f64),
+    /// By how much scores may be off for what rounding has made of rows, times |w|, and rows themselves; and what the costs of all rows come
+    /// to.
+    rounding: (Off, f64),
 }
 
 impl HeadState {
@@ -204,7 +206,13 @@ impl HeadState {
             fresh_open: 0.0,
             updates: None,
             is_recounted: false,
-            rounding: (facts.most_off(), facts.costs),
+            rounding: (
+                Off {
+                    margin: facts.most_off(),
+                    length: facts.most_length_off(),
+                },
+                facts.costs,
+            ),
         }
     }
 
@@ -883,8 +891,14 @@ impl HeadState {
             summed: true,
         });
         if let Some(rounded) = &found.rounded {
-            let above = c * (rounded.losses - found.losses) / heads as f64;
-            self.bounds.widen(above, rounded, least);
+            self.bounds
+                .widen(rounded, least, |[primal, dual]| Unrounded {
+                    loss: self.terms.loss,
+                    primal,
+                    dual,
+                    share: c / heads as f64,
+                    together: heads,
+                });
         }
         self.is_recounted = true;
         self.stop.recount(&self.bounds.certificate(), weight);
@@ -904,8 +918,8 @@ impl HeadState {
 
     /// The share of what is said of it that rounding may change at most, at weights of this length.
     pub(in crate::solver) fn rounding_at(&self, length: f64) -> f64 {
-        let (off, costs) = self.rounding;
-        let off = off * length;
+        let (most_off, costs) = self.rounding;
+        let off = most_off.margin * length;
         let Terms {
             c,
             positive_weight,
@@ -920,8 +934,12 @@ impl HeadState {
             Loss::Hinge => weight * off,
             Loss::SquaredHinge => (2.0 * (primal * weight).sqrt() + weight * off) * off,
         };
+        // of dual variables that come to 2 P, as a sum of vectors: see `Rounded::widening`
+        let length = 2.0 * primal * most_off.length;
+        let open = (primal - self.bounds.certificate().dual).max(0.0);
+        let second = length * ((2.0 * open).sqrt() + 0.5 * length);
         match more > 0.0 {
-            true => more / primal + 2.0 * off,
+            true => (more + second) / primal + 2.0 * off,
             false => 0.0,
         }
     }

@@ -1,0 +1,75 @@
+//! What 64 bits lose of f(x) = sum of a_j k(z_j, x), computed as in [`crate::wide`].
+
+use crate::kernel::Kernel;
+use crate::rows::Rows;
+
+/// By how much decisions may be off at most: of rows x by sum of |a_j| sqrt(k(z_j, z_j)) times sqrt(k(x, x)) times what a value loses.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueRounding {
+    kernel: Kernel,
+    /// What is added to each kernel value.
+    constant: f64,
+    /// Of the z the most numbers of a row, and the largest square of a sparse part.
+    terms: usize,
+    square: f64,
+    /// Sum of |a_j| sqrt(k(z_j, z_j)).
+    pub reach: f64,
+}
+
+impl ValueRounding {
+    /// Of no z as yet.
+    pub fn new(kernel: Kernel, constant: f64) -> Self {
+        Self {
+            kernel,
+            constant,
+            terms: 0,
+            square: 0.0,
+            reach: 0.0,
+        }
+    }
+
+    /// Takes a row as one of the z, whose |a| is added by whoever knows it. Gives back its sqrt(k(z, z)).
+    pub fn take(&mut self, rows: &Rows, at: usize) -> f64 {
+        self.terms = self.terms.max(rows.terms(at));
+        self.square = self.square.max(rows.wide_sparse_square(at));
+        self.length(rows, at)
+    }
+
+    /// sqrt(k(x, x)) of a row, the constant included.
+    pub fn length(&self, rows: &Rows, at: usize) -> f64 {
+        let own = self.kernel.own_value(rows.wide_square(at));
+        (own + self.constant).max(0.0).sqrt()
+    }
+
+    /// By how much decisions of the z themselves may be off, of one with this length; and sums of decisions, each times a factor, with this
+    /// sum of factors times lengths.
+    pub fn off(&self, length: f64) -> f64 {
+        self.value_off() * self.reach * length
+    }
+
+    /// By how much values of the z may be off, times sqrt(k(x, x) k(z, z)).
+    pub fn value_off(&self) -> f64 {
+        self.value(self.terms, 2.0 * self.square)
+    }
+
+    /// The same of any row, of this length.
+    pub fn off_at(&self, (rows, at): (&Rows, usize), length: f64) -> f64 {
+        let (terms, square) = (rows.terms(at), rows.wide_sparse_square(at));
+        self.value(self.terms.max(terms), self.square + square) * self.reach * length
+    }
+
+    /// By how much a value may be off, times sqrt(k(x, x) k(z, z)): of products or differences of so many numbers, and of distances
+    /// between sparse parts with these squares, |x|² + |z|².
+    ///
+    /// A sum of n products is off by n 2^-53 sum |x_i z_i| at most (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 3.1),
+    /// and that sum is no more than |x| |z|. A power multiplies what is off by its degree.
+    fn value(&self, terms: usize, squares: f64) -> f64 {
+        // the product, the sum, the power or the exponential beside
+        let sum = 0.5 * f64::EPSILON * (terms + 4) as f64;
+        match self.kernel {
+            Kernel::Linear | Kernel::Sigmoid { .. } => sum,
+            Kernel::Rbf { gamma } => sum * (1.0 + gamma * squares),
+            Kernel::Polynomial { degree, .. } => sum * f64::from(degree),
+        }
+    }
+}
