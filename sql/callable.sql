@@ -20,6 +20,8 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_decision(text, anyelement), svm_inter
 -- defaults, generated columns and views of the extension's tables, and the bodies of svm_weights and svm_training_log
 GRANT EXECUTE ON FUNCTION svm_internal.svm_new_id(), svm_internal.svm_role_oid(name), svm_internal.svm_role_name(oid, name),
     svm_internal.svm_weights_unordered(text), svm_internal.svm_version_id(text) TO PUBLIC;
+-- a constraint of svm_head
+GRANT EXECUTE ON FUNCTION svm_internal.svm_is_isotonic(float8[], float8[]) TO PUBLIC;
 -- whether a name is free
 GRANT EXECUTE ON FUNCTION svm_internal.svm_is_taken(text) TO PUBLIC;
 -- what becomes svm_numbers does so by these

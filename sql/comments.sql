@@ -114,6 +114,7 @@ COMMENT ON COLUMN svm_models.id IS 'id of the version, version_id in the tables'
 COMMENT ON COLUMN svm_versions.solver_used IS 'solver that ran, where auto chose; NULL where that is not known';
 COMMENT ON COLUMN svm_versions.id IS 'id of the version, version_id in the tables';
 COMMENT ON COLUMN svm_versions.classes_by IS 'what says which of more than two classes it is: decision or probability';
+COMMENT ON COLUMN svm_versions.calibration IS 'what makes probabilities of decisions: sigmoid or isotonic; NULL without probabilities';
 COMMENT ON COLUMN svm_versions.kernel IS 'linear, or the kernel of a kernel machine';
 COMMENT ON COLUMN svm_versions.landmarks IS 'rows that a kernel machine compares rows with; NULL of linear models';
 COMMENT ON COLUMN svm_versions.left_out IS 'part of the kernel''s trace that the landmarks leave out, on about 30,000 of the rows, or with solver interior_point on all';

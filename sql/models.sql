@@ -79,7 +79,14 @@ SELECT
     (SELECT pg_catalog.sum(head.outliers)::bigint FROM svm_head AS head WHERE head.version_id = version.id) AS outliers,
     version.solver_used,
     version.id,
-    CASE WHEN pg_catalog.cardinality(version.label_values) > 2 THEN coalesce(version.classes_by, 'decision') END AS classes_by
+    CASE WHEN pg_catalog.cardinality(version.label_values) > 2 THEN coalesce(version.classes_by, 'decision') END AS classes_by,
+    -- of some classes the one and of others the other: 'isotonic'
+    (
+        SELECT CASE WHEN pg_catalog.bool_or(head.isotonic_decisions IS NOT NULL) THEN 'isotonic' ELSE 'sigmoid' END
+        FROM svm_head AS head
+        WHERE head.version_id = version.id AND head.sigmoid_slope IS NOT NULL
+        HAVING pg_catalog.count(*) > 0
+    ) AS calibration
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';

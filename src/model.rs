@@ -18,7 +18,7 @@ pub mod weights;
 pub use cache::{check_length, find, find_id};
 pub use changes::{relation_changes, Freshness};
 pub use class_argument::ClassArgument;
-pub use heads::{side, ClassesBy, Sigmoid, CLASSES_BY};
+pub use heads::{side, ClassesBy, CLASSES_BY};
 pub use kernel_machine::{GatheredRows, KernelMachine};
 pub use on_node::beside as beside_nodes;
 pub use version::Model;

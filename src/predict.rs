@@ -162,8 +162,8 @@ unsafe fn svm_margin(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe { about_class(fcinfo, |model, class, all| model.margin(class, all)) }
 }
 
-/// `svm_answers(model, features) -> float8[]`, of a model with several classes: the number of the predicted class from 1, then the
-/// decision for each, then, where there are probabilities, the probability of each.
+/// `svm_answers(model, features) -> float8[]`: the number of the predicted class from 1, then the decision of each head, then, where
+/// there are probabilities, the probability of each head's class.
 ///
 /// # Safety
 /// As for `svm_decision`.
@@ -349,7 +349,7 @@ fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
             model.labels[0].replace('\'', "''")
         )));
     }
-    if model.heads[0].sigmoid.is_none() {
+    if model.heads[0].calibration.is_none() {
         return Err(Failure::new(
             Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             format!("model \"{}\" has no probabilities", model.name),
@@ -389,7 +389,7 @@ unsafe fn svm_predict_as(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 }
 
 fn check_probabilities(model: &Model) -> Result<(), Failure> {
-    if model.heads.iter().all(|head| head.sigmoid.is_some()) {
+    if model.heads.iter().all(|head| head.calibration.is_some()) {
         return Ok(());
     }
     Err(Failure::new(

@@ -40,7 +40,7 @@ use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Inner, Leader, Scale};
+use pgsvm_core::{CalibrationChoice, Inner, Leader, Scale};
 use serde_json::Value;
 
 /// The SQL arguments as they came.
@@ -243,6 +243,7 @@ impl Arguments {
             folds: None,
             purpose,
             probability,
+            calibration: calibration(choices.calibration, probability)?,
             by_probability: by_probability(choices.classes_by, probability, &class_weight)?,
             scoring: scoring(self.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
@@ -368,6 +369,20 @@ fn by_probability(
         Some(by) => by == ClassesBy::Probability,
         None => probability && class_weight.is_equal(),
     })
+}
+
+/// What may say probabilities.
+fn calibration(
+    given: Option<CalibrationChoice>,
+    probability: bool,
+) -> Result<CalibrationChoice, Failure> {
+    if given.is_some() && !probability {
+        return Err(
+            invalid("\"calibration\" says how probabilities are fitted, which are not")
+                .hint("probability => true fits them; or leave \"calibration\" out"),
+        );
+    }
+    Ok(given.unwrap_or_default())
 }
 
 /// Refuses one C where it is to be chosen.

@@ -56,6 +56,37 @@ CREATE CAST (varchar AS svm_numbers) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (text[] AS svm_numbers) WITH INOUT AS IMPLICIT;
 CREATE CAST (varchar[] AS svm_numbers) WITH INOUT AS IMPLICIT;
 
+-- Probabilities by isotonic regression: points that rise, linear between them and constant beyond; NULL where the sigmoid says them.
+-- It is stored beside them, for formats that know nothing else.
+CREATE FUNCTION svm_internal.svm_is_isotonic(decisions float8[], probabilities float8[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE
+        WHEN $1 IS NULL OR $2 IS NULL THEN $1 IS NULL AND $2 IS NULL
+        WHEN coalesce(pg_catalog.array_ndims($1), 0) OPERATOR(pg_catalog.<>) 1
+            OR pg_catalog.cardinality($1) OPERATOR(pg_catalog.>) 100
+            OR pg_catalog.array_dims($1) OPERATOR(pg_catalog.<>) coalesce(pg_catalog.array_dims($2), '') THEN false
+        ELSE (
+            SELECT pg_catalog.bool_and(
+                coalesce(point.decision OPERATOR(pg_catalog.>) '-Infinity'::float8, false)
+                AND point.decision OPERATOR(pg_catalog.<) 'Infinity'::float8
+                AND coalesce(point.probability OPERATOR(pg_catalog.>) 0::float8, false)
+                AND point.probability OPERATOR(pg_catalog.<) 1::float8
+                AND coalesce(point.decision OPERATOR(pg_catalog.>) point.decision_before, true)
+                AND coalesce(point.probability OPERATOR(pg_catalog.>=) point.probability_before, true)
+            )
+            FROM (
+                SELECT decision, probability,
+                    pg_catalog.lag(decision) OVER places AS decision_before,
+                    pg_catalog.lag(probability) OVER places AS probability_before
+                FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY AS given (decision, probability, place)
+                WINDOW places AS (ORDER BY place)
+            ) AS point
+        )
+    END;
+COMMENT ON FUNCTION svm_internal.svm_is_isotonic(float8[], float8[]) IS 'part of svm_head: whether these are points of an isotonic function';
+ALTER TABLE svm_head ADD COLUMN isotonic_decisions float8[], ADD COLUMN isotonic_probabilities float8[],
+    ADD CONSTRAINT svm_head_isotonic CHECK (svm_internal.svm_is_isotonic(isotonic_decisions, isotonic_probabilities));
+
 -- Dumps of 0.2.0 set these; nothing draws from them.
 CREATE SEQUENCE svm_model_id_seq;
 CREATE SEQUENCE svm_version_id_seq;

@@ -144,6 +144,7 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
         Says::Class if labels.len() <= MOST_AREAS || subject.has_probabilities() => {
             Says::Everything
         }
+        Says::Decision if subject.is_isotonic() => Says::Everything,
         enough => enough,
     };
     let predicted = subject.predicted(says)?;
@@ -152,7 +153,7 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
         area,
         loss,
     } = match labels {
-        [_, positive] => of_two(subject, &predicted, positive)?,
+        [_, positive] => of_two(subject, says, &predicted, positive)?,
         labels => of_many(subject, &predicted, labels)?,
     };
     let (words, categories) = (subject.has_words(), subject.has_categories());
@@ -199,14 +200,19 @@ const UNSEEN_CATEGORIES: &str = "pg_catalog.count(*) FILTER (WHERE row.actual IS
 
 const NOTHING: &str = "NULL::pg_catalog.float8";
 
-fn of_two(subject: &Subject, predicted: &str, positive: &str) -> Result<Measures, Failure> {
+fn of_two(
+    subject: &Subject,
+    says: Says,
+    predicted: &str,
+    positive: &str,
+) -> Result<Measures, Failure> {
     let schema = &subject.schema;
     let positive = literal(positive);
     let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
     Ok(Measures {
         metrics: format!("svm_internal.svm_label_metrics(row.actual, {predicted}, {positive})"),
-        area: format!("{schema}.svm_auc(row.decision, {truth})"),
-        loss: log_loss(schema, subject.probability(), &truth)?,
+        area: format!("{schema}.svm_auc({}, {truth})", subject.decision(says)),
+        loss: log_loss(schema, subject.probability(says), &truth)?,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::base::text::{joined, written};
 use crate::features::FeaturePart;
-use crate::model::{self, Model, Sigmoid};
+use crate::model::{self, Model};
 use crate::pg::call::Call;
 use crate::request::required;
 use crate::request::source::Source;
@@ -15,6 +15,7 @@ use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{owned, OutOfMemory};
+use pgsvm_core::Sigmoid;
 use pgsvm_expand::Vocabulary;
 use std::rc::Rc;
 
@@ -45,7 +46,8 @@ pub enum Says {
     /// Of two classes.
     Decision,
     Class,
-    /// The number of the class, from 1, then all decisions, then all probabilities if there are some.
+    /// The number of the class, from 1, then all decisions, then all probabilities if there are some: of two classes one of each, for
+    /// the positive one.
     Everything,
 }
 
@@ -232,13 +234,25 @@ impl Subject {
         format!("row.answers[{}]", 2 + class)
     }
 
-    /// Of two classes the probability of the positive one, from the decision of a row of `rows`; None where the model
-    /// has no probabilities or more classes.
-    pub fn probability(&self) -> Option<String> {
+    /// Of two classes the decision of a row of `rows`.
+    pub fn decision(&self, says: Says) -> String {
+        match says {
+            Says::Everything => self.decision_of(0),
+            _ => "row.decision".to_owned(),
+        }
+    }
+
+    /// Of two classes the probability of the positive one, of a row of `rows`; None where the model has no probabilities or more
+    /// classes.
+    pub fn probability(&self, says: Says) -> Option<String> {
         let [head] = self.model.heads.as_slice() else {
             return None;
         };
-        let Sigmoid { slope, offset } = head.sigmoid?;
+        let Sigmoid { a, b } = head.calibration.as_ref()?.sigmoid;
+        if says == Says::Everything {
+            // behind the class and the decision
+            return Some("row.answers[3]".to_owned());
+        }
         // svm_log_loss counts a probability as at least 2^-52; exp must not leave the range of its type
         Some(format!(
             "CASE WHEN row.decision IS NOT NULL THEN
@@ -246,8 +260,8 @@ impl Subject {
                      GREATEST(-700::pg_catalog.float8, LEAST(700::pg_catalog.float8,
                          {} OPERATOR(pg_catalog.*) row.decision OPERATOR(pg_catalog.+) {}))))
              END",
-            number(slope),
-            number(offset)
+            number(a),
+            number(b)
         ))
     }
 
@@ -264,9 +278,22 @@ impl Subject {
         .map(Some)
     }
 
+    /// Whether only the model knows the probabilities of its decisions.
+    pub fn is_isotonic(&self) -> bool {
+        let mut calibrations = self
+            .model
+            .heads
+            .iter()
+            .filter_map(|head| head.calibration.as_ref());
+        calibrations.any(|it| it.isotonic.is_some())
+    }
+
     /// Whether each class has a probability.
     pub fn has_probabilities(&self) -> bool {
-        self.model.heads.iter().all(|head| head.sigmoid.is_some())
+        self.model
+            .heads
+            .iter()
+            .all(|head| head.calibration.is_some())
     }
 }
 

@@ -15,6 +15,7 @@ const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
 /// The whole file.
 pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
     check_classes(model)?;
+    say_sigmoid(model);
     let first = u64::from(own_indices(model));
     let (labels, classes) = labels(model, stored);
     let sign = model.head_of_class(classes[0]).1;
@@ -25,9 +26,9 @@ pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
         labels: [labels[0], labels[1]],
         // 1 less the probability of the second class is that of the first
         sigmoid: model.heads[0]
-            .sigmoid
+            .calibration
             .as_ref()
-            .map(|it| (it.slope, sign * it.offset)),
+            .map(|it| (it.sigmoid.a, sign * it.sigmoid.b)),
         counts,
     };
     match (&model.kernel, &model.features.kernel) {
@@ -65,6 +66,17 @@ fn check_classes(model: &Model) -> Result<(), Failure> {
     )
     .detail("LIBSVM has a machine for each pair of classes.")
     .hint("format => 'pgsvm' carries it to another database; a model of one class against the rest can be exported: svm_train_query('SELECT *, label = ''a'' AS is_a FROM …', 'is_a')"))
+}
+
+/// Says that LIBSVM's probabilities are others.
+fn say_sigmoid(model: &Model) {
+    let calibration = model.heads[0].calibration.as_ref();
+    if calibration.is_some_and(|it| it.isotonic.is_some()) {
+        notice(format!(
+            "model \"{}\" has probabilities by isotonic regression, which LIBSVM does not know: the file has the sigmoid that was fitted beside it",
+            model.name
+        ));
+    }
 }
 
 /// Says what has to become of rows before LIBSVM is asked about them.

@@ -2,7 +2,7 @@
 //! written them, so nothing is taken for granted; what is wrong is said in words that follow "it".
 
 use super::classes::is_number;
-use super::heads::{ClassesBy, Head, Sigmoid};
+use super::heads::{ClassesBy, Head};
 use super::kernel_machine::KernelMachine;
 use super::version::Model;
 use super::weights::{OutOfMemory, SparseWeights};
@@ -12,6 +12,7 @@ use crate::pg::memory;
 use crate::targets::labels::MOST_CLASSES;
 use pgsvm_core::kernels::Rows;
 use pgsvm_core::memory::gathered;
+use pgsvm_core::{Calibration, Isotonic, Sigmoid};
 
 /// Sparse features have 32-bit numbers.
 const MOST_SPARSE: u64 = 1 << 32;
@@ -107,12 +108,40 @@ fn head_count(model: &Model) -> usize {
     }
 }
 
+/// What is said of a head's probabilities.
+pub struct Probabilities {
+    /// Slope and offset of the sigmoid.
+    pub sigmoid: (Option<f64>, Option<f64>),
+    /// Decisions and probabilities of the points of an isotonic function.
+    pub isotonic: (Option<Vec<f64>>, Option<Vec<f64>>),
+}
+
+impl Probabilities {
+    /// None where there are none.
+    fn calibration(self) -> Result<Option<Calibration>, &'static str> {
+        let sigmoid = match self.sigmoid {
+            (None, None) => None,
+            (Some(a), Some(b)) if a.is_finite() && b.is_finite() => Some(Sigmoid { a, b }),
+            _ => return Err("has a sigmoid that is not finite"),
+        };
+        let isotonic = match self.isotonic {
+            (None, None) => None,
+            (Some(decisions), Some(probabilities)) if sigmoid.is_some() => {
+                let isotonic = Isotonic::new(decisions, probabilities);
+                Some(isotonic.ok_or("has probabilities that do not rise with decisions")?)
+            }
+            _ => return Err("has a part of what makes its probabilities"),
+        };
+        Ok(sigmoid.map(|sigmoid| Calibration { sigmoid, isotonic }))
+    }
+}
+
 /// Adds the head behind those that are there.
 pub fn add_head(
     model: &mut Model,
     class: &str,
     intercept: f64,
-    sigmoid: (Option<f64>, Option<f64>),
+    probabilities: Probabilities,
 ) -> Result<(), &'static str> {
     let (place, count) = (model.heads.len(), head_count(model));
     if place >= count {
@@ -128,14 +157,11 @@ pub fn add_head(
     if !intercept.is_finite() {
         return Err("has an intercept that is not finite");
     }
-    let sigmoid = match sigmoid {
-        (None, None) => None,
-        (Some(slope), Some(offset)) if slope.is_finite() && offset.is_finite() => {
-            Some(Sigmoid { slope, offset })
-        }
-        _ => return Err("has a sigmoid that is not finite"),
-    };
-    model.heads.push(Head { intercept, sigmoid });
+    let calibration = probabilities.calibration()?;
+    model.heads.push(Head {
+        intercept,
+        calibration,
+    });
     Ok(())
 }
 
@@ -145,12 +171,12 @@ pub fn complete_heads(model: &mut Model) -> Result<(), &'static str> {
     match (model.heads.len(), head_count(model)) {
         (0, 1) => model.heads.push(Head {
             intercept: model.intercept,
-            sigmoid: None,
+            calibration: None,
         }),
         (found, count) if found < count => return Err("lacks a head"),
         _ => model.intercept = model.heads[0].intercept,
     }
-    let has_probabilities = model.heads.iter().all(|head| head.sigmoid.is_some());
+    let has_probabilities = model.heads.iter().all(|head| head.calibration.is_some());
     if model.classes_by == ClassesBy::Probability && !has_probabilities {
         return Err("has classes by probability, and no probabilities");
     }

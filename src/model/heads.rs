@@ -3,21 +3,15 @@
 
 use super::version::Model;
 use core::cmp::Ordering;
+use pgsvm_core::{Calibration, Score};
 
 /// One binary problem, besides its weights.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Head {
     /// For raw rows.
     pub intercept: f64,
-    /// None where the model was trained without probabilities.
-    pub sigmoid: Option<Sigmoid>,
-}
-
-/// What makes a probability of a decision (Platt 1999; Lin, Lin and Weng 2007).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sigmoid {
-    pub slope: f64,
-    pub offset: f64,
+    /// What makes a probability of a decision; None where the model was trained without probabilities.
+    pub calibration: Option<Calibration>,
 }
 
 /// What says which of more than two classes it is; of two it is the side of the boundary.
@@ -50,23 +44,6 @@ impl ClassesBy {
     }
 }
 
-/// How much speaks for a class. Of equals the second counts: probabilities of 0 or 1 still differ in their log odds.
-type Score = (f64, f64);
-
-impl Sigmoid {
-    /// By the probability of the positive side, then by its log odds.
-    fn score(&self, decision: f64) -> Score {
-        let log_odds = -(self.slope * decision + self.offset);
-        (self.probabilities(decision).0, log_odds)
-    }
-
-    /// That the row is on the positive side, and that it is on the negative one.
-    fn probabilities(&self, decision: f64) -> (f64, f64) {
-        let z = self.slope * decision + self.offset;
-        (1.0 / (1.0 + z.exp()), 1.0 / (1.0 + (-z).exp()))
-    }
-}
-
 /// The class on the decision's side where there are two: 0 negative, 1 positive. The boundary itself
 /// counts as positive.
 #[inline]
@@ -95,8 +72,8 @@ impl Model {
     /// How much these decisions, of more than two classes, speak for a class.
     fn score(&self, class: usize, decisions: &[f64]) -> Score {
         let decision = decisions[class];
-        match (self.classes_by, self.heads[class].sigmoid) {
-            (ClassesBy::Probability, Some(sigmoid)) => sigmoid.score(decision),
+        match (self.classes_by, &self.heads[class].calibration) {
+            (ClassesBy::Probability, Some(calibration)) => calibration.score(decision),
             _ => (decision, 0.0),
         }
     }
@@ -136,15 +113,17 @@ impl Model {
         classes.into_iter().map(|(class, _)| class).collect()
     }
 
-    /// Appends the probability of each class, of more than two as `probability` has them; nothing where the model was trained
-    /// without.
+    /// Appends the probability of each head's class, as `probability` has them; nothing where the model was trained without.
     pub fn put_probabilities(&self, decisions: &[f64], out: &mut Vec<f64>) {
         let (heads, start) = (self.heads.iter().zip(decisions), out.len());
         out.extend(heads.map_while(|(head, decision)| {
-            let sigmoid = head.sigmoid.as_ref()?;
-            Some(sigmoid.probabilities(*decision).0)
+            let calibration = head.calibration.as_ref()?;
+            Some(calibration.probability(*decision))
         }));
         let own = &mut out[start..];
+        if let [_] = own {
+            return;
+        }
         let sum: f64 = own.iter().sum();
         let equal = 1.0 / own.len() as f64;
         for probability in own {
@@ -157,16 +136,16 @@ impl Model {
 
     /// The probability of a class; None where the model was trained without.
     ///
-    /// Of more than two classes the sigmoids' answers are made to sum to 1 (Zadrozny and Elkan 2002).
+    /// Of more than two classes the heads' answers are made to sum to 1 (Zadrozny and Elkan 2002).
     pub fn probability(&self, class: usize, decisions: &[f64]) -> Option<f64> {
         if let ([head], [decision]) = (self.heads.as_slice(), decisions) {
-            let (positive, negative) = head.sigmoid?.probabilities(*decision);
+            let (positive, negative) = head.calibration.as_ref()?.probabilities(*decision);
             return Some([negative, positive][class]);
         }
         let mut sum = 0.0;
         let mut own = 0.0;
         for (place, (head, decision)) in self.heads.iter().zip(decisions).enumerate() {
-            let (probability, _) = head.sigmoid?.probabilities(*decision);
+            let probability = head.calibration.as_ref()?.probability(*decision);
             sum += probability;
             if place == class {
                 own = probability;

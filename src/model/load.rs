@@ -1,7 +1,7 @@
 //! Reads a model from its tables, through SPI with the caller's rights. What is stored may have been
 //! written by anybody who owns a model, so nothing is taken for granted: nonsense is an error.
 
-use super::assemble::{self, Bad, Header, Loading};
+use super::assemble::{self, Bad, Header, Loading, Probabilities};
 use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::json::{self, JsonError};
@@ -107,6 +107,11 @@ impl Plans {
             true => ["v.stored_rows::pg_catalog.text", "v.classes_by"],
             false => ["NULL::pg_catalog.text"; 2],
         };
+        // which came with the counts
+        let isotonic = match has_counts {
+            true => "h.isotonic_decisions, h.isotonic_probabilities",
+            false => "NULL::pg_catalog.float8[], NULL::pg_catalog.float8[]",
+        };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
             PreparedSelect::new(&sql, types)
@@ -135,15 +140,15 @@ impl Plans {
                 &[pg_sys::INT8OID],
             ),
             heads: prepare(
-                match has_heads {
-                    true => {
-                        "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset
-                         FROM {s}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) $1 ORDER BY h.head"
-                    }
-                    false => {
+                &match has_heads {
+                    true => format!(
+                        "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset, {isotonic}
+                         FROM {{s}}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) $1 ORDER BY h.head"
+                    ),
+                    false => format!(
                         "SELECT 0, NULL::pg_catalog.text, 0::pg_catalog.float8, NULL::pg_catalog.float8,
-                         NULL::pg_catalog.float8 WHERE $1 IS NULL"
-                    }
+                         NULL::pg_catalog.float8, {isotonic} WHERE $1 IS NULL"
+                    ),
                 },
                 &[pg_sys::INT8OID],
             ),
@@ -248,8 +253,7 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
             .stored_rows
             .check(&model.name, "svm_weight", chunks)
             .map(|()| model),
-        Err(Bad::Memory) => Err(out_of_memory(&name)),
-        Err(Bad::Chunk(what)) => Err(damaged(&name, what)),
+        Err(bad) => Err(bad_part(&name, bad)),
     }
 }
 
@@ -301,7 +305,7 @@ fn read_heads(
         outcome = read_head(row, model);
         outcome.is_ok()
     });
-    outcome.map_err(|what| damaged(&model.name, what))?;
+    outcome.map_err(|bad| bad_part(&model.name, bad))?;
     if model.stored_rows.are_counted() {
         model
             .stored_rows
@@ -311,14 +315,19 @@ fn read_heads(
 }
 
 /// Reads the head behind those read before.
-fn read_head(row: &ResultRow, model: &mut Model) -> Result<(), &'static str> {
+fn read_head(row: &ResultRow, model: &mut Model) -> Result<(), Bad> {
     let number = row.datum(1).map(|head| head.value() as i32);
     if number.is_none() || number != i32::try_from(model.heads.len()).ok() {
-        return Err(assemble::HEADS_OUT_OF_ORDER);
+        return Err(Bad::Chunk(assemble::HEADS_OUT_OF_ORDER));
     }
     let class = row.text(2).unwrap_or_default();
     let intercept = row.float8(3).unwrap_or(f64::NAN);
-    assemble::add_head(model, &class, intercept, (row.float8(4), row.float8(5)))
+    let points = |column| numbers(row, column, NumberKind::Float8);
+    let probabilities = Probabilities {
+        sigmoid: (row.float8(4), row.float8(5)),
+        isotonic: (points(6)?, points(7)?),
+    };
+    assemble::add_head(model, &class, intercept, probabilities).map_err(Bad::Chunk)
 }
 
 /// Reads the landmarks of a kernel machine.
@@ -346,8 +355,7 @@ fn read_landmarks(
         .check(&model.name, "svm_landmark", found)?;
     match outcome {
         Ok(()) => Ok(rows),
-        Err(Bad::Memory) => Err(out_of_memory(&model.name)),
-        Err(Bad::Chunk(what)) => Err(damaged(&model.name, what)),
+        Err(bad) => Err(bad_part(&model.name, bad)),
     }
 }
 
@@ -402,6 +410,13 @@ fn numbers(row: &ResultRow, column: i32, kind: NumberKind) -> Result<Option<Vec<
     match array.append_to(&mut numbers) {
         Ok(false) => Ok(Some(numbers)),
         _ => Err(Bad::Chunk("has a chunk with a NULL in it")),
+    }
+}
+
+fn bad_part(name: &str, bad: Bad) -> Failure {
+    match bad {
+        Bad::Memory => out_of_memory(name),
+        Bad::Chunk(what) => damaged(name, what),
     }
 }
 

@@ -7,7 +7,7 @@ mod write;
 
 pub use write::{chunks, write};
 
-use super::assemble::{self, Bad, Header, Loading};
+use super::assemble::{self, Bad, Header, Loading, Probabilities};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::base::json::{self, JsonError};
@@ -120,7 +120,7 @@ columns! {
     HeadColumns,
     /// The same of a head.
     SAID_OF_HEAD:
-    class, intercept, sigmoid_slope, sigmoid_offset
+    class, intercept, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities
 }
 
 /// Whether a text is meant to be one of these.
@@ -174,7 +174,7 @@ fn read_version(number: usize, version: &RawValue, name: &str) -> Result<(Model,
 fn read_head(number: usize, head: &RawValue, model: &mut Model) -> Result<(), Failure> {
     let columns: HeadColumns<'_> =
         json::read(head.get()).map_err(|error| unreadable(number, error))?;
-    add_head(model, &columns).map_err(|what| nonsense(&model.name, what))
+    add_head(model, &columns).map_err(|bad| bad_chunk(&model.name, bad))
 }
 
 /// Takes the landmarks of `line` and those that follow, which a kernel machine has; `line` is the one behind them.
@@ -263,6 +263,18 @@ fn number_of(value: Option<&RawValue>) -> Option<f64> {
     Some(json::read(value.get()).unwrap_or(f64::NAN))
 }
 
+/// A list of numbers; None where there is none, an empty one where it is something else.
+fn numbers_of(value: Option<&RawValue>) -> Result<Option<Vec<f64>>, Bad> {
+    match value.filter(|value| value.get() != "null") {
+        None => Ok(None),
+        Some(value) => match json::read_list(value.get()) {
+            Ok(numbers) => Ok(Some(numbers)),
+            Err(JsonError::OutOfMemory(_)) => Err(Bad::Memory),
+            Err(JsonError::Refused(_)) => Ok(Some(Vec::new())),
+        },
+    }
+}
+
 fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
     let features = match version.features {
         Some(features) => FeatureSet::from_json(features.get())?,
@@ -289,18 +301,20 @@ fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
     })
 }
 
-fn add_head(model: &mut Model, head: &HeadColumns<'_>) -> Result<(), &'static str> {
+fn add_head(model: &mut Model, head: &HeadColumns<'_>) -> Result<(), Bad> {
     let class = text_of(head.class);
-    let sigmoid = (
-        number_of(head.sigmoid_slope),
-        number_of(head.sigmoid_offset),
-    );
-    assemble::add_head(
-        model,
-        &class,
-        number_of(head.intercept).unwrap_or(f64::NAN),
-        sigmoid,
-    )
+    let intercept = number_of(head.intercept).unwrap_or(f64::NAN);
+    let probabilities = Probabilities {
+        sigmoid: (
+            number_of(head.sigmoid_slope),
+            number_of(head.sigmoid_offset),
+        ),
+        isotonic: (
+            numbers_of(head.isotonic_decisions)?,
+            numbers_of(head.isotonic_probabilities)?,
+        ),
+    };
+    assemble::add_head(model, &class, intercept, probabilities).map_err(Bad::Chunk)
 }
 
 fn take_landmark(form: &KernelForm, rows: &mut Rows, landmark: &TextLandmark) -> Result<(), Bad> {

@@ -217,10 +217,8 @@ fn taken_options(
     let chooses_s = [&options, &taken]
         .iter()
         .any(|it| it.get("truncation").is_some_and(|word| word == AUTO));
-    let holds_out = chooses
-        || chooses_gamma
-        || chooses_s
-        || in_force("probability") == Some(&Value::Bool(true));
+    let probability = in_force("probability") == Some(&Value::Bool(true));
+    let holds_out = chooses || chooses_gamma || chooses_s || probability;
     // a metric says by what something is chosen
     let is_fixed = in_force("c").is_some_and(Value::is_number);
     if is_fixed && !(chooses || chooses_gamma || chooses_s) {
@@ -230,6 +228,7 @@ fn taken_options(
         let means_something = match name.as_str() {
             "costs" => chooses,
             "folds" | "fold_column" | "fold_order" => holds_out,
+            "calibration" | "classes_by" => probability,
             _ => !is_of_one_training(name),
         };
         means_something && !options.contains_key(name)

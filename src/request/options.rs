@@ -15,8 +15,8 @@ use crate::request::solver::Expansion;
 use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
-    Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order, Picks, Policy,
-    Problem, Proximal, StopRule, Updates,
+    CalibrationChoice, Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order,
+    Picks, Policy, Problem, Proximal, StopRule, Updates,
 };
 use pgsvm_expand::{Frequency, Limits};
 use serde_json::Value;
@@ -113,7 +113,7 @@ pub const CRAMMER_SINGER: &str = "crammer_singer";
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 /// Every option, in the order in which messages name them.
-static OPTIONS: [Entry; 50] = [
+static OPTIONS: [Entry; 51] = [
     entry("policy", Solvers::Stream, Of::Training, |all, it| {
         it.word(&[("cached", Policy::Cached), ("paper", Policy::Paper)])
             .map(|policy| all.policy = Some(policy))
@@ -325,6 +325,14 @@ static OPTIONS: [Entry; 50] = [
     entry("classes_by", Solvers::All, Of::Model, |all, it| {
         it.word(&CLASSES_BY).map(|by| all.classes_by = Some(by))
     }),
+    entry("calibration", Solvers::All, Of::Model, |all, it| {
+        it.word(&[
+            ("auto", CalibrationChoice::Auto),
+            ("sigmoid", CalibrationChoice::Sigmoid),
+            ("isotonic", CalibrationChoice::Isotonic),
+        ])
+        .map(|choice| all.calibration = Some(choice))
+    }),
     entry("chunks_by", Solvers::Indexed, Of::Training, |all, it| {
         it.word(&[("slack", ChunksWord::Slack), ("forest", ChunksWord::Forest)])
             .map(|by| all.chunks_by = Some(by))
@@ -455,6 +463,7 @@ pub(super) struct Choices {
     pub(super) together: bool,
     pub(super) truncation: Option<TruncationWord>,
     pub(super) classes_by: Option<ClassesBy>,
+    pub(super) calibration: Option<CalibrationChoice>,
     pub(super) chunks_by: Option<ChunksWord>,
     pub(super) tree_size: Option<u32>,
     pub(super) tree_width: Option<u32>,

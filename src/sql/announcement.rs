@@ -19,7 +19,7 @@ use crate::training::outcome::{Approximate, Away, Trained};
 use crate::training::validation;
 use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
-use pgsvm_core::{Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
+use pgsvm_core::{CalibrationRows, Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
 use pgsvm_expand::reading::is_marker;
 
 /// Most features that a hint types.
@@ -63,6 +63,9 @@ impl Announcement<'_> {
             warning.warn();
         }
         if let Some(warning) = self.learned_nothing() {
+            warning.warn();
+        }
+        if let Some(warning) = self.follows_chance() {
             warning.warn();
         }
         if let Some(warning) = self.hardly_read() {
@@ -271,6 +274,7 @@ impl Announcement<'_> {
         sentences.extend(self.averaged());
         sentences.extend(self.went_over());
         sentences.extend(self.by_a_sample());
+        sentences.extend(self.calibrated());
         sentences.extend(self.truncated());
         sentences.extend(self.kernel());
         sentences.extend(self.exact_instead());
@@ -320,6 +324,42 @@ impl Announcement<'_> {
             false => format!("a sample of {rows} rows"),
         };
         Some(format!("{what} by folds of {of}."))
+    }
+
+    /// By what probabilities are made, where there was a choice.
+    fn calibrated(&self) -> Option<String> {
+        let calibrations = &self.trained.trainer.report.calibrations;
+        let rows = counted(calibrations.fitted?.rows, "row");
+        let [sigmoid, isotonic] = ["Platt's sigmoid", "isotonic regression"];
+        let losses = calibrations.losses;
+        let losses = losses.map(|it| [(sigmoid, it.sigmoid), (isotonic, it.isotonic)]);
+        let (by, losses) = match calibrations.has_isotonic() {
+            true => (isotonic, losses.map(|[one, other]| [other, one])),
+            false => (sigmoid, losses),
+        };
+        Some(match losses {
+            Some([(_, loss), (other, others)]) => format!(
+                "Probabilities by {by}: log loss {loss:.4} on rows held out from it, {others:.4} by {other}; {rows}."
+            ),
+            None => format!("Probabilities by {by}, of {rows} held out."),
+        })
+    }
+
+    /// What is said of isotonic regression that was asked for.
+    fn follows_chance(&self) -> Option<Failure> {
+        let calibrations = &self.trained.trainer.report.calibrations;
+        let rows = calibrations.fitted.filter(|it| !it.suffice())?;
+        let (least, side) = (CalibrationRows::LEAST, CalibrationRows::LEAST_OF_SIDE);
+        calibrations.has_isotonic().then(|| {
+            let message = format!(
+                "the probabilities of model {} may follow chance: {} held out are few for isotonic regression",
+                self.name(),
+                counted(rows.rows, "row")
+            );
+            Failure::new(Code::ERRCODE_WARNING, message)
+                .detail(format!("Of the rarest class {} were held out. It is chosen by itself only from {least} rows on, {side} of them of each class.", rows.rarest))
+                .hint("options => '{\"calibration\": \"auto\"}' takes Platt's sigmoid where that is better")
+        })
     }
 
     /// Of a truncated loss what is certified, and what the outliers came to.

@@ -95,7 +95,7 @@ impl Kind {
             )
             .hint("kind => 'class' is for any number of classes"));
         }
-        if kind == Self::Probability && model.heads[0].sigmoid.is_none() {
+        if kind == Self::Probability && model.heads[0].calibration.is_none() {
             return Err(Failure::new(
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("model \"{}\" has no probabilities", model.name),

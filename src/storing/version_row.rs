@@ -57,7 +57,7 @@ pub fn insert(
     columns.extend(found(trained, labelled));
     let newton = trained.trainer.report.newton;
     columns.push(("solver_used", request.terms.solver_taken(newton).into()));
-    let has_probabilities = !trained.trainer.report.sigmoids.is_empty();
+    let has_probabilities = !trained.trainer.report.calibrations.heads.is_empty();
     let by_probability = request.plan.by_probability && has_probabilities;
     let classes_by = by_probability.then_some(ClassesBy::Probability.word());
     columns.push(("classes_by", classes_by.into()));
@@ -249,12 +249,16 @@ pub fn insert_heads(
     };
     let insert = format!(
         "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
-             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, updates, truncated_primal, outliers)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities,
+             updates, truncated_primal, outliers)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
     );
     for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
-        let sigmoid = report.sigmoids.get(number);
-        let values: [DatumWithOid<'_>; 15] = [
+        let calibration = report.calibrations.heads.get(number);
+        let sigmoid = calibration.map(|it| it.sigmoid);
+        let isotonic = calibration.and_then(|it| it.isotonic.as_ref());
+        let points = isotonic.map(|it| it.points());
+        let values: [DatumWithOid<'_>; 17] = [
             version_id.into(),
             (number as i32).into(),
             class.as_str().into(),
@@ -267,6 +271,10 @@ pub fn insert_heads(
             stop_word(head.stop).into(),
             sigmoid.map(|sigmoid| sigmoid.a).into(),
             sigmoid.map(|sigmoid| sigmoid.b).into(),
+            points.map(|(decisions, _)| decisions.to_vec()).into(),
+            points
+                .map(|(_, probabilities)| probabilities.to_vec())
+                .into(),
             head.updates.map(|updates| updates as i64).into(),
             head.truncated.map(|it| it.objective).into(),
             head.truncated.map(|it| it.outliers as i64).into(),

@@ -15,7 +15,9 @@ use crate::warm_start::screening::{merge, RowSlacks, Screening};
 use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::gathered;
-use pgsvm_core::{Doubt, ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes};
+use pgsvm_core::{
+    Calibration, Doubt, ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes,
+};
 
 /// A finished training.
 pub struct Trained {
@@ -234,13 +236,12 @@ impl Trained {
         if let ([1, 0], [head]) = (order.as_slice(), self.heads.as_mut_slice()) {
             head.weights.flip();
             report.heads.iter_mut().for_each(HeadReport::swap_sides);
-            for sigmoid in &mut report.sigmoids {
-                sigmoid.b = -sigmoid.b;
-            }
+            let calibrations = report.calibrations.heads.iter_mut();
+            calibrations.for_each(Calibration::swap_sides);
         }
         permute(&mut self.heads, &order);
         permute(&mut report.heads, &order);
-        permute(&mut report.sigmoids, &order);
+        permute(&mut report.calibrations.heads, &order);
         if let Some(fit) = &mut report.fit {
             permute(&mut fit.actual, &order);
             permute(&mut fit.predicted, &order);

@@ -297,6 +297,7 @@ impl Stored {
             options.remove("folds");
             options.remove("fold_column");
             options.remove("classes_by");
+            options.remove("calibration");
         }
         let given = read_options(given)?;
         let given = given.as_object().ok_or_else(|| {

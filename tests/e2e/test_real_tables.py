@@ -8,7 +8,7 @@ import re
 import psycopg
 import pytest
 
-from harness.data import load_csv
+from harness.data import load_csv, load_dense
 from harness.sessions import NO_WORKER, TWO_WORKERS, configure, listen, model, one
 
 ADULT_PRIMAL, ADULT_ACCURACY = 11093.59, 0.8528
@@ -55,6 +55,27 @@ def test_adult_trains_straight_from_its_csv(adult, connection, settings):
     assert 0 <= trained["gap"] <= 1e-3
     assert trained["features"] == 108
     assert accuracy(connection, name, "adult_test") == pytest.approx(ADULT_ACCURACY, abs=0.003)
+
+
+def test_what_makes_probabilities_is_told_and_better_on_other_rows(connection):
+    load_dense(connection, "engines", "ijcnn1/ijcnn1.trn.xz", 22)
+    load_dense(connection, "more_engines", "ijcnn1/ijcnn1.tst.xz", 22)
+    said = listen(connection)
+    losses = {}
+    for name, options in {"chosen": "{}", "platt": '{"calibration": "sigmoid"}'}.items():
+        connection.execute(
+            "SELECT svm_train('engines', 'label', model => %s, probability => true, options => %s)", [name, options]
+        )
+        losses[name] = one(connection, "SELECT log_loss FROM svm_evaluate(%s, 'more_engines')", [name])
+    told = r"Probabilities by isotonic regression: log loss (\S+) on rows held out from it, (\S+) by Platt's sigmoid; 49990 rows\."
+    found = [re.search(told, it.text) for it in said]
+    chosen, other = map(float, next(filter(None, found)).groups())
+    assert chosen < other - 0.005
+    # of scikit-learn's CalibratedClassifierCV around LinearSVC: 0.1916 and 0.2100
+    assert losses["chosen"] == pytest.approx(0.1916, abs=0.003)
+    assert losses["platt"] == pytest.approx(0.2100, abs=0.003)
+    shown = "SELECT name, calibration FROM svm_versions WHERE name IN ('chosen', 'platt') ORDER BY name"
+    assert connection.execute(shown).fetchall() == [("chosen", "isotonic"), ("platt", "sigmoid")]
 
 
 def test_null_as_a_category_is_what_a_mark_for_it_is(adult, connection):

@@ -783,6 +783,14 @@ DAMAGES = {
         ("intercept", FLOATS),
         ("sigmoid_slope", ["NULL", *FLOATS]),
         ("sigmoid_offset", ["NULL", *FLOATS]),
+        (
+            "isotonic_decisions",
+            ["NULL", "'{}'", "'{1}'", "'{1,2}'", "'{2,1}'", "'{NULL,1}'", "'{{1,2},{3,4}}'", "'{-1e308,1e308}'"],
+        ),
+        (
+            "isotonic_probabilities",
+            ["NULL", "'{}'", "'{0.5}'", "'{0.2,0.4}'", "'{0.5,1}'", "'{0.5,NULL}'", "'{NaN,0.5}'"],
+        ),
         ("gap", ["NULL", *FLOATS]),
     ],
     "svm_weight": [

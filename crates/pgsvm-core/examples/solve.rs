@@ -139,7 +139,7 @@ fn tell(trained: &Trained, seconds: f64, cpu: f64) {
     println!(
         "chosen {:?}, sigmoids {:?}, {} of the last {} heads did not reach their tolerance",
         report.c,
-        report.sigmoids,
+        report.calibrations.heads,
         behind.count(),
         heads.len()
     );

@@ -50,7 +50,7 @@ use crate::kernels::{Expansion, Kernel, Room, Rows};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
-use crate::task::evaluation::Sigmoid;
+use crate::task::calibration::Calibration;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
@@ -152,7 +152,7 @@ pub struct ExactSolver {
     first: Option<Expansion>,
     starts: Vec<ExactStart>,
     /// Those by which classes are told apart, or none.
-    sigmoids: Vec<Sigmoid>,
+    calibrations: Vec<Calibration>,
     /// Decisions by head and row: at first those of the machine of low rank, then those that each head ends with.
     decisions: Vec<Vec<f32>>,
     groups: Vec<u32>,
@@ -233,13 +233,13 @@ impl Deciding {
 }
 
 impl ExactSolver {
-    /// `first`: the machine of low rank, with a machine for each of the heads that begin there; `sigmoids`: those by which classes are
+    /// `first`: the machine of low rank, with a machine for each of the heads that begin there; `calibrations`: those by which classes are
     /// told apart, or none.
     pub fn new(
         job: ExactJob,
         first: Expansion,
         starts: Vec<ExactStart>,
-        sigmoids: Vec<Sigmoid>,
+        calibrations: Vec<Calibration>,
     ) -> Result<Self, OutOfMemory> {
         let width = first.width();
         Ok(Self {
@@ -250,7 +250,7 @@ impl ExactSolver {
             first: Some(first),
             job,
             starts,
-            sigmoids,
+            calibrations,
             head: None,
             ended: 0,
             spent: 0.0,
@@ -391,7 +391,7 @@ impl ExactSolver {
             specs,
             &self.decisions,
             &self.groups,
-            &self.sigmoids,
+            &self.calibrations,
             (self.job.kernel, self.passes),
         )
     }

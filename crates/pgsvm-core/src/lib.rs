@@ -80,8 +80,12 @@ pub use scanning::{ScanPass, ScanSums};
 pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
 pub use solver::weights::{Duals, Weights};
+pub use task::calibration::{
+    Calibration, CalibrationChoice, CalibrationLosses, CalibrationRows, Calibrations, Score,
+};
 pub use task::evaluation::{self, Sigmoid};
 pub use task::heads::{HeadSpec, HeldOut, Signs, Start};
+pub use task::isotonic::Isotonic;
 pub use task::loss::Loss;
 pub use task::outside::Outside;
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};

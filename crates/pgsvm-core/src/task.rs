@@ -2,9 +2,11 @@
 //!
 //! Knows formulas and checked parameters. Must not know weights, caches or passes.
 
+pub mod calibration;
 pub mod evaluation;
 pub mod fit;
 pub mod heads;
+pub mod isotonic;
 pub mod loss;
 pub mod outside;
 pub mod plan;

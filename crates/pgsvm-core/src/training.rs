@@ -27,6 +27,7 @@
 //! dual variables of H of them, from which the final ones begin.
 
 pub(crate) mod by_scans;
+mod calibrating;
 pub(crate) mod error;
 mod evaluating;
 mod exactly;
@@ -43,6 +44,7 @@ mod threads;
 use crate::solver::weights::Duals;
 use crate::solver::weights::Weights;
 use crate::solver::weights::WIDE_FEATURES;
+use crate::task::calibration::Calibrations;
 use crate::task::heads::HeadSpec;
 use crate::task::heads::Start;
 use crate::task::report::TrainerReport;
@@ -265,7 +267,7 @@ impl Trainer {
                 c: None,
                 truncation: None,
                 gamma: None,
-                sigmoids: Vec::new(),
+                calibrations: Calibrations::default(),
                 fit: None,
                 rows: 0,
                 resident: false,

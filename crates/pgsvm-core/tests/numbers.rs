@@ -232,8 +232,10 @@ fn planned(plan: Plan, rows: &[(u32, u32)], loss: Loss) {
             assert_finite(&trained);
             let report = trained.trainer.report().unwrap();
             assert!(report
-                .sigmoids
+                .calibrations
+                .heads
                 .iter()
+                .map(|it| it.sigmoid)
                 .all(|s| s.a.is_finite() && s.b.is_finite()));
             for fold in &report.validation {
                 assert!(fold.accuracy.is_finite() && fold.objective.is_finite());

@@ -376,7 +376,7 @@ fn sigmoids_are_those_of_held_out_decisions() {
         };
         for cache in [PLENTY, little(&examples)] {
             let trained = carry_out(problem(Loss::Hinge), &plan, &examples, cache);
-            let sigmoids = trained.trainer.report().unwrap().sigmoids;
+            let sigmoids = sigmoids(&trained.trainer.report().unwrap());
             let heads = sigmoids.len();
             assert_eq!(trained.trainer.report().unwrap().heads.len(), heads);
             assert_heads(&trained, &problem(Loss::Hinge), &examples);
@@ -389,11 +389,12 @@ fn sigmoids_are_those_of_held_out_decisions() {
             };
             let chosen = carry_out(problem(Loss::Hinge), &choice, &examples, cache);
             let chosen = chosen.trainer.report().unwrap();
-            assert_eq!((chosen.c, chosen.sigmoids.len()), (Some(0.1), heads));
+            let others = self::sigmoids(&chosen);
+            assert_eq!((chosen.c, others.len()), (Some(0.1), heads));
             let close = |(one, two): (&Sigmoid, &Sigmoid)| {
                 (one.a - two.a).abs() < 0.1 * one.a.abs() && (one.b - two.b).abs() < 0.1
             };
-            assert!(sigmoids.iter().zip(&chosen.sigmoids).all(close));
+            assert!(sigmoids.iter().zip(&others).all(close));
         }
     }
 }
@@ -415,7 +416,8 @@ fn rows_trained_on_get_the_class_that_is_told_by_decisions_or_probabilities() {
             let trained = carry_out(problem(Loss::Hinge), &plan, &examples, cache);
             let report = trained.trainer.report().unwrap();
             let odds = |row: &OwnedExample, head: usize| {
-                let (decision, sigmoid) = (decide(&trained, head, row), report.sigmoids[head]);
+                let sigmoid = report.calibrations.heads[head].sigmoid;
+                let decision = decide(&trained, head, row);
                 match by_probability {
                     true => sigmoid.probability(decision),
                     false => decision,
@@ -440,6 +442,16 @@ fn rows_trained_on_get_the_class_that_is_told_by_decisions_or_probabilities() {
         let changed = told[0].iter().zip(&told[1]);
         assert!(changed.map(|(one, other)| (one - other).abs()).sum::<i64>() > 20);
     }
+}
+
+/// Of the final heads.
+fn sigmoids(report: &TrainerReport) -> Vec<Sigmoid> {
+    report
+        .calibrations
+        .heads
+        .iter()
+        .map(|it| it.sigmoid)
+        .collect()
 }
 
 /// They are Platt's of the decisions of five folds' held-out heads, which stand behind the final ones.
@@ -623,7 +635,7 @@ fn given_heads_are_all_final() {
     let trained = trained.expect("works").trainer;
     let report = trained.report().unwrap();
     assert_eq!((report.heads.len(), report.c), (2, None));
-    assert!(report.validation.is_empty() && report.sigmoids.is_empty());
+    assert!(report.validation.is_empty() && report.calibrations.heads.is_empty());
     assert!(trained
         .heads()
         .unwrap()
@@ -745,7 +757,10 @@ fn assert_best(trained: &Trained, plan: &Plan, classes: usize) {
         Purpose::Train => [1, 3][classes - 2],
         Purpose::Validate => 0,
     };
-    assert_eq!((report.heads.len(), report.sigmoids.len()), (heads, heads));
+    assert_eq!(
+        (report.heads.len(), report.calibrations.heads.len()),
+        (heads, heads)
+    );
     for fold in &report.validation {
         let same = match scoring {
             Scoring::Accuracy => Some(fold.accuracy),
@@ -839,7 +854,10 @@ fn folds_that_go_forward_are_judged_by_heads_of_those_before() {
         let report = trained.trainer.report().unwrap();
         let folds: Vec<u32> = report.validation.iter().map(|found| found.fold).collect();
         assert_eq!(folds, [1, 2, 3, 4, 1, 2, 3, 4]);
-        assert_eq!((report.heads.len(), report.sigmoids.len()), (3, 3));
+        assert_eq!(
+            (report.heads.len(), report.calibrations.heads.len()),
+            (3, 3)
+        );
         for found in &report.validation {
             let before = examples.iter().filter(|row| row.group % 5 < found.fold);
             let before: Vec<_> = before

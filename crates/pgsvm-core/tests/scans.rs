@@ -357,8 +357,16 @@ fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
             assert!(off < 2e-2, "{own:?} {other:?}");
         }
         assert_eq!(Some(chosen.c), kept.c);
-        assert_eq!(chosen.sigmoids.len(), kept.sigmoids.len());
-        for (own, other) in chosen.sigmoids.iter().zip(&kept.sigmoids) {
+        assert_eq!(
+            chosen.calibrations.heads.len(),
+            kept.calibrations.heads.len()
+        );
+        for (own, other) in chosen
+            .calibrations
+            .heads
+            .iter()
+            .zip(&kept.calibrations.heads)
+        {
             let of = |at: f64| own.probability(at) - other.probability(at);
             assert!([-1.0, 0.0, 1.0].iter().all(|at| of(*at).abs() < 0.02));
         }

@@ -7,8 +7,8 @@ use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
 use pgsvm_core::{
-    ForestShape, HeadSpec, Inner, Leader, Loss, Policy, Problem, ProblemError, Scale, Scoring,
-    StopReason, StopRule, Timing, Updates,
+    CalibrationChoice, ForestShape, HeadSpec, Inner, Leader, Loss, Policy, Problem, ProblemError,
+    Scale, Scoring, StopReason, StopRule, Timing, Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -321,6 +321,7 @@ fn three_folds() -> Plan {
         folds: Some(Folds::Count(3)),
         purpose: Purpose::Train,
         probability: true,
+        calibration: CalibrationChoice::Auto,
         by_probability: false,
         scoring: Scoring::Accuracy,
         beyond: 0,
@@ -404,7 +405,10 @@ fn folds_and_probabilities_work() {
     let trained =
         train_examples(problem, Goal::Plan(three_folds()), &rows, settings).expect("works");
     let report = trained.trainer.report().unwrap();
-    assert_eq!((report.sigmoids.len(), report.validation.len()), (1, 6));
+    assert_eq!(
+        (report.calibrations.heads.len(), report.validation.len()),
+        (1, 6)
+    );
     let signs: Vec<i8> = (0..6).map(|group| if group < 3 { -1 } else { 1 }).collect();
     let spec = HeadSpec::new(signs, report.c.expect("chosen"));
     assert_truncated(&trained, (0, &spec), &problem, &rows);

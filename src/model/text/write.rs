@@ -131,12 +131,24 @@ impl Lines {
     /// Adds the line of a head.
     fn put_head(&mut self, model: &Model, place: usize, fact: Option<&str>) -> Result<(), Failure> {
         let head = &model.heads[place];
+        let calibration = head.calibration.as_ref();
+        let sigmoid = calibration.map(|it| it.sigmoid);
+        let isotonic = calibration.and_then(|it| it.isotonic.as_ref());
+        let points = isotonic.map(|it| {
+            let (decisions, probabilities) = it.points();
+            format!(
+                ",\"isotonic_decisions\":{},\"isotonic_probabilities\":{}",
+                serde_json::json!(decisions),
+                serde_json::json!(probabilities)
+            )
+        });
+        let points = points.unwrap_or_default();
         self.put(format_args!(
-            "{{\"head\":{{\"class\":{},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{}}}",
+            "{{\"head\":{{\"class\":{},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{points}{}}}",
             serde_json::json!(model.labels[model.class_of_head(place)]),
             serde_json::json!(head.intercept),
-            serde_json::json!(head.sigmoid.map(|it| it.slope)),
-            serde_json::json!(head.sigmoid.map(|it| it.offset)),
+            serde_json::json!(sigmoid.map(|it| it.a)),
+            serde_json::json!(sigmoid.map(|it| it.b)),
             RestOfObject(fact)
         ))
     }

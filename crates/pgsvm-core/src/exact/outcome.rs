@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::exact::head::Head;
 use crate::kernels::{Kernel, Rows};
-use crate::task::evaluation::Sigmoid;
+use crate::task::calibration::Calibration;
 use crate::task::fit::fit;
 use crate::task::heads::HeadSpec;
 use crate::task::report::{Fit, HeadReport};
@@ -89,7 +89,7 @@ impl Support {
         specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
         decisions: &[Vec<f32>],
         groups: &[u32],
-        sigmoids: &[Sigmoid],
+        calibrations: &[Calibration],
         (kernel, passes): (Kernel, u32),
     ) -> Result<ExactOutcome, OutOfMemory> {
         if self.landmarks.is_empty() {
@@ -110,7 +110,7 @@ impl Support {
             intercepts: self.intercepts,
             reports: self.reports,
             duals: self.duals,
-            fit: fit(specs, decisions, groups, sigmoids)?,
+            fit: fit(specs, decisions, groups, calibrations)?,
             passes,
         })
     }

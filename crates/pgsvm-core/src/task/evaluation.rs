@@ -19,28 +19,18 @@ pub fn predicted_class(decisions: &[f32]) -> usize {
     if let [decision] = decisions {
         return usize::from(*decision >= 0.0);
     }
-    largest(decisions.iter().map(|decision| f64::from(*decision)))
-}
-
-/// The same by the probabilities that these sigmoids, one a head, make of the decisions; by decisions where there are none.
-pub(crate) fn told_class(decisions: &[f32], sigmoids: &[Sigmoid]) -> usize {
-    if sigmoids.len() < 2 {
-        return predicted_class(decisions);
-    }
-    // what the probabilities are divided by is the same, and log odds tell also those apart that are nearly 1
-    let log_odds = decisions.iter().zip(sigmoids);
-    largest(log_odds.map(|(decision, it)| -(it.a * f64::from(*decision) + it.b)))
+    largest(decisions.iter())
 }
 
 /// Which one is the largest, of equals the first.
-fn largest(values: impl Iterator<Item = f64>) -> usize {
-    let mut best = (0, f64::NEG_INFINITY);
+pub(crate) fn largest<T: PartialOrd>(values: impl Iterator<Item = T>) -> usize {
+    let mut best: Option<(usize, T)> = None;
     for (place, value) in values.enumerate() {
-        if value > best.1 {
-            best = (place, value);
+        if best.as_ref().is_none_or(|(_, best)| value > *best) {
+            best = Some((place, value));
         }
     }
-    best.0
+    best.map_or(0, |(place, _)| place)
 }
 
 /// The area under the ROC curve of these decisions, see [`Ranking`].
@@ -146,12 +136,19 @@ impl Ranking {
     }
 }
 
-/// A number that is ordered as decisions are.
-fn order_key(decision: f32) -> u64 {
+/// A number of 32 bits that is ordered as decisions are.
+pub(crate) fn order_key(decision: f32) -> u64 {
     // 0 and -0 are equal decisions
     let bits = (decision + 0.0).to_bits();
     let negative = bits >> 31 == 1;
     u64::from(if negative { !bits } else { bits | 1 << 31 })
+}
+
+/// The decision of which such a number says the order.
+pub(crate) fn of_order_key(key: u64) -> f32 {
+    let key = key as u32;
+    let negative = key >> 31 == 0;
+    f32::from_bits(if negative { !key } else { key & !(1 << 31) })
 }
 
 /// Platt's sigmoid: P(positive | decision d) = 1 / (1 + exp(a d + b)).
@@ -166,13 +163,18 @@ pub struct Sigmoid {
 impl Sigmoid {
     /// The probability at a decision.
     pub fn probability(&self, decision: f64) -> f64 {
+        self.probabilities(decision).0
+    }
+
+    /// The probabilities of the positive side and of the negative one, each as exact as it can be.
+    pub fn probabilities(&self, decision: f64) -> (f64, f64) {
         let z = self.a * decision + self.b;
         // exp of a large number must not be reached
-        if z >= 0.0 {
-            let e = (-z).exp();
-            e / (1.0 + e)
-        } else {
-            1.0 / (1.0 + z.exp())
+        let e = (-z.abs()).exp();
+        let (less, more) = (e / (1.0 + e), 1.0 / (1.0 + e));
+        match z >= 0.0 {
+            true => (less, more),
+            false => (more, less),
         }
     }
 

@@ -1,17 +1,18 @@
 //! How well heads fit rows whose decisions are all at hand.
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
-use crate::task::evaluation::{told_class, Ranking, Sigmoid};
+use crate::task::calibration::{told_class, Calibration};
+use crate::task::evaluation::Ranking;
 use crate::task::heads::HeadSpec;
 use crate::task::report::Fit;
 
-/// What the decisions of these heads, by head and row, make of rows of these groups; None where there are none. `sigmoids`: those by
+/// What the decisions of these heads, by head and row, make of rows of these groups; None where there are none. `calibrations`: those by
 /// which classes are told apart, or none.
 pub(crate) fn fit<'a>(
     specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
     decisions: &[Vec<f32>],
     groups: &[u32],
-    sigmoids: &[Sigmoid],
+    calibrations: &[Calibration],
 ) -> Result<Option<Fit>, OutOfMemory> {
     let mut signs = Vec::new();
     signs.room(specs.len())?.extend(specs.map(|it| &it.signs));
@@ -31,7 +32,7 @@ pub(crate) fn fit<'a>(
         auc: None,
         deviation: 0.0,
     };
-    count(&mut fit, (decisions, sigmoids), groups, class)?;
+    count(&mut fit, (decisions, calibrations), groups, class)?;
     fit.deviation = decisions
         .iter()
         .map(|all| deviation(all))
@@ -51,7 +52,7 @@ pub(crate) fn fit<'a>(
 /// Counts the rows by class and by what is said of them.
 fn count(
     fit: &mut Fit,
-    (decisions, sigmoids): (&[Vec<f32>], &[Sigmoid]),
+    (decisions, calibrations): (&[Vec<f32>], &[Calibration]),
     groups: &[u32],
     class: impl Fn(u32) -> usize,
 ) -> Result<(), OutOfMemory> {
@@ -60,7 +61,7 @@ fn count(
         for (decision, all) in own.iter_mut().zip(decisions) {
             *decision = all[row];
         }
-        let (actual, predicted) = (class(*group), told_class(&own, sigmoids));
+        let (actual, predicted) = (class(*group), told_class(&own, calibrations));
         fit.actual[actual] += 1;
         fit.predicted[predicted] += 1;
         fit.right[actual] += u64::from(actual == predicted);

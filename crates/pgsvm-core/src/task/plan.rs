@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory};
 use crate::base::random::{Random, Stream};
-use crate::task::evaluation::Sigmoid;
+use crate::task::calibration::{Calibration, CalibrationChoice};
 use crate::task::heads::{HeadSpec, HeldOut, Signs};
 use crate::task::problem::Problem;
 use crate::task::scoring::Scoring;
@@ -81,8 +81,10 @@ pub struct Plan {
     pub folds: Option<Folds>,
     /// What it is for.
     pub purpose: Purpose,
-    /// Whether the final heads get sigmoids, fitted to held-out decisions.
+    /// Whether the final heads get probabilities, fitted to held-out decisions.
     pub probability: bool,
+    /// And by what.
+    pub calibration: CalibrationChoice,
     /// Whether the class of a row is the most probable one, of more than two; else that of the largest decision.
     pub by_probability: bool,
     /// What says which C is the best.
@@ -110,7 +112,7 @@ pub enum PlanError {
     Truncation(f64),
     /// A number of folds out of 2 to [`MOST_FOLDS`].
     FoldCount(u32),
-    /// To choose C, to validate and to fit sigmoids rows must be held out.
+    /// To choose C, to validate and to fit probabilities rows must be held out.
     NoFolds,
     /// Rows of so many folds only, where two are the least.
     FoldsFound(u32),
@@ -139,7 +141,7 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// One C, no row held out, no sigmoids.
+    /// One C, no row held out, no probabilities.
     pub fn train(c: f64) -> Self {
         Self {
             costs: vec![c],
@@ -147,6 +149,7 @@ impl Plan {
             folds: None,
             purpose: Purpose::Train,
             probability: false,
+            calibration: CalibrationChoice::Auto,
             by_probability: false,
             scoring: Scoring::Accuracy,
             beyond: 0,
@@ -311,10 +314,10 @@ impl Layout {
         }
     }
 
-    /// Of the sigmoids that were fitted those by which classes are told apart: none where decisions do.
-    pub(crate) fn telling<'a>(&self, sigmoids: &'a [Sigmoid]) -> &'a [Sigmoid] {
+    /// Of the calibrations that were fitted those by which classes are told apart: none where decisions do.
+    pub(crate) fn telling<'a>(&self, calibrations: &'a [Calibration]) -> &'a [Calibration] {
         match self.by_probability {
-            true => sigmoids,
+            true => calibrations,
             false => &[],
         }
     }

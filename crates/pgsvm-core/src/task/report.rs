@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
-use crate::task::evaluation::Sigmoid;
+use crate::task::calibration::Calibrations;
 use crate::task::problem::StopRule;
 
 /// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
@@ -218,9 +218,8 @@ pub struct TrainerReport {
     pub truncation: Option<f64>,
     /// The gamma of the kernel likewise, said by who trains on rows that a kernel's map makes.
     pub gamma: Option<f64>,
-    /// One for each final head where the plan asks for probabilities, else none.
-    #[serde(deserialize_with = "list")]
-    pub sigmoids: Vec<Sigmoid>,
+    /// What makes probabilities of decisions.
+    pub calibrations: Calibrations,
     /// How well the final heads of a plan fit; None where none have ended.
     pub fit: Option<Fit>,
     /// Rows in all.

@@ -7,6 +7,11 @@ use crate::base::memory::{filled, OutOfMemory};
 /// A probability counts as no less than this in the log loss, which stays finite.
 const LEAST_PROBABILITY: f64 = 1e-15;
 
+/// The log loss of a row to whose class this probability was given.
+pub(crate) fn log_loss(probability: f64) -> f64 {
+    -probability.max(LEAST_PROBABILITY).ln()
+}
+
 /// What says which of several C is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scoring {
@@ -99,7 +104,7 @@ impl Counts {
 
     /// Takes the probability of a row's own class.
     pub(crate) fn add_probability(&mut self, probability: f64) {
-        self.losses -= probability.max(LEAST_PROBABILITY).ln();
+        self.losses += log_loss(probability);
     }
 
     pub(crate) fn add_area(&mut self, area: Option<f64>) {

@@ -24,7 +24,7 @@ mod sampled;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{all_of, copied, gathered, OutOfMemory, Room};
+use crate::base::memory::{all_of, gathered, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::reader::Surveyed;
 use crate::rows::batch::Batch;
@@ -448,9 +448,10 @@ impl ScanTrainer {
             return Ok(());
         };
         let rows = Batch::new(&self.sample, self.facts.dense).count();
-        let sigmoids = self.chosen.as_ref().map_or(&[][..], |it| &it.sigmoids);
+        let chosen = self.chosen.as_ref();
+        let calibrations = chosen.map_or(&[][..], |it| &it.calibrations.heads);
         let facts = Facts { rows, ..self.facts };
-        let mut survey = Survey::new(layout, &facts, sigmoids)?;
+        let mut survey = Survey::new(layout, &facts, calibrations)?;
         let rows = VisitedRows::Batch {
             batch: VisitedBatch::as_stored(Batch::new(&self.sample, self.facts.dense)),
             count: &mut 0,
@@ -501,14 +502,14 @@ impl ScanTrainer {
         let heads = self.solver.reports(self.facts.rows);
         let chosen = self.chosen.as_ref();
         let validation = chosen.map_or(&[][..], |it| &it.validation);
-        let sigmoids = chosen.map_or(&[][..], |it| &it.sigmoids);
+        let calibrations = chosen.map(|it| it.calibrations.copied()).transpose()?;
         Ok(TrainerReport {
             heads: gathered(heads.take(self.heads.finals))?,
             validation: gathered(validation.iter().copied())?,
             c: self.heads.chosen.map(|it| it.c),
             truncation: None,
             gamma: None,
-            sigmoids: copied(sigmoids)?,
+            calibrations: calibrations.unwrap_or_default(),
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
             resident: self.here.is_some(),

@@ -1,13 +1,15 @@
 //! What follows from held-out decisions: a bit a step, rows are put in order by fold, each C is evaluated on each fold, the
-//! best is chosen, and the final heads get their sigmoids from its decisions.
+//! best is chosen, and the final heads get their probabilities from its decisions.
 
 use crate::base::interrupts;
-use crate::base::memory::{filled, OutOfMemory};
+use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
-use crate::task::evaluation::{predicted_class, Ranking, Sigmoid, SigmoidFit};
+use crate::task::calibration::{Calibration, Calibrations};
+use crate::task::evaluation::{predicted_class, Ranking, SigmoidFit};
 use crate::task::plan::Candidate;
 use crate::task::report::{Doubt, HeadReport, Validation};
 use crate::task::scoring::{Counts, Scoring};
+use crate::training::calibrating::Calibrating;
 use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
 use std::ops::Range;
@@ -22,7 +24,7 @@ pub(super) struct Verdict {
     pub(super) best: Candidate,
     pub(super) score: Option<f64>,
     pub(super) scores: Vec<Option<f64>>,
-    pub(super) sigmoids: Vec<Sigmoid>,
+    pub(super) calibrations: Calibrations,
     /// For each head of a classifier, the heads of the stage that were trained at the best C, one a fold.
     pub(super) sources: Vec<Vec<usize>>,
 }
@@ -44,7 +46,9 @@ pub(super) struct Evaluation {
     scores: Vec<Option<f64>>,
     /// The best C, once it is known, and by C the sigmoids of its heads, where they were fitted.
     best: usize,
-    sigmoids: Vec<Vec<Sigmoid>>,
+    sigmoids: Vec<Vec<Calibration>>,
+    /// What makes probabilities, once that is known.
+    calibrations: Calibrations,
     task: Task,
     /// Rows that the task has gone over.
     gone: usize,
@@ -70,6 +74,8 @@ enum Task {
     Judging,
     /// Fitting the sigmoid of the next head.
     Fitting(SigmoidFit),
+    /// Fitting isotonic functions beside the sigmoids of the best C.
+    Calibrating(Box<Calibrating>),
     Ended,
 }
 
@@ -94,7 +100,8 @@ impl Evaluation {
             all: Counts::new(held_out.layout.classes())?,
             scores: Vec::new(),
             best: 0,
-            sigmoids: filled(Vec::new(), held_out.candidates.len())?,
+            sigmoids: gathered(held_out.candidates.iter().map(|_| Vec::new()))?,
+            calibrations: Calibrations::default(),
             task: Task::Counting,
             gone: 0,
             held_out,
@@ -120,6 +127,11 @@ impl Evaluation {
             }
             Task::Judging => self.judge(portion)?,
             Task::Fitting(_) => self.fit(portion)?,
+            Task::Calibrating(calibrating) => {
+                if calibrating.step(&self.held_out)? {
+                    self.end_calibrating();
+                }
+            }
             Task::Ended => return Ok(true),
         }
         Ok(false)
@@ -182,7 +194,9 @@ impl Evaluation {
             let predicted = predicted_class(held_out.of(row, cost));
             self.fold.add(held_out.class(row), predicted);
             if held_out.scoring == Scoring::LogLoss {
-                let own = held_out.probability(row, cost, &self.sigmoids[cost]);
+                let heads = &self.sigmoids[cost];
+                let own =
+                    held_out.probability(row, cost, |head, it| heads[head].sigmoid.probability(it));
                 self.fold.add_probability(own);
             }
         }
@@ -212,7 +226,7 @@ impl Evaluation {
             self.gone = 0;
             if fit.end_of_rows() {
                 let sigmoid = fit.found();
-                self.sigmoids[cost].push(sigmoid);
+                self.sigmoids[cost].room(1)?.push(sigmoid.into());
                 self.go_on()?;
             }
         }
@@ -231,7 +245,7 @@ impl Evaluation {
     }
 
     /// Begins what comes next: the sigmoids of a C that is scored by probabilities, its folds, and behind the last C the
-    /// sigmoids of the best one where they are wanted.
+    /// probabilities of the best one where they are wanted.
     fn go_on(&mut self) -> Result<(), TrainError> {
         let held_out = &self.held_out;
         let cost = self.at.cost;
@@ -240,18 +254,32 @@ impl Evaluation {
             self.best = self.choose();
         }
         let (cost, fits) = match decided {
-            true => (self.best, held_out.sigmoids),
+            true => (self.best, held_out.probabilities),
             false => (cost, held_out.scoring == Scoring::LogLoss),
         };
         if fits && self.sigmoids[cost].len() < held_out.layout.heads() {
             self.begin(Task::Fitting(SigmoidFit::new()));
             return Ok(());
         }
-        if decided {
-            self.begin(Task::Ended);
-            return Ok(());
+        match (decided, fits) {
+            (true, true) => {
+                let heads = std::mem::take(&mut self.sigmoids[cost]);
+                let calibrating = Calibrating::new(held_out, cost, heads)?;
+                self.begin(Task::Calibrating(Box::new(calibrating)));
+                Ok(())
+            }
+            (true, false) => {
+                self.begin(Task::Ended);
+                Ok(())
+            }
+            (false, _) => self.begin_ranking(),
         }
-        self.begin_ranking()
+    }
+
+    fn end_calibrating(&mut self) {
+        if let Task::Calibrating(calibrating) = std::mem::replace(&mut self.task, Task::Ended) {
+            self.calibrations = calibrating.finish();
+        }
     }
 
     fn begin_ranking(&mut self) -> Result<(), TrainError> {
@@ -335,7 +363,7 @@ impl Evaluation {
         self.held_out.doubts(self.best, below)
     }
 
-    pub(super) fn verdict(mut self) -> Verdict {
+    pub(super) fn verdict(self) -> Verdict {
         let best = self.best;
         let sources = (0..self.held_out.layout.heads()).map(|head| {
             let folds = 0..self.ends.len();
@@ -349,10 +377,7 @@ impl Evaluation {
             best: self.held_out.candidates[best],
             score: self.scores[best],
             scores: self.scores,
-            sigmoids: match self.held_out.sigmoids {
-                true => std::mem::take(&mut self.sigmoids[best]),
-                false => Vec::new(),
-            },
+            calibrations: self.calibrations,
         }
     }
 }

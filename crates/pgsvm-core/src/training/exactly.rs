@@ -33,8 +33,8 @@ impl Trainer {
     ) -> Result<Option<ExactSolver>, OutOfMemory> {
         let report = self.report()?;
         let heads = report.heads.len();
-        let sigmoids = match by_probability {
-            true => report.sigmoids,
+        let calibrations = match by_probability {
+            true => report.calibrations.heads,
             false => Vec::new(),
         };
         let mut starts = Vec::new();
@@ -48,7 +48,7 @@ impl Trainer {
         let first = self.machines(map, starts.len())?;
         first
             .filter(|_| !starts.is_empty())
-            .map(|first| ExactSolver::new(job, first, starts, sigmoids))
+            .map(|first| ExactSolver::new(job, first, starts, calibrations))
             .transpose()
     }
 }

@@ -11,7 +11,8 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
-use crate::task::evaluation::{predicted_class, Sigmoid};
+use crate::task::calibration::CalibrationChoice;
+use crate::task::evaluation::predicted_class;
 use crate::task::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
 use crate::task::report::Doubt;
 use crate::task::scoring::Scoring;
@@ -24,8 +25,9 @@ pub(super) struct HeldOutDecisions {
     pub(super) scoring: Scoring,
     /// Of two classes, the one that scores take for positive.
     pub(super) positive: usize,
-    /// Whether the final heads are to get sigmoids.
-    pub(super) sigmoids: bool,
+    /// Whether the final heads are to get probabilities, and by what.
+    pub(super) probabilities: bool,
+    pub(super) calibration: CalibrationChoice,
     /// The first held-out head of the stage; they come by candidate, fold and class.
     first: usize,
     /// By fold, its place among those that have heads of their own.
@@ -52,7 +54,8 @@ impl HeldOutDecisions {
             candidates: gathered(plan.candidates())?,
             scoring: plan.scoring,
             positive: facts.positive,
-            sigmoids: plan.probability && plan.purpose == Purpose::Train,
+            probabilities: plan.probability && plan.purpose == Purpose::Train,
+            calibration: plan.calibration,
             first,
             places,
             groups: zeros(rows)?,
@@ -91,6 +94,11 @@ impl HeldOutDecisions {
     /// The place of a group's fold; None where it is never held out.
     pub(super) fn place(&self, group: usize) -> Option<usize> {
         self.places[self.layout.fold(group) as usize]
+    }
+
+    /// The same of a row.
+    pub(super) fn fold_place(&self, row: usize) -> Option<usize> {
+        self.place(self.groups[row] as usize)
     }
 
     pub(super) fn class(&self, row: usize) -> usize {
@@ -139,11 +147,16 @@ impl HeldOutDecisions {
         Ok(found)
     }
 
-    /// The probability of a row's own class at one C, by these sigmoids of the heads.
-    pub(super) fn probability(&self, row: usize, cost: usize, sigmoids: &[Sigmoid]) -> f64 {
+    /// The probability of a row's own class at one C, by what `of` says of each head's decision.
+    pub(super) fn probability(
+        &self,
+        row: usize,
+        cost: usize,
+        of: impl Fn(usize, f64) -> f64,
+    ) -> f64 {
         let class = self.class(row);
-        let decisions = self.of(row, cost).iter().zip(sigmoids);
-        let mut each = decisions.map(|(decision, it)| it.probability(f64::from(*decision)));
+        let decisions = self.of(row, cost).iter().enumerate();
+        let mut each = decisions.map(|(head, decision)| of(head, f64::from(*decision)));
         if self.layout.heads() == 1 {
             let positive = each.next().unwrap_or(0.5);
             return if class == 1 { positive } else { 1.0 - positive };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{copied, gathered, OutOfMemory};
+use crate::base::memory::{gathered, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::base::step::Step;
 use crate::cache::TrainerSide;
@@ -16,7 +16,7 @@ use crate::solver::driver::Method;
 use crate::solver::newton::choice;
 use crate::solver::recount::Recounting;
 use crate::solver::Solver;
-use crate::task::evaluation::Sigmoid;
+use crate::task::calibration::Calibrations;
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::{Candidate, Goal, Layout, Purpose};
 use crate::task::problem::Problem;
@@ -74,7 +74,7 @@ pub(super) struct Notes {
 #[derive(Default)]
 struct Found {
     validation: Vec<Validation>,
-    sigmoids: Vec<Sigmoid>,
+    calibrations: Calibrations,
     leeways: Option<Leeways>,
     doubts: Vec<Doubt>,
     fit: Option<Fit>,
@@ -360,7 +360,7 @@ impl<T: Real> Run<T> {
         let Some(layout) = self.heads.layout.take().filter(|it| it.classes() > 1) else {
             return self.begin_measuring();
         };
-        let survey = Survey::new(layout, &self.facts, &self.found.sigmoids)?;
+        let survey = Survey::new(layout, &self.facts, &self.found.calibrations.heads)?;
         if self.resident {
             self.schedule.begin_reading(false);
         }
@@ -476,7 +476,7 @@ impl<T: Real> Run<T> {
         };
         let is_best = self.search.take(costs, &verdict);
         if is_best {
-            self.found.sigmoids = std::mem::take(&mut verdict.sigmoids);
+            self.found.calibrations = std::mem::take(&mut verdict.calibrations);
             self.heads.chosen = Some(verdict.best);
             self.found.doubts = doubts.unwrap_or_default();
         }
@@ -623,7 +623,7 @@ impl<T: Real> Run<T> {
             c: self.heads.chosen.map(|it| it.c),
             truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
-            sigmoids: copied(&self.found.sigmoids)?,
+            calibrations: self.found.calibrations.copied()?,
             fit: self.found.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
             resident: self.resident,

@@ -1,4 +1,4 @@
-//! What rows that are held out tell, where all rows are gone over by scans: C is chosen, and sigmoids are fitted, on the rows of the
+//! What rows that are held out tell, where all rows are gone over by scans: C is chosen, and probabilities are fitted, on the rows of the
 //! sample, which are here, as a training of kept rows does it on all of its own.
 //!
 //! Each row of the sample stands for n / m rows, n in all and m of them in the sample: its cost is multiplied by that, so that a C means
@@ -12,7 +12,7 @@ use crate::cache::{Cache, Phase};
 use crate::reader::{Balance, Reader, ReaderJob, Surveyed};
 use crate::rows::batch::Batch;
 use crate::scaling::Scale;
-use crate::task::evaluation::Sigmoid;
+use crate::task::calibration::Calibrations;
 use crate::task::plan::{Folds, Plan};
 use crate::task::problem::{Leader, Problem};
 use crate::task::report::Validation;
@@ -32,14 +32,14 @@ pub struct SampleSearch {
 }
 
 /// What was found on rows that were held out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Chosen {
     /// The C that did best.
     pub c: f64,
     /// By C and fold.
     pub validation: Vec<Validation>,
-    /// By head of the final classifier; none where they are not wanted.
-    pub sigmoids: Vec<Sigmoid>,
+    /// What makes probabilities of the final classifier's decisions.
+    pub calibrations: Calibrations,
 }
 
 impl SampleSearch {
@@ -108,13 +108,13 @@ impl SampleSearch {
         let chosen = Chosen {
             c: report.c.ok_or(TrainError::ReaderFailed)?,
             validation: report.validation,
-            sigmoids: report.sigmoids,
+            calibrations: report.calibrations,
         };
         Ok((surveyed, chosen))
     }
 }
 
-/// Refuses a sample in which a class that is to get a sigmoid cannot be held out, or in which there are not two classes.
+/// Refuses a sample in which a class that is to get probabilities cannot be held out, or in which there are not two classes.
 fn check_classes(surveyed: &Surveyed, plan: &Plan) -> Result<(), TrainError> {
     let all = &surveyed.report.group_counts;
     let mut sampled = Vec::new();

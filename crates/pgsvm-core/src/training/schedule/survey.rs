@@ -7,7 +7,7 @@
 //! | [`MOST_DECISIONS`] | time, of many heads |
 //! | [`MOST_WORDS`] | memory of the sample |
 
-use crate::base::memory::{copied, filled};
+use crate::base::memory::filled;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
@@ -15,7 +15,8 @@ use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::simd::{Isa, Real};
 use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
-use crate::task::evaluation::{told_class, Ranking, Sigmoid};
+use crate::task::calibration::{copies, told_class, Calibration};
+use crate::task::evaluation::Ranking;
 use crate::task::plan::Layout;
 use crate::task::report::Fit;
 use crate::training::error::TrainError;
@@ -32,15 +33,15 @@ const SAMPLE_ROWS_A_STEP: usize = 1 << 10;
 /// Which rows are evaluated: those whose number is hashed to less than this, which spreads them evenly and in step with
 /// nothing that is periodic.
 #[derive(Clone, Copy)]
-struct SampleRule(u64);
+pub(in crate::training) struct SampleRule(u64);
 
 impl SampleRule {
     /// Of so many rows about so many.
-    fn new(rows: usize, wanted: usize) -> Self {
+    pub(in crate::training) fn new(rows: usize, wanted: usize) -> Self {
         Self(((wanted as u64) << 32) / rows.max(1) as u64)
     }
 
-    fn has(self, row: usize) -> bool {
+    pub(in crate::training) fn has(self, row: usize) -> bool {
         // Fibonacci hashing: 2^32 over the golden ratio
         u64::from((row as u32).wrapping_mul(0x9E37_79B9)) < self.0
     }
@@ -116,7 +117,7 @@ impl Sample {
 pub(in crate::training) struct Survey {
     layout: Layout,
     /// Those by which classes are told apart, or none.
-    sigmoids: Vec<Sigmoid>,
+    calibrations: Vec<Calibration>,
     pick: SampleRule,
     fit: Fit,
     /// By head: the decisions of a row, and their sums and sums of squares.
@@ -127,11 +128,11 @@ pub(in crate::training) struct Survey {
 }
 
 impl Survey {
-    /// `sigmoids`: those of the heads, as far as they were fitted.
+    /// `calibrations`: those of the heads, as far as they were fitted.
     pub(in crate::training) fn new(
         layout: Layout,
         facts: &Facts,
-        sigmoids: &[Sigmoid],
+        calibrations: &[Calibration],
     ) -> Result<Self, TrainError> {
         let (classes, heads) = (layout.classes(), layout.heads());
         let wanted = rows_wanted(facts.rows, heads);
@@ -156,7 +157,7 @@ impl Survey {
             },
             decisions: filled(0.0, heads)?,
             sums: filled([0.0; 2], heads)?,
-            sigmoids: copied(layout.telling(sigmoids))?,
+            calibrations: copies(layout.telling(calibrations))?,
             ranking,
             layout,
         })
@@ -173,7 +174,7 @@ impl Survey {
             *squares += value * value;
         }
         let class = self.layout.class(row.group());
-        let predicted = told_class(&self.decisions, &self.sigmoids);
+        let predicted = told_class(&self.decisions, &self.calibrations);
         self.fit.rows += 1;
         self.fit.actual[class] += 1;
         self.fit.predicted[predicted] += 1;
