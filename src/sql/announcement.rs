@@ -27,6 +27,8 @@ const MOST_LISTED: usize = 30;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
 const NOTHING: f64 = 1e-7;
+/// What landmarks leave out of a kernel's trace is much above this share.
+const COARSE: f64 = 0.05;
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
 const RBF: &str = "kernel => 'rbf', which tells apart what no line can";
@@ -59,21 +61,15 @@ impl Announcement<'_> {
             false => said.hint(hints.join("\n")).notice(),
             true => said.notice(),
         }
-        if let Some(warning) = self.unfinished() {
-            warning.warn();
-        }
-        if let Some(warning) = self.learned_nothing() {
-            warning.warn();
-        }
-        if let Some(warning) = self.follows_chance() {
-            warning.warn();
-        }
-        if let Some(warning) = self.hardly_read() {
-            warning.warn();
-        }
-        if let Some(warning) = self.outdated() {
-            warning.warn();
-        }
+        let warnings = [
+            self.unfinished(),
+            self.learned_nothing(),
+            self.follows_chance(),
+            self.coarse(),
+            self.hardly_read(),
+            self.outdated(),
+        ];
+        warnings.into_iter().flatten().for_each(|it| it.warn());
     }
 
     /// Whether gamma was chosen.
@@ -600,6 +596,40 @@ impl Announcement<'_> {
             .detail("They have come or changed since, their table was rewritten or restored, or no scan of it hands them over; they were read from the table.")
             .hint(format!("svm_refresh_index({}) brings it up to date", quote_literal(name)))
         })
+    }
+
+    /// What is said of a machine of low rank that nobody asked for, and that more landmarks would make better.
+    fn coarse(&self) -> Option<Failure> {
+        let kernel = self.trained.reader.features.kernel.as_ref()?;
+        let shows = match self.trained.coarse? {
+            Some(fell) => format!(
+                "Twice as many landmarks lowered the objective by {:.0} % at the end.",
+                100.0 * fell
+            ),
+            None if kernel.left_out > COARSE => format!(
+                "They leave out {:.0} % of the kernel's trace.",
+                100.0 * kernel.left_out
+            ),
+            None => return None,
+        };
+        let text = format!(
+            "model {} has fewer landmarks than its kernel asks for: {}",
+            self.name(),
+            kernel.landmarks
+        );
+        let more = format!(
+            "More of them: rank => {}, which takes about four times as long.",
+            2 * kernel.landmarks
+        );
+        let hint = match self.exact_instead() {
+            Some(exact) => format!("{exact} {more}"),
+            None => more,
+        };
+        Some(
+            Failure::new(Code::ERRCODE_WARNING, text)
+                .detail(shows)
+                .hint(hint),
+        )
     }
 
     /// What is said of a training that did not come to its tolerance.

@@ -171,9 +171,9 @@ impl<'a> Turns<'a> {
             false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
-        let (mut reader, trainer) = match solved {
+        let (mut reader, trainer, coarse) = match solved {
             None if maps.len() == 1 => self.double_landmarks(reader, trainer, &mut progress),
-            _ => (reader, trainer),
+            _ => (reader, trainer, None),
         };
         let proved = reader.prove(job, &trainer, solved.as_ref());
         let gamma = reader.gamma();
@@ -217,6 +217,7 @@ impl<'a> Turns<'a> {
         Trained {
             compared,
             approximate,
+            coarse,
             doubts,
             tested,
             ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
@@ -224,19 +225,25 @@ impl<'a> Turns<'a> {
     }
 
     /// Trains a machine that stays one of low rank though nobody asked for it with twice as many landmarks, and so on, as long as that
-    /// is worth it and its objective falls.
+    /// is worth it and its objective falls. Where no more can be had before it stops falling, by which share of it
+    /// the last time, if there was one.
     fn double_landmarks(
         &self,
         mut reader: ReaderRole,
         mut trainer: TrainerRole,
         progress: &mut Progress,
-    ) -> (ReaderRole, TrainerRole) {
+    ) -> (ReaderRole, TrainerRole, Option<Option<f64>>) {
         let (job, mut last) = (self.job, f64::INFINITY);
+        let mut coarse = None;
         while !job.plan.holds_out() {
             let report = trainer.report();
             let primal = report.summary().primal;
             let more = reader.with_more_landmarks(job, report.heads.len());
-            let Some(map) = more.filter(|_| primal <= SETTLED * last) else {
+            let Some(more) = more.filter(|_| primal <= SETTLED * last) else {
+                break;
+            };
+            let Some(map) = more else {
+                coarse = Some(last.is_finite().then_some(1.0 - primal / last));
                 break;
             };
             last = primal;
@@ -248,7 +255,7 @@ impl<'a> Turns<'a> {
                 ..
             } = self.run(cache, mapped, job.plan.clone(), false, progress);
         }
-        (reader, trainer)
+        (reader, trainer, coarse)
     }
 
     /// Compares the gammas of a grid by how good their machines are on held-out rows, and trains the final machine, where one is

@@ -47,6 +47,8 @@ pub struct Trained {
     pub compared: Option<Compared>,
     /// Of a kernel machine that might have been exact.
     pub approximate: Option<Approximate>,
+    /// Where more landmarks may be worth it and could not be had: by which share its objective fell when they were doubled last, if they were.
+    pub coarse: Option<Option<f64>>,
     pub processes: Processes,
     /// Scans after which it went over to rows that stream, where it began by scans.
     pub gave_way: Option<u32>,
@@ -207,6 +209,7 @@ impl Trained {
             doubts: Vec::new(),
             compared: None,
             approximate: None,
+            coarse: None,
             processes,
             gave_way: None,
             streamed: None,

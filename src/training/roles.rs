@@ -130,13 +130,10 @@ impl ReaderRole {
         self.approximate
     }
 
-    /// The same map with about twice as many landmarks, where the machine of low rank stays one though nobody asked for it, and
-    /// where twice as many are worth it and can be had.
-    pub fn with_more_landmarks(&mut self, job: &Job, heads: usize) -> Option<LowRankJob> {
-        // an exact one that was given up has taken the time
-        if let Approximate::MoreThan(_) = self.approximate? {
-            return None;
-        }
+    /// Where the machine of low rank stays one though nobody asked for it and its landmarks leave out much: the same map with about twice as
+    /// many, or None inside where those cannot be had.
+    pub fn with_more_landmarks(&mut self, job: &Job, heads: usize) -> Option<Option<LowRankJob>> {
+        let approximate = self.approximate?;
         let map = *job.kernel.as_ref()?.maps.first()?;
         let rows = self.reader.report().or_raise().rows as f64;
         let (mapped, _) = self.reader.mapped()?;
@@ -146,8 +143,10 @@ impl ReaderRole {
         let wanted = mapped.rank_of(&job.asked(&more))? as f64;
         let seconds = SECONDS_TO_MAP * rows * wanted * wanted
             + SECONDS_TO_TRAIN * heads as f64 * rows * wanted;
-        let worth = left_out > ENOUGH && wanted > WORTH_A_MAP * rank;
-        (worth && seconds < MOST_SECONDS).then_some(more)
+        // an exact one that was given up has taken the time
+        let has_time = !matches!(approximate, Approximate::MoreThan(_)) && seconds < MOST_SECONDS;
+        let can_be_had = has_time && wanted > WORTH_A_MAP * rank;
+        (left_out > ENOUGH).then(|| can_be_had.then_some(more))
     }
 
     /// How a kernel machine compares with the linear one that was trained with this C, where that was wanted; once every row was

@@ -251,3 +251,16 @@ SELECT svm_train('days', 'late', '{day, due}', 'days_' || c, kernel => 'rbf', ga
 FROM unnest('{1e-6, 1e-5, 1e-4}'::float8[], '{10, 100, 1000}'::int[]) AS given (gamma, c);
 SELECT name, r.primal <= m.primal * (1 + 1e-9) AS primal, m.dual <= r.dual + 1e-9 * m.primal AS dual, m.gap <= 1e-3 AS certified, same_decisions
 FROM svm_models AS m, recomputed(name) AS r WHERE name LIKE 'days%' ORDER BY name;
+
+-- of low rank though nobody asked, and too coarse: no room for more landmarks, or no time for as many as would lower the objective
+CREATE TABLE board AS SELECT a, b, (floor(8 * a) + floor(8 * b))::int % 2 = 0 AS y
+FROM (SELECT hashint4(i) / 4294967296.0 + .5 AS a, hashint4(i + 1000000) / 4294967296.0 + .5 AS b FROM generate_series(1, 6000) AS i) AS drawn;
+SET client_min_messages = warning;
+SET pgsvm.cache_size = '2MB';
+SELECT svm_train('board', 'y', '{a,b}', 'board', kernel => 'rbf', gamma => 20);
+SELECT svm_train('board', 'y', '{a,b}', 'board', kernel => 'rbf', gamma => 20, rank => 156);
+RESET pgsvm.cache_size;
+SELECT svm_train('board', 'y', '{a,b}', 'board', kernel => 'rbf', gamma => 20);
+SELECT version, training_accuracy > .75 AS good FROM svm_versions WHERE name = 'board' ORDER BY version;
+DROP TABLE board;
+DELETE FROM svm_model;
