@@ -32,6 +32,7 @@ static ALLOCATOR: pgsvm_core::memory::reserve::Sparing = pgsvm_core::memory::res
 
 mod base;
 mod catalog;
+mod combinations;
 mod evaluation;
 mod exchange;
 mod explain;

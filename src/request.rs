@@ -8,6 +8,7 @@ pub mod deploy;
 pub mod given;
 mod holding_out;
 pub mod kernel;
+mod no_effect;
 pub mod numbers;
 mod options;
 pub mod reads;
@@ -26,6 +27,7 @@ pub use words::{invalid, required};
 
 use crate::base::errors::Failure;
 use crate::catalog::rights;
+use crate::combinations::{choosing, following};
 use crate::features::{CategoryLimits, Nulls};
 use crate::model::ClassesBy;
 use crate::pg::json::JsonText;
@@ -249,16 +251,11 @@ impl Arguments {
             beyond: if usual { MOST_BEYOND } else { 0 },
         };
         if is_grid && !plan.truncations.is_empty() {
-            return Err(
-                invalid("\"truncation\" and gamma are not chosen in one training").hint(
-                    "Choose gamma first, or name a truncation: options => '{\"truncation\": 1}'",
-                ),
-            );
+            return Err(choosing::truncation_and_gamma());
         }
         let holds_out = plan.holds_out() || is_grid;
         if self.metric.is_some() && !holds_out {
-            return Err(invalid("metric says by what c is chosen, but c is given")
-                .hint("c => 'auto' chooses c; or leave metric out"));
+            return Err(choosing::metric_without_choice());
         }
         let (fold_column, fold_order) = (choices.fold_column, choices.fold_order);
         if holds_out {
@@ -269,8 +266,7 @@ impl Arguments {
             )?);
         } else if choices.folds.is_some() || fold_column.is_some() || fold_order.is_some() || given
         {
-            return Err(invalid("rows are held out only to choose c, gamma or \"truncation\" or to fit probabilities")
-                .hint("c => 'auto' chooses c, probability => true fits probabilities; or leave folds out"));
+            return Err(choosing::folds_without_choice());
         }
         if let Some(name) = &choices.warm_start {
             check_warm_start(name, &plan, terms.inner)?;
@@ -331,10 +327,7 @@ impl Request {
             );
         }
         if self.terms.together {
-            return Err(invalid(
-                "classes that are told apart together are not compared on rows held out",
-            )
-            .hint("Leave \"multiclass\" out of the options"));
+            return Err(following::together_suspects());
         }
         if self.terms.leader == Leader::Scans {
             self.terms.leader = Leader::Auto;
@@ -360,10 +353,7 @@ fn by_probability(
     class_weight: &ClassWeight,
 ) -> Result<bool, Failure> {
     if given == Some(ClassesBy::Probability) && !probability {
-        return Err(invalid(
-            "\"classes_by\": \"probability\" needs probabilities, which are not fitted",
-        )
-        .hint("probability => true fits them; or leave \"classes_by\" out"));
+        return Err(choosing::classes_by_without());
     }
     Ok(match given {
         Some(by) => by == ClassesBy::Probability,
@@ -377,10 +367,7 @@ fn calibration(
     probability: bool,
 ) -> Result<CalibrationChoice, Failure> {
     if given.is_some() && !probability {
-        return Err(
-            invalid("\"calibration\" says how probabilities are fitted, which are not")
-                .hint("probability => true fits them; or leave \"calibration\" out"),
-        );
+        return Err(choosing::calibration_without());
     }
     Ok(given.unwrap_or_default())
 }
@@ -388,36 +375,21 @@ fn calibration(
 /// Refuses one C where it is to be chosen.
 fn check_chosen(given: &Numbers) -> Result<(), Failure> {
     match given {
-        Numbers::Are(all) if all.len() == 1 => Err(invalid("c is to be chosen, but is given")
-            .hint("Leave c out, or \"c\" out of \"choose\"")),
+        Numbers::Are(all) if all.len() == 1 => Err(choosing::c_given()),
         _ => Ok(()),
     }
 }
 
 /// Refuses to begin from model `name` what cannot.
 fn check_warm_start(name: &str, plan: &Plan, inner: Inner) -> Result<(), Failure> {
-    let begins_not = |what: &str, hint: &str| {
-        let message = format!("a training that chooses {what} cannot begin from model \"{name}\"");
-        Err(invalid(message).hint(hint))
-    };
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
-        return begins_not(
-            "c",
-            "Choose c first, without \"warm_start\", or name one: c => 1",
-        );
+        return Err(following::warm_start_chooses_c(name));
     }
     if !plan.truncations.is_empty() {
-        return begins_not(
-            "\"truncation\"",
-            "Choose it first, without \"warm_start\", or name one: options => '{\"truncation\": 1}'",
-        );
+        return Err(following::warm_start_chooses_truncation(name));
     }
     if matches!(inner, Inner::Pegasos(_)) {
-        return Err(
-            invalid(format!("Pegasos cannot begin from model \"{name}\""))
-                .detail("The lengths of its steps are those of a beginning from nothing.")
-                .hint("Leave \"warm_start\" or \"inner\" out of the options"),
-        );
+        return Err(following::warm_start_pegasos(name));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::{libsvm_export, whole};
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::base::json;
 use crate::base::text::listed;
+use crate::combinations::models;
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::check_for_interrupts;
@@ -156,14 +157,7 @@ impl StoredVersion {
 
 /// The whole file.
 fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
-    model.check_linear("LIBLINEAR's format").map_err(|failure| {
-        let name = quote_literal(model.base_name());
-        let whole = format!("svm_export({name}, format => 'pgsvm') writes all of the model for another database");
-        failure.hint(match model.labels.len() {
-            2 => format!("svm_export({name}, format => 'libsvm_model') writes it for LIBSVM; {whole}."),
-            _ => format!("{whole}."),
-        })
-    })?;
+    check_weights(model)?;
     check_sums(model)?;
     let first = first_feature(model)?;
     let (labels, classes) = labels(model, stored);
@@ -188,21 +182,25 @@ fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// Refuses a kernel machine.
+fn check_weights(model: &Model) -> Result<(), Failure> {
+    if model.features.kernel.is_none() {
+        return Ok(());
+    }
+    let name = quote_literal(model.base_name());
+    let libsvm = match model.labels.len() {
+        2 => format!("svm_export({name}, format => 'libsvm_model') writes it for LIBSVM; "),
+        _ => String::new(),
+    };
+    Err(models::kernel_liblinear(&model.name, libsvm, name))
+}
+
 /// Refuses a model whose decisions are no plain sums.
 fn check_sums(model: &Model) -> Result<(), Failure> {
     if model.features.unit_rows.is_none() {
         return Ok(());
     }
-    Err(Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        format!(
-            "model \"{}\" divides rows by their length, which LIBLINEAR's format cannot say",
-            model.name
-        ),
-    )
-    .hint(
-        "format => 'pgsvm' carries it to another database, svm_as_sql writes it as an expression.",
-    ))
+    Err(models::unit_rows_liblinear(&model.name))
 }
 
 /// What stands above the weights, the first of which is that of the feature `first`.

@@ -4,6 +4,7 @@
 use super::export::{labels, own_indices, put, weight, StoredVersion};
 use super::libsvm_model::LibsvmHeader;
 use crate::base::errors::{notice, Code, Failure};
+use crate::combinations::models;
 use crate::model::Model;
 use crate::pg::check_for_interrupts;
 use pgsvm_core::kernels::{Kernel, Rows};
@@ -56,16 +57,7 @@ fn check_classes(model: &Model) -> Result<(), Failure> {
     if model.labels.len() == 2 {
         return Ok(());
     }
-    let classes = model.labels.len();
-    Err(Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        format!(
-            "model \"{}\" has {classes} classes, each against the rest, which LIBSVM's format cannot say",
-            model.name
-        ),
-    )
-    .detail("LIBSVM has a machine for each pair of classes.")
-    .hint("format => 'pgsvm' carries it to another database; a model of one class against the rest can be exported: svm_train_query('SELECT *, label = ''a'' AS is_a FROM …', 'is_a')"))
+    Err(models::classes_libsvm(&model.name, model.labels.len()))
 }
 
 /// Says that LIBSVM's probabilities are others.

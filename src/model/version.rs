@@ -6,6 +6,7 @@ use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::trained_by::training;
 use crate::catalog::whole::StoredRows;
+use crate::combinations::models;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::check_for_interrupts;
 
@@ -128,17 +129,8 @@ impl Model {
             return Ok(());
         }
         let name = self.base_name().replace('\'', "''");
-        Err(Failure::new(
-            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-            format!(
-                "model \"{}\" is a kernel machine, which has no weight for each feature: {what} is for linear models",
-                self.name
-            ),
-        )
-        .hint(format!(
-            "svm_predict('{name}', …) and svm_evaluate('{name}', …) work here; or train a linear model: {}",
-            training(&self.name, "kernel => 'linear'")
-        )))
+        let linear = training(&self.name, "kernel => 'linear'");
+        Err(models::kernel(&self.name, what, name, linear))
     }
 
     fn no_memory(&self) -> Failure {

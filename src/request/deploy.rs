@@ -1,6 +1,7 @@
 //! When a new version becomes the model's current one. Pure.
 
 use crate::base::errors::Failure;
+use crate::combinations::choosing;
 use crate::request::words::{invalid, word};
 
 /// What `options` say.
@@ -94,8 +95,7 @@ impl DeployChoice {
             "options => '{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}'";
         match (self.word, self.relation, self.metric) {
             (Word::IfBetter, Some(_), Some(Metric::LogLoss)) if !probability => {
-                Err(invalid("metric 'log_loss' is of models with probabilities")
-                    .hint("probability => true, or another \"metric\""))
+                Err(choosing::log_loss_without())
             }
             (Word::IfBetter, Some(relation), Some(metric)) => {
                 Ok(Deploy::IfBetter { relation, metric })
@@ -109,10 +109,7 @@ impl DeployChoice {
                 Word::Never => Deploy::Never,
                 _ => Deploy::Usual,
             }),
-            _ => Err(
-                invalid("\"relation\" and \"metric\" are those of \"deploy\": \"if_better\"")
-                    .hint(HINT),
-            ),
+            _ => Err(choosing::deploy_without()),
         }
     }
 }

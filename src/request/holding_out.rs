@@ -1,6 +1,7 @@
 //! What is held out, and the C that are tried on it: `c`, `folds`, `fold_column`, `fold_order`, `metric`. Pure.
 
 use crate::base::errors::Failure;
+use crate::combinations::choosing;
 use crate::request::class_weight::ClassWeight;
 use crate::request::numbers::{Numbers, C};
 use crate::request::words::{invalid, required, sql_float, word};
@@ -23,12 +24,9 @@ pub(super) fn costs(c: Numbers, choices: Option<Vec<f64>>) -> Result<(Vec<f64>, 
     let costs = match (c, choices) {
         (Numbers::Auto, None) => USUAL_COSTS.to_vec(),
         (Numbers::Auto, Some(costs)) => costs,
-        (Numbers::Default | Numbers::Are(_), Some(_)) => return Err(invalid(
-            "\"costs\" are for c => 'auto', which chooses among them",
-        )
-        .hint(
-            "c => 'auto'; or the list as c, and no \"costs\" in the options: c => '{0.1, 1, 10}'",
-        )),
+        (Numbers::Default | Numbers::Are(_), Some(_)) => {
+            return Err(choosing::costs_without_choice())
+        }
         (Numbers::Default, None) => vec![USUAL_COST],
         (Numbers::Are(given), None) => {
             let given = given.into_iter().map(|c| required(c, "c"));
@@ -94,16 +92,11 @@ pub(super) fn folds(
 ) -> Result<Folds, Failure> {
     let count = count.unwrap_or(USUAL_FOLDS);
     match (column, order) {
-        (Some(column), Some(_)) => Err(invalid(format!(
-            "folds are the values of column \"{column}\", or go forward in the order of one, not both"
-        ))
-        .hint("Leave fold_column or fold_order out")),
+        (Some(column), Some(_)) => Err(choosing::fold_column_and_order(column)),
         (Some(_), None) => Ok(Folds::Column),
         // the first piece is only trained on
-        (None, Some(_)) => {
-            fold_count("folds in the order of a column", count, 1..=MOST_FOLDS - 1)
-                .map(|count| Folds::Forward(count + 1))
-        }
+        (None, Some(_)) => fold_count("folds in the order of a column", count, 1..=MOST_FOLDS - 1)
+            .map(|count| Folds::Forward(count + 1)),
         (None, None) => fold_count("folds", count, 2..=MOST_FOLDS).map(Folds::Count),
     }
 }

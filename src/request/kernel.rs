@@ -2,6 +2,7 @@
 //! kernel machine cannot have. Pure.
 
 use crate::base::errors::Failure;
+use crate::combinations::{choosing, kernels};
 use crate::features::{word_of, KERNELS};
 use crate::request::numbers::{Numbers, GAMMA};
 use crate::request::options::{Choices, MachinesWord};
@@ -104,9 +105,7 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     let rank = given.rank.map(checked_rank).transpose()?;
     if given.solver.as_deref() == Some(INTERIOR_POINT) {
         let [spec] = specs.as_slice() else {
-            return Err(invalid("solver 'interior_point' has one gamma")
-                .detail("It factors the kernel matrix of all rows, for each gamma anew.")
-                .hint("Choose gamma by svm_cross_validate without it, and give it: gamma => 0.1"));
+            return Err(kernels::interior_gammas());
         };
         return interior_point(given, choices, *spec, rank).map(Some);
     }
@@ -146,9 +145,7 @@ fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)
         Numbers::Are(all) => choices.gammas.is_some() || (choices.chooses_gamma && all.len() == 1),
     };
     if is_given {
-        return Err(invalid("gamma is to be chosen, but is given").hint(
-            "Leave gamma out, or \"gamma\" out of \"choose\" and \"gammas\" out of the options",
-        ));
+        return Err(choosing::gamma_given());
     }
     let named = match (&given.gamma, &choices.gammas) {
         (Numbers::Are(all), _) => {
@@ -196,30 +193,17 @@ fn interior_point(
     check_belongs(&others, choices, spec.kind())?;
     check_rest(choices)?;
     if given.key.is_some() {
-        return Err(invalid(
-            "a machine of solver 'interior_point' cannot follow its table by a key",
-        )
-        .detail("What it knows of its rows is about landmarks, which a training chooses anew.")
-        .hint("Leave key out, and train again when the table has changed; or solver => 'auto'"));
+        return Err(kernels::interior_key());
     }
     let foreign = [
         ("method", choices.method.is_some()),
         ("landmarks", choices.landmarks.is_some()),
     ];
     if let Some((name, _)) = foreign.into_iter().find(|(_, given)| *given) {
-        return Err(
-            invalid(format!("solver 'interior_point' has no option \"{name}\""))
-                .detail("It chooses its landmarks among all rows, by the factorization that it solves with.")
-                .hint(format!("Leave \"{name}\" out of the options")),
-        );
+        return Err(kernels::interior_option(name));
     }
     let rank = match (rank, choices.rank_exponent) {
-        (Some(_), Some(_)) => {
-            return Err(invalid(
-                "rank and \"rank_exponent\" both say how many columns there are to be",
-            )
-            .hint("Give one of them"))
-        }
+        (Some(_), Some(_)) => return Err(kernels::interior_rank_twice()),
         (Some(rank), None) => InteriorRank::Given(rank),
         (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),
     };
@@ -230,10 +214,7 @@ fn interior_point(
     };
     let asked = InteriorAsked {
         machines: match choices.machines {
-            Some(MachinesWord::Average) => return Err(invalid(
-                "solver 'interior_point' averages nothing: its machines find one solution together",
-            )
-            .hint("options => '{\"machines\": 2}'")),
+            Some(MachinesWord::Average) => return Err(kernels::interior_average()),
             Some(MachinesWord::Count(machines)) => Some(machines),
             Some(MachinesWord::Scans) | None => None,
         },
@@ -284,21 +265,16 @@ fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Resu
     let Some((name, _, (_, usual))) = foreign else {
         return Ok(());
     };
-    let message = match kind {
-        KernelKind::Linear => format!("{name} is given, but the model is to be linear"),
-        _ => format!("kernel '{}' has no {name}", word_of(kind, &KERNELS)),
-    };
-    Err(invalid(message).hint(format!("kernel => {usual}, or leave it out")))
+    Err(match kind {
+        KernelKind::Linear => kernels::of_kernels(name, usual),
+        _ => kernels::of_another_kernel(word_of(kind, &KERNELS), name, usual),
+    })
 }
 
 /// Refuses what only linear models can do.
 fn check_rest(choices: &Choices) -> Result<(), Failure> {
     if choices.warm_start.is_some() {
-        return Err(
-            invalid("a kernel machine cannot begin from the weights of another model")
-                .detail("Weights are those of landmarks, which a training chooses anew.")
-                .hint("Leave \"warm_start\" out of the options"),
-        );
+        return Err(kernels::warm_start());
     }
     Ok(())
 }

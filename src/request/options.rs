@@ -107,6 +107,7 @@ pub(super) const FOLDS: &str = "folds";
 pub(super) const FOLD_COLUMN: &str = "fold_column";
 pub(super) const FOLD_ORDER: &str = "fold_order";
 
+pub(super) const MULTICLASS: &str = "multiclass";
 /// Several classes told apart by one problem; and the loss of models that are trained so.
 pub const CRAMMER_SINGER: &str = "crammer_singer";
 
@@ -311,7 +312,7 @@ static OPTIONS: [Entry; 51] = [
         };
         part.map(|part| all.lambda = Some(part))
     }),
-    entry("multiclass", Solvers::Planes, Of::Training, |all, it| {
+    entry(MULTICLASS, Solvers::Planes, Of::Training, |all, it| {
         it.word(&[("one_vs_rest", false), (CRAMMER_SINGER, true)])
             .map(|together| all.together = together)
     }),

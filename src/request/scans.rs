@@ -2,9 +2,9 @@
 //! nobody asked for them: where other servers have the rows, and each can sum up its own.
 
 use crate::base::errors::Failure;
+use crate::combinations::scans;
 use crate::pg::{citus, query};
 use crate::request::kernel::{KernelTerms, Method};
-use crate::request::words::invalid;
 use crate::request::Request;
 use pgsvm_core::plan::Folds;
 use pgsvm_core::{Leader, Loss, Policy, Purpose};
@@ -14,66 +14,41 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     if request.terms.leader != Leader::Scans {
         return Ok(());
     }
-    let solver = request.terms.solver();
     if request.terms.together && request.plan.holds_out() {
-        return Err(invalid(
-            "classes that are told apart together are not compared on rows held out",
-        )
-        .hint("c => 1, and leave probability out; or leave \"multiclass\" out of the options"));
+        return Err(scans::together_held_out());
     }
-    match kept(request) {
-        None => Ok(()),
-        Some(what) => Err(invalid(format!(
-            "solver '{solver}' keeps nothing of a row, and {what}"
-        ))
-        .hint("solver => 'stream'")),
-    }
+    kept(request).map_or(Ok(()), |refused| Err(refused(request.terms.solver())))
 }
 
-/// What asks for something to be kept of each row.
-fn kept(request: &Request) -> Option<&'static str> {
+/// An entry of the table of combinations, for a solver.
+type Refusal = fn(&'static str) -> Failure;
+
+/// The refusal of what asks for something to be kept of each row.
+fn kept(request: &Request) -> Option<Refusal> {
     let plan = &request.plan;
-    let kept = [
-        (request.key.is_some(), "a key wants its dual variable"),
-        (
-            request.terms.keep_duals,
-            "\"duals\" wants its dual variable",
-        ),
-        (
-            request.warm_start.is_some(),
-            "\"warm_start\" begins from dual variables",
-        ),
-        (
-            plan.purpose == Purpose::Validate,
-            "a cross-validation wants the decisions of all rows held out",
-        ),
+    let kept: [(bool, Refusal); 10] = [
+        (request.key.is_some(), scans::key),
+        (request.terms.keep_duals, scans::duals),
+        (request.warm_start.is_some(), scans::warm_start),
+        (plan.purpose == Purpose::Validate, scans::cross_validation),
         (
             plan.holds_out() && !matches!(plan.folds, Some(Folds::Count(_))),
-            "folds that a column says want its values",
+            scans::fold_column,
         ),
-        (
-            is(request, |kernel| kernel.is_grid()),
-            "gammas are compared on all rows held out",
-        ),
+        (is(request, |kernel| kernel.is_grid()), scans::gammas),
         (
             is(request, |kernel| kernel.method == Method::Exact),
-            "an exact kernel machine compares rows with each other",
+            scans::exact,
         ),
         (
             request.terms.truncation.is_some() && request.terms.loss != Loss::SquaredHinge,
-            "the ramp remembers which are outliers",
+            scans::ramp,
         ),
-        (
-            !plan.truncations.is_empty(),
-            "truncations are compared on all rows held out",
-        ),
-        (
-            request.index.is_some(),
-            "\"index\" is read by whoever keeps rows",
-        ),
+        (!plan.truncations.is_empty(), scans::truncations),
+        (request.index.is_some(), scans::index),
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);
-    first.map(|(_, what)| what)
+    first.map(|(_, refused)| refused)
 }
 
 /// Whether a kernel machine is asked for of which this is so.

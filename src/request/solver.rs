@@ -2,8 +2,10 @@
 //! solved, checked against each other: [`Terms`]. Pure.
 
 use crate::base::errors::Failure;
+use crate::combinations::{losses, options, scans};
 use crate::request::options::{
     Choices, ChunksWord, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
+    MULTICLASS,
 };
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
@@ -271,11 +273,10 @@ impl Choices {
                 .words()
                 .filter(|words| !words.contains(&this))
             {
-                return Err(invalid(format!(
-                    "solver '{solver}' has no option \"{}\"",
-                    option.name
-                ))
-                .hint(format!("solver => {solvers}")));
+                return Err(match option.name {
+                    MULTICLASS => losses::together_by_planes(solver),
+                    name => options::of_another_solver(solver, name, solvers),
+                });
             }
         }
         Ok(policy)
@@ -289,18 +290,11 @@ impl Choices {
     /// Whether Newton's method leads.
     fn leader_of(&self, solver: &str, loss: Loss) -> Result<Leader, Failure> {
         match solver {
-            "newton" if loss != Loss::SquaredHinge => Err(invalid(
-                "solver 'newton' minimizes the squared hinge loss only",
-            )
-            .hint("loss => 'squared_hinge'")),
-            INTERIOR_POINT if loss != Loss::Hinge => Err(invalid(
-                "solver 'interior_point' minimizes the hinge loss only",
-            )
-            .hint("loss => 'hinge'")),
-            OCAS | CUTTING_PLANE if loss != Loss::Hinge => Err(invalid(format!(
-                "solver '{solver}' minimizes the hinge loss only"
-            ))
-            .hint("loss => 'hinge', or solver => 'scan'")),
+            "newton" if loss != Loss::SquaredHinge => Err(losses::newton_hinge()),
+            INTERIOR_POINT if loss != Loss::Hinge => Err(losses::interior_squared_hinge()),
+            OCAS | CUTTING_PLANE if loss != Loss::Hinge => {
+                Err(losses::planes_squared_hinge(solver))
+            }
             SCAN | OCAS | CUTTING_PLANE => Ok(Leader::Scans),
             INTERIOR_POINT if self.machines == Some(MachinesWord::Scans) => Ok(Leader::Scans),
             "newton" => Ok(Leader::Newton),
@@ -316,8 +310,7 @@ impl Choices {
     /// s, of losses that are truncated, whose `usual` one it is where nothing is given.
     fn truncation(&self, usual: Option<f64>) -> Result<Option<f64>, Failure> {
         match (usual, self.truncation) {
-            (None, Some(_)) => Err(invalid("\"truncation\" is that of a truncated loss")
-                .hint("loss => 'ramp' or 'truncated_squared_hinge', or leave \"truncation\" out of the options")),
+            (None, Some(_)) => Err(losses::truncation_without()),
             (Some(_), Some(TruncationWord::Is(s))) => Ok(Some(s)),
             (usual, _) => Ok(usual),
         }
@@ -335,15 +328,10 @@ impl Choices {
         let given = of_forest.iter().find(|(_, is_given)| *is_given);
         match (self.chunks_by, given) {
             (Some(ChunksWord::Forest), _) if self.inner == Some(InnerWord::Newton) => {
-                return Err(invalid("Newton's method asks no metric forest")
-                    .detail("Each of its passes sums up all rows that may matter at its weights.")
-                    .hint("Leave \"chunks_by\" or \"inner\" out of the options"))
+                return Err(options::forest_newton())
             }
             (Some(ChunksWord::Forest), _) => {}
-            (_, Some((name, _))) => {
-                return Err(invalid(format!("\"{name}\" is that of a metric forest"))
-                    .hint("options => '{\"chunks_by\": \"forest\"}'"))
-            }
+            (_, Some((name, _))) => return Err(options::without_forest(name)),
             _ => return Ok(None),
         }
         let usual = ForestShape::USUAL;
@@ -369,13 +357,11 @@ impl Choices {
     /// Whether parts of the rows are trained on by themselves.
     fn averages(&self, solver: &str) -> Result<bool, Failure> {
         match self.machines {
-            Some(MachinesWord::Count(_) | MachinesWord::Scans) if solver == SCAN => Err(invalid(
-                "solver 'scan' has as many machines as there are servers and workers with rows",
-            )
-            .hint("Leave \"machines\" out of the options, or options => '{\"machines\": \"average\"}' for the average of what each finds alone")),
+            Some(MachinesWord::Count(_) | MachinesWord::Scans) if solver == SCAN => {
+                Err(scans::machines_count())
+            }
             Some(MachinesWord::Average) if self.intercept == Some(InterceptWord::Free) => {
-                Err(invalid("an average has no free intercept")
-                    .hint("Leave \"intercept\" or \"machines\" out of the options"))
+                Err(losses::average_free_intercept())
             }
             Some(MachinesWord::Average) => Ok(solver == SCAN),
             _ => Ok(false),
@@ -399,31 +385,21 @@ impl Choices {
         intercept: Option<bool>,
     ) -> Result<bool, Failure> {
         if solver == INTERIOR_POINT && self.intercept == Some(InterceptWord::Regularized) {
-            return Err(
-                invalid("solver 'interior_point' leaves the intercept out of the norm")
-                    .hint("Leave \"intercept\" out of the options"),
-            );
+            return Err(losses::interior_regularized_intercept());
         }
         // whose intercept it is anyway
         if self.intercept != Some(InterceptWord::Free) || solver == INTERIOR_POINT {
             return Ok(false);
         }
         if intercept == Some(false) {
-            return Err(invalid("there is no intercept that could be free")
-                .hint("intercept => true, or leave \"intercept\" out of the options"));
+            return Err(losses::free_intercept_none());
         }
         let newton = self.inner == Some(InnerWord::Newton);
         if !(matches!(solver, "auto" | "newton" | SCAN) || solver == INDEXED && newton) {
-            return Err(
-                invalid(format!("solver '{solver}' knows no free intercept"))
-                    .hint("solver => 'newton'"),
-            );
+            return Err(losses::free_intercept_solver(solver));
         }
         if loss != Loss::SquaredHinge {
-            return Err(
-                invalid("a free intercept is for the squared hinge loss only")
-                    .hint("loss => 'squared_hinge'"),
-            );
+            return Err(losses::free_intercept_hinge());
         }
         Ok(true)
     }
@@ -431,10 +407,7 @@ impl Choices {
     /// How many rows of the cache are picked.
     fn picks(&self) -> Result<Picks, Failure> {
         match self.picks {
-            Some(_) if self.policy != Some(Policy::Paper) => {
-                Err(invalid("\"picks\" are those of policy \"paper\"")
-                    .hint("options => '{\"policy\": \"paper\", \"picks\": 2}'"))
-            }
+            Some(_) if self.policy != Some(Policy::Paper) => Err(options::picks_without_paper()),
             picks => Ok(picks.unwrap_or(Picks::Usual)),
         }
     }
@@ -444,35 +417,22 @@ impl Choices {
         if self.stop == StopRule::Gap {
             return Ok(self.stop);
         }
-        let refused = |reason: &str, hint: &str| Err(invalid(reason).hint(hint));
         if self.stop == StopRule::MeanLoss {
             return match [SCAN, OCAS, CUTTING_PLANE].contains(&solver) && loss == Loss::Hinge {
                 true => Ok(self.stop),
-                false => refused(
-                    "\"svmperf\" is where cutting planes of the hinge end",
-                    "solver => 'ocas', loss => 'hinge'",
-                ),
+                false => Err(options::svmperf_without_planes()),
             };
         }
-        let without = match self.inner {
-            Some(InnerWord::Pegasos) => Some("Pegasos has no projected gradient to stop by"),
-            Some(InnerWord::Newton) => Some("Newton's method has no projected gradient to stop by"),
-            Some(InnerWord::Dual) | None => None,
-        };
-        if let Some(reason) = without {
-            return refused(reason, "Leave \"stop\" or \"inner\" out of the options");
+        match self.inner {
+            Some(InnerWord::Pegasos) => return Err(options::projected_gradient_pegasos()),
+            Some(InnerWord::Newton) => return Err(options::projected_gradient_newton()),
+            Some(InnerWord::Dual) | None => {}
         }
         if self.proximal == Proximal::On {
-            return refused(
-                "with a proximal shift the projected gradient says nothing of the problem that was asked for",
-                "Leave \"stop\" or \"proximal\" out of the options",
-            );
+            return Err(options::projected_gradient_shift());
         }
         if !self.policy_of(solver)?.is_published() {
-            return refused(
-                &format!("solver '{solver}' stops by the gap alone"),
-                "options => '{\"policy\": \"paper\", \"stop\": \"projected_gradient\"}', or solver => 'block' or 'selective_block'",
-            );
+            return Err(options::projected_gradient_solver(solver));
         }
         Ok(self.stop)
     }
@@ -481,37 +441,24 @@ impl Choices {
     fn inner(&self, solver: &str, loss: Loss, truncated: bool) -> Result<Inner, Failure> {
         let inner = self.inner.unwrap_or(InnerWord::Dual);
         if self.inner_updates.is_some() && inner != InnerWord::Pegasos {
-            return Err(invalid("\"inner_updates\" are those of Pegasos")
-                .hint("options => '{\"inner\": \"pegasos\", \"inner_updates\": \"row\"}'"));
+            return Err(options::inner_updates_without_pegasos());
         }
-        let refused = match inner {
-            InnerWord::Dual => return Ok(Inner::CoordinateDescent),
-            InnerWord::Newton => {
-                "Newton's method goes over a block until it is solved, and has no proximal shift"
-            }
-            InnerWord::Pegasos => "Pegasos goes over a block once, and has no proximal shift",
-        };
-        if self.inner_rounds.is_some() || (self.proximal == Proximal::On && solver != INDEXED) {
-            return Err(
-                invalid(refused).hint("Leave \"inner_rounds\" and \"proximal\" out of the options")
-            );
-        }
+        let has_rounds =
+            self.inner_rounds.is_some() || (self.proximal == Proximal::On && solver != INDEXED);
         match inner {
-            InnerWord::Newton if loss != Loss::SquaredHinge => Err(invalid(
-                "Newton's method minimizes the squared hinge loss only",
-            )
-            .hint(match truncated {
-                true => "loss => 'truncated_squared_hinge'",
-                false => "loss => 'squared_hinge'",
-            })),
+            InnerWord::Dual => Ok(Inner::CoordinateDescent),
+            InnerWord::Newton if has_rounds => Err(options::inner_newton_rounds()),
+            InnerWord::Pegasos if has_rounds => Err(options::inner_pegasos_rounds()),
+            InnerWord::Newton if loss != Loss::SquaredHinge => {
+                Err(losses::inner_newton_hinge(match truncated {
+                    true => "truncated_squared_hinge",
+                    false => "squared_hinge",
+                }))
+            }
             InnerWord::Newton if solver == INDEXED => Ok(Inner::CoordinateDescent),
             InnerWord::Newton => Ok(Inner::Newton),
-            // each of its updates is about rows that have just come
-            _ if solver != "block" => Err(invalid(format!(
-                "solver '{solver}' has no inner solver \"pegasos\""
-            ))
-            .hint("solver => 'block'")),
-            _ => Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row))),
+            InnerWord::Pegasos if solver != "block" => Err(options::pegasos_solver(solver)),
+            InnerWord::Pegasos => Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row))),
         }
     }
 

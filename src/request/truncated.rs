@@ -1,10 +1,10 @@
 //! What truncated losses do not take: ways of solving that know convex losses only. Pure.
 
 use crate::base::errors::Failure;
+use crate::combinations::losses;
 use crate::request::kernel::{KernelTerms, Method};
-use crate::request::words::invalid;
 use crate::request::{Request, Terms};
-use pgsvm_core::{Inner, Leader, Loss, Policy, StopRule};
+use pgsvm_core::{Inner, Loss, Policy, StopRule};
 
 /// Refuses what solves convex problems alone.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
@@ -13,35 +13,24 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     let loss = terms.loss_word();
-    let led =
-        matches!(terms.leader, Leader::Newton | Leader::Scans) && terms.loss != Loss::SquaredHinge;
     if terms.averages {
-        return Err(invalid(format!("averages do not minimize loss '{loss}'"))
-            .detail("It is not convex: the mean of what parts of the rows find may be worse than each of them.")
-            .hint("Leave \"machines\" out of the options: by scans all rows find it together"));
+        return Err(losses::truncated_average(loss));
     }
-    if led || terms.interior_point || terms.policy == Policy::Paper {
-        let solver = match terms.policy {
-            Policy::Paper => "stream' with policy \"paper\" as published".to_owned(),
-            _ => format!("{}'", terms.solver()),
+    if terms.policy == Policy::Paper {
+        let more = match terms.loss {
+            Loss::Hinge => "",
+            Loss::SquaredHinge => "'newton', 'scan', ",
         };
-        return Err(invalid(format!("solver '{solver} does not minimize loss '{loss}'"))
-            .detail("Which rows are outliers changes from round to round, and it solves one convex problem.")
-            .hint(match terms.loss {
-                Loss::Hinge => "solver => 'auto', 'stream', 'indexed', 'block' or 'selective_block'",
-                Loss::SquaredHinge => "solver => 'auto', 'stream', 'indexed', 'newton', 'scan', 'block' or 'selective_block'",
-            }));
+        return Err(losses::truncated_paper(loss, more));
+    }
+    if terms.interior_point {
+        return Err(losses::truncated_interior_point(loss));
     }
     if matches!(terms.inner, Inner::Pegasos(_)) {
-        return Err(invalid(format!("Pegasos does not minimize loss '{loss}'"))
-            .detail("Which rows are outliers follows from a convex problem that is solved, and it is far from that at any row.")
-            .hint("Leave \"inner\" out of the options"));
+        return Err(losses::truncated_pegasos(loss));
     }
     if terms.stop == StopRule::ProjectedGradient {
-        return Err(invalid(format!(
-            "with loss '{loss}' the projected gradient says nothing of the rounds to come"
-        ))
-        .hint("Leave \"stop\" out of the options"));
+        return Err(losses::truncated_projected_gradient(loss));
     }
     Ok(())
 }
@@ -53,11 +42,7 @@ pub(super) fn kernel(
 ) -> Result<Option<KernelTerms>, Failure> {
     match kernel {
         Some(kernel) if terms.truncation.is_some() && kernel.method == Method::Exact => {
-            let loss = terms.loss_word();
-            Err(invalid(format!(
-                "an exact kernel machine does not minimize loss '{loss}'"
-            ))
-            .hint("options => '{\"method\": \"low_rank\"}'"))
+            Err(losses::truncated_exact(terms.loss_word()))
         }
         Some(kernel) if terms.truncation.is_some() => Ok(Some(kernel.of_low_rank())),
         kernel => Ok(kernel),

@@ -8,8 +8,9 @@
 //! | in partitions that are foreign tables | one over each, which their servers run, and one that joins what they found |
 //! | in tables of Citus, or in more columns than a call has room for | an aggregate over rows, whose state travels as bytes |
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::Failure;
 use crate::base::settings;
+use crate::combinations::scans;
 use crate::pg::query::Planned;
 use crate::pg::select::{connected, Parameter, PreparedSelect};
 use crate::pg::subtransaction::attempt;
@@ -235,11 +236,5 @@ fn check(job: &Job, planned: &Planned) -> Result<(), Failure> {
     if planned.repeats {
         return Ok(());
     }
-    let solver = job.terms.solver();
-    Err(Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        format!("solver '{solver}' reads its rows again and again, and these may be others each time"),
-    )
-    .detail("The source calls a volatile function, locks its rows, or changes something.")
-    .hint("Store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once"))
+    Err(scans::rows_that_change(job.terms.solver()))
 }

@@ -15,6 +15,7 @@ use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::written;
 use crate::catalog::rights;
 use crate::catalog::trained_by::training;
+use crate::combinations::following;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::{check_kind, null_key};
@@ -339,15 +340,7 @@ fn forget_keys(
 }
 
 fn without_key(model: &str) -> Failure {
-    Failure::new(
-        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("model \"{model}\" was trained without a key"),
-    )
-    .detail("Only by a key can a model know which rows it was trained on.")
-    .hint(format!(
-        "Train it again with one: {}",
-        training(model, "key => 'id'")
-    ))
+    following::refresh_without_key(model, training(model, "key => 'id'"))
 }
 
 /// What a training begins from whose options say `warm_start`, and the features with the categories known there; None

@@ -6,11 +6,11 @@
 
 use crate::base::errors::Failure;
 use crate::base::text::{joined, terminated, written};
+use crate::combinations::following;
 use crate::keys::chunks::{read_keys, KeyKind};
 use crate::model::Model;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::planning::prepare::prepare;
-use crate::request::invalid;
 use crate::request::source::{free_name, quote, Source};
 use crate::training::leader;
 use crate::training::outcome::Trained;
@@ -117,10 +117,7 @@ fn find(asked: &Asked<'_>, numbered: &Numbered) -> Result<Doubts, Failure> {
     let (name, version) = asked.model.name_and_version();
     let stored = Stored::load(asked.schema, name, version.unwrap_or_default())?;
     if stored.tells_classes_together() {
-        return Err(invalid(
-            "rows are not held out of models whose classes are told apart together",
-        )
-        .hint("Leave folds out, or train one machine a class: \"multiclass\": \"one_vs_rest\""));
+        return Err(following::together_suspects());
     }
     let features = &asked.model.features;
     let request = stored.request_of(numbered.source()?, name, features, None)?;

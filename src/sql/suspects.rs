@@ -3,6 +3,7 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::near;
+use crate::combinations::following;
 use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::call::Call;
@@ -158,16 +159,7 @@ fn refuse_distributed(source: &Source) -> Result<(), Failure> {
     if !query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
         return Ok(());
     }
-    Err(Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        format!(
-            "svm_suspects() with folds does not read {}, which Citus has distributed",
-            source.told()?
-        ),
-    )
-    .hint(format!(
-        "Without folds it does; or of a copy here: CREATE TABLE copied AS SELECT * FROM {relation}"
-    )))
+    Err(following::distributed_suspects(source.told()?, relation))
 }
 
 /// Refuses a relation that lacks the label.

@@ -3,6 +3,7 @@
 //! calling backend.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::settings;
 use crate::catalog::rights;
 use crate::keys::chunks::KeyKind;
 use crate::model;
@@ -231,6 +232,7 @@ fn train(
         prepared.job.features = features;
         following
     });
+    request.without_effect().for_each(Failure::notice);
     let trained = with_latest(|| {
         vocabularies::learn(&mut prepared, &request)?;
         match prepared.job.terms.leader {
@@ -352,6 +354,7 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
+    say_trainers(&request, &trained, prepared.job.trainers);
     let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
     giveaways.warn();
     let told = Announcement {
@@ -373,10 +376,20 @@ pub fn store(
 
 fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
+    request.without_effect().for_each(Failure::notice);
     let (trained, left_out) = prepare_and_run(&request)?;
     warn_of_lost_digits(&trained);
+    say_trainers(&request, &trained, settings::trainers());
     Giveaways::of(&request, &trained, &left_out).warn();
     Ok(validation::rows(&trained, request.plan.scoring)?)
+}
+
+/// Says where threads that were asked for could not train.
+fn say_trainers(request: &Request, trained: &Trained, trainers: usize) {
+    let resident = trained.trainer.report.resident;
+    if let Some(told) = request.without_trainers(trainers, resident) {
+        told.notice();
+    }
 }
 
 fn scale_word(scale: Scale) -> &'static str {

@@ -2,6 +2,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
+use crate::combinations::kernels;
 use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
 use crate::request::words::sql_float;
@@ -98,18 +99,9 @@ fn without_source<S>(error: ReadError<S, Failure>, cache_bytes: usize) -> Failur
 pub fn exact_failure(error: ExactError<Failure, Failure>, cache_bytes: usize) -> Failure {
     match error {
         ExactError::Read(error) => mapped_failure(ReadError::Source(error), cache_bytes),
-        ExactError::Room { bytes } => Failure::new(
-            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-            format!(
-                "rows near the margin do not fit a cache of {} kB",
-                cache_bytes / 1024
-            ),
-        )
-        .detail("The exact method holds them, and kernel values of some of them with all others, in half of it.")
-        .hint(format!(
-            "SET pgsvm.cache_size = '{}MB', or options => '{{\"method\": \"low_rank\"}}'",
-            (3 * bytes).div_ceil(1 << 20)
-        )),
+        ExactError::Room { bytes } => {
+            kernels::exact_beyond_cache(cache_bytes / 1024, (3 * bytes).div_ceil(1 << 20))
+        }
         ExactError::OutOfMemory(error) => error.into(),
     }
 }
@@ -119,18 +111,9 @@ pub fn interior_failure(error: InteriorError<Failure, Failure>, cache_bytes: usi
     match error {
         InteriorError::Read(error) => mapped_failure(ReadError::Source(error), cache_bytes),
         InteriorError::Kernel(error) => Failure::from(error),
-        InteriorError::Room { bytes } => Failure::new(
-            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-            format!(
-                "the machines' rows do not fit the {} kB of pgsvm.cache_size",
-                cache_bytes / 1024
-            ),
-        )
-        .detail("Solver 'interior_point' holds all rows and 156 bytes more for each on its machines together; the factor goes to temporary files where it has no room.")
-        .hint(format!(
-            "SET pgsvm.cache_size = '{}MB', or a smaller rank, or options => '{{\"rank_exponent\": 0.4}}'",
-            bytes.div_ceil(1 << 20)
-        )),
+        InteriorError::Room { bytes } => {
+            kernels::interior_beyond_cache(cache_bytes / 1024, bytes.div_ceil(1 << 20))
+        }
         InteriorError::Threads => Failure::new(
             Code::ERRCODE_INSUFFICIENT_RESOURCES,
             "the system starts no more threads",

@@ -1,6 +1,7 @@
 //! Which trainings keep short forms of texts, whose features are made when a row is visited.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::Failure;
+use crate::combinations::features;
 use crate::features::{FeaturePart, FeatureSet, Unit};
 use crate::planning::job::Job;
 use crate::request::Expansion;
@@ -60,12 +61,10 @@ fn part_form(part: &FeaturePart) -> Option<PartForm> {
 
 /// Refuses a training that is to make features when rows are visited, and cannot.
 pub fn check(job: &Job) -> Result<(), Failure> {
-    if job.terms.expansion != Expansion::Visit || kept_as(job).is_some() {
+    // scans keep no rows: features are made whenever a row is read
+    let kept = job.terms.leader != Leader::Scans;
+    if job.terms.expansion != Expansion::Visit || !kept || kept_as(job).is_some() {
         return Ok(());
     }
-    Err(Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        "\"expansion\": \"visit\" is for weighted_degree(column, d) and spectrum(column, k), alone or with others".to_owned(),
-    )
-    .hint("Leave \"expansion\" out of the options. With kernels, keys, blocks, scans, \"normalize_rows\" or a scale other than 'none' and 'standard' features are stored"))
+    Err(features::visit())
 }

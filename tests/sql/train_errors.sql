@@ -376,3 +376,16 @@ SET ROLE regress_svm_wide;
 SET pgsvm.max_features = 2147483647;
 RESET ROLE;
 DROP ROLE regress_svm_wide;
+
+-- options that are accepted and change nothing
+SET client_min_messages = notice;
+SELECT count(*) FROM svm_cross_validate('many', 'good', ARRAY['x'], solver => 'newton', options => '{"proximal": "on"}');
+SELECT count(*) FROM svm_cross_validate('many', 'good', ARRAY['x'], loss => 'hinge', c => 1, options => '{"policy": "paper", "proximal": "on"}');
+SELECT count(*) FROM svm_cross_validate('many', 'good', ARRAY['x'], solver => 'stream', c => 1, options => '{"proximal": "on", "compression": "on"}');
+SET pgsvm.trainers = 2;
+SELECT count(*) FROM svm_cross_validate('many', 'good', ARRAY['x'], solver => 'block', c => 1, tolerance => 0.5, options => '{"inner": "pegasos"}');
+RESET pgsvm.trainers;
+\set VERBOSITY terse
+SELECT svm_train('many', 'good', ARRAY['x'], 'scanned', solver => 'scan', options => '{"compression": "on", "expansion": "visit", "proximal": "on"}');
+SELECT svm_train('many', 'good', ARRAY['x'], 'scanned', solver => 'interior_point', rank => 1, options => '{"machines": "scans", "inherit": false}');
+SELECT svm_drop('scanned');

@@ -1,6 +1,7 @@
 //! Why a training by scans cannot be.
 
 use crate::base::errors::{Code, Failure};
+use crate::combinations::scans;
 use crate::reading::rows::RowSource;
 use pgsvm_core::PartRefusal;
 
@@ -50,12 +51,7 @@ pub(super) fn check_features(features: usize) -> Result<(), Failure> {
 /// A part of the rows has found nothing by itself.
 pub(super) fn refused(why: PartRefusal, bytes: usize) -> Failure {
     match why {
-        PartRefusal::Room => Failure::new(
-            Code::ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
-            format!("a part of the rows does not fit the {} kB of pgsvm.cache_size", bytes / 1024),
-        )
-        .detail("For an average each process holds its rows while it trains on them.")
-        .hint("SET pgsvm.cache_size to more; or leave \"machines\" out of the options, as scans keep no rows"),
+        PartRefusal::Room => scans::part_beyond_cache(bytes / 1024),
         PartRefusal::Memory => Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
             "out of memory in a training on a part of the rows",

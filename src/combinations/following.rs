@@ -1,0 +1,80 @@
+//! Beginning from a model, following its rows, watching a training, rows out of fold.
+
+use super::combinations;
+
+combinations! {
+    refresh_without_key(model, training) {
+        what: "svm_refresh, svm_update and svm_forget",
+        with: "a model without a key",
+        why: decision,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" was trained without a key",
+        detail: "Only by a key can a model know which rows it was trained on.",
+        hint: "Train it again with one: {training}",
+    }
+    warm_start_chooses_c(model) {
+        what: "\"warm_start\"",
+        with: "a choice of c",
+        why: not_yet,
+        message: "a training that chooses c cannot begin from model \"{model}\"",
+        reason: "Every fold and every c would begin there, scaled by what it holds out.",
+        hint: "Choose c first, without \"warm_start\", or name one: c => 1",
+    }
+    warm_start_chooses_truncation(model) {
+        what: "\"warm_start\"",
+        with: "\"truncation\": \"auto\"",
+        why: not_yet,
+        message: "a training that chooses \"truncation\" cannot begin from model \"{model}\"",
+        reason: "As with a choice of c.",
+        hint: "Choose it first, without \"warm_start\", or name one: options => '{{\"truncation\": 1}}'",
+    }
+    warm_start_pegasos(model) {
+        what: "\"warm_start\"",
+        with: "\"inner\": \"pegasos\"",
+        why: mathematics,
+        message: "Pegasos cannot begin from model \"{model}\"",
+        detail: "The lengths of its steps are those of a beginning from nothing.",
+        hint: "Leave \"warm_start\" or \"inner\" out of the options",
+    }
+    watch_kernel() {
+        what: "\"watch\"",
+        with: "kernel machines, and solver => 'interior_point'",
+        why: not_yet,
+        message: "\"watch\" tests weights on the way, of linear models alone, and not of solver 'interior_point'",
+        reason: "The rows that are watched would have to be mapped to landmarks as those trained on are.",
+        hint: "Leave \"watch\" out of the options",
+    }
+    watch_unit_rows() {
+        what: "\"watch\"",
+        with: "\"normalize_rows\"",
+        why: not_yet,
+        message: "\"watch\" tests weights on the way, not those of rows of unit length",
+        reason: "The rows that are watched would have to be divided by their length too.",
+        hint: "Leave \"watch\" or \"normalize_rows\" out of the options",
+    }
+    watch_held_out() {
+        what: "\"watch\"",
+        with: "a choice of c, gamma or \"truncation\", probabilities, svm_cross_validate",
+        why: decision,
+        message: "\"watch\" tests weights on the way, those of one training, and here machines on folds are trained too",
+        reason: "One line of weights is what a watcher can follow.",
+        hint: "Choose c first, and name it: c => 1",
+    }
+    together_suspects() {
+        what: "\"multiclass\": \"crammer_singer\"",
+        with: "svm_suspects with folds",
+        why: not_yet,
+        message: "rows are not held out of models whose classes are told apart together",
+        reason: "Scans hold no rows out.",
+        hint: "Leave folds out, or train one machine a class: \"multiclass\": \"one_vs_rest\"",
+    }
+    distributed_suspects(source, relation) {
+        what: "svm_suspects with folds",
+        with: "a distributed table of Citus",
+        why: not_yet,
+        code: ERRCODE_FEATURE_NOT_SUPPORTED,
+        message: "svm_suspects() with folds does not read {source}, which Citus has distributed",
+        reason: "Out of fold rows are told apart by numbers of all of them.",
+        hint: "Without folds it does; or of a copy here: CREATE TABLE copied AS SELECT * FROM {relation}",
+    }
+}

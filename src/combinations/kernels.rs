@@ -1,0 +1,88 @@
+//! Kernel machines, and solver 'interior_point'.
+
+use super::combinations;
+
+combinations! {
+    of_kernels(name, kernel) {
+        what: "a linear model",
+        with: "gamma, degree, coef0, rank, \"gammas\", \"method\", \"landmarks\", a choice of gamma",
+        why: mathematics,
+        message: "{name} is given, but the model is to be linear",
+        reason: "They are parameters of kernels.",
+        hint: "kernel => {kernel}, or leave it out",
+    }
+    of_another_kernel(has, name, kernel) {
+        what: "a kernel",
+        with: "a parameter that it has not: degree but with 'polynomial', coef0 with 'rbf'",
+        why: mathematics,
+        message: "kernel '{has}' has no {name}",
+        reason: "The kernel is a function without it.",
+        hint: "kernel => {kernel}, or leave it out",
+    }
+    warm_start() {
+        what: "a kernel machine, or solver => 'interior_point'",
+        with: "\"warm_start\"",
+        why: not_yet,
+        message: "a kernel machine cannot begin from the weights of another model",
+        detail: "Weights are those of landmarks, which a training chooses anew.",
+        hint: "Leave \"warm_start\" out of the options",
+    }
+    interior_gammas() {
+        what: "solver => 'interior_point'",
+        with: "several gammas",
+        why: not_yet,
+        message: "solver 'interior_point' has one gamma",
+        detail: "It factors the kernel matrix of all rows, for each gamma anew.",
+        hint: "Choose gamma by svm_cross_validate without it, and give it: gamma => 0.1",
+    }
+    interior_key() {
+        what: "solver => 'interior_point'",
+        with: "key",
+        why: not_yet,
+        message: "a machine of solver 'interior_point' cannot follow its table by a key",
+        detail: "What it knows of its rows is about landmarks, which a training chooses anew.",
+        hint: "Leave key out, and train again when the table has changed; or solver => 'auto'",
+    }
+    interior_option(name) {
+        what: "solver => 'interior_point'",
+        with: "\"method\" or \"landmarks\"",
+        why: decision,
+        message: "solver 'interior_point' has no option \"{name}\"",
+        detail: "It chooses its landmarks among all rows, by the factorization that it solves with.",
+        hint: "Leave \"{name}\" out of the options",
+    }
+    interior_rank_twice() {
+        what: "rank",
+        with: "\"rank_exponent\"",
+        why: mathematics,
+        message: "rank and \"rank_exponent\" both say how many columns there are to be",
+        reason: "They say different things about one number.",
+        hint: "Give one of them",
+    }
+    interior_average() {
+        what: "solver => 'interior_point'",
+        with: "\"machines\": \"average\"",
+        why: mathematics,
+        message: "solver 'interior_point' averages nothing: its machines find one solution together",
+        reason: "There is one system, which its machines solve together.",
+        hint: "options => '{{\"machines\": 2}}'",
+    }
+    interior_beyond_cache(kilobytes, needed) {
+        what: "solver => 'interior_point'",
+        with: "rows that do not fit the cache",
+        why: decision,
+        code: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        message: "the machines' rows do not fit the {kilobytes} kB of pgsvm.cache_size",
+        detail: "Solver 'interior_point' holds all rows and 156 bytes more for each on its machines together; the factor goes to temporary files where it has no room.",
+        hint: "SET pgsvm.cache_size = '{needed}MB', or a smaller rank, or options => '{{\"rank_exponent\": 0.4}}'",
+    }
+    exact_beyond_cache(kilobytes, needed) {
+        what: "\"method\": \"exact\"",
+        with: "rows near the margin that do not fit the cache",
+        why: not_yet,
+        code: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        message: "rows near the margin do not fit a cache of {kilobytes} kB",
+        detail: "The exact method holds them, and kernel values of some of them with all others, in half of it.",
+        hint: "SET pgsvm.cache_size = '{needed}MB', or options => '{{\"method\": \"low_rank\"}}'",
+    }
+}

@@ -1,0 +1,120 @@
+//! What training by scans does not keep: scans hold no rows.
+
+use super::combinations;
+
+combinations! {
+    key(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "key",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and a key wants its dual variable",
+        reason: "One more scan at the weights found could give the dual variables: of the squared hinge all, of the hinge those off the margin.",
+        hint: "solver => 'stream'",
+    }
+    duals(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "\"duals\"",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and \"duals\" wants its dual variable",
+        reason: "As with a key.",
+        hint: "solver => 'stream'",
+    }
+    warm_start(solver) {
+        what: "solver => 'scan', 'ocas' or 'cutting_plane'",
+        with: "\"warm_start\"",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and \"warm_start\" begins from dual variables",
+        reason: "These methods could begin from weights alone.",
+        hint: "solver => 'stream'",
+    }
+    cross_validation(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "svm_cross_validate",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and a cross-validation wants the decisions of all rows held out",
+        reason: "A scan with the weights of all folds could count them.",
+        hint: "solver => 'stream'",
+    }
+    fold_column(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "fold_column or fold_order",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and folds that a column says want its values",
+        reason: "c and probabilities are found on a sample of rows, which comes without that column.",
+        hint: "solver => 'stream'",
+    }
+    gammas(solver) {
+        what: "solver => 'scan'",
+        with: "several gammas",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and gammas are compared on all rows held out",
+        reason: "They could be compared on the sample on which c is chosen.",
+        hint: "solver => 'stream'",
+    }
+    exact(solver) {
+        what: "solver => 'scan'",
+        with: "\"method\": \"exact\"",
+        why: mathematics,
+        message: "solver '{solver}' keeps nothing of a row, and an exact kernel machine compares rows with each other",
+        reason: "A scan knows no other row.",
+        hint: "solver => 'stream'",
+    }
+    ramp(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "loss => 'ramp'",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and the ramp remembers which are outliers",
+        reason: "Which rows are outliers follows from the weights of the round before, as with 'truncated_squared_hinge' by scans.",
+        hint: "solver => 'stream'",
+    }
+    truncations(solver) {
+        what: "solver => 'scan'",
+        with: "\"truncation\": \"auto\"",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and truncations are compared on all rows held out",
+        reason: "They could be compared on the sample on which c is chosen.",
+        hint: "solver => 'stream'",
+    }
+    index(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "\"index\"",
+        why: not_yet,
+        message: "solver '{solver}' keeps nothing of a row, and \"index\" is read by whoever keeps rows",
+        reason: "A parallel worker would have to look each row up in the index.",
+        hint: "solver => 'stream'",
+    }
+    together_held_out() {
+        what: "\"multiclass\": \"crammer_singer\"",
+        with: "a choice of c, probabilities",
+        why: not_yet,
+        message: "classes that are told apart together are not compared on rows held out",
+        reason: "The sample on which c is chosen is trained one class against the rest.",
+        hint: "c => 1, and leave probability out; or leave \"multiclass\" out of the options",
+    }
+    machines_count() {
+        what: "solver => 'scan'",
+        with: "\"machines\" as a number, or \"scans\"",
+        why: mathematics,
+        message: "solver 'scan' has as many machines as there are servers and workers with rows",
+        reason: "Who sums up follows from PostgreSQL's plan.",
+        hint: "Leave \"machines\" out of the options, or options => '{{\"machines\": \"average\"}}' for the average of what each finds alone",
+    }
+    rows_that_change(solver) {
+        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
+        with: "a source whose rows may be others each time",
+        why: mathematics,
+        code: ERRCODE_FEATURE_NOT_SUPPORTED,
+        message: "solver '{solver}' reads its rows again and again, and these may be others each time",
+        detail: "The source calls a volatile function, locks its rows, or changes something.",
+        hint: "Store the rows first: CREATE TABLE … AS SELECT …; or take solver => 'stream', which reads them once",
+    }
+    part_beyond_cache(kilobytes) {
+        what: "\"machines\": \"average\"",
+        with: "a part of the rows that does not fit the cache",
+        why: decision,
+        code: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
+        message: "a part of the rows does not fit the {kilobytes} kB of pgsvm.cache_size",
+        detail: "For an average each process holds its rows while it trains on them.",
+        hint: "SET pgsvm.cache_size to more; or leave \"machines\" out of the options, as scans keep no rows",
+    }
+}
