@@ -321,10 +321,9 @@ impl Request {
     /// known.
     pub fn out_of_fold(mut self, folds: i32, key: &str) -> Result<Self, Failure> {
         if self.terms.interior_point {
-            return Err(
-                invalid("rows are not held out with solver 'interior_point'")
-                    .hint("Leave folds out"),
-            );
+            // as where it has c chosen: by the machine of low rank that comes before it
+            self.terms.interior_point = false;
+            self.kernel = self.kernel.map(KernelTerms::by_low_rank);
         }
         if self.terms.together {
             return Err(following::together_suspects());

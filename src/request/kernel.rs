@@ -70,6 +70,14 @@ impl KernelTerms {
         }
     }
 
+    /// The same by low rank, whatever was asked for.
+    pub fn by_low_rank(self) -> Self {
+        Self {
+            method: Method::LowRank,
+            ..self
+        }
+    }
+
     /// Whether it is a hyperplane all the same, which interior points find.
     pub fn is_linear(&self) -> bool {
         self.maps
