@@ -1,5 +1,5 @@
 # The only entry: `make` lists the targets.
-.PHONY: help all build install uninstall installcheck deb pgxn demo test test-core test-regress test-backend test-e2e torture bench bench-full lint format clean
+.PHONY: help all build install uninstall installcheck deb pgxn demo test test-core test-regress test-backend test-e2e torture bench bench-full house lint format clean
 .SILENT:
 
 PG_CONFIG ?= pg_config
@@ -54,6 +54,9 @@ bench: ## ours and peers side by side, small sizes and few repeats, writes bench
 
 bench-full: ## the same with more rows, settings and repeats (an hour and a half)
 	scripts/bench full $(CASE)
+
+house: ## figures of how the parts of the code hang together: refused combinations, names, fields, lines
+	scripts/house
 
 lint: ## formatting, clippy, rustdoc, dependency policy, scripts, packages, llms.txt
 	scripts/lint
