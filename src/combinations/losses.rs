@@ -133,7 +133,7 @@ combinations! {
     }
     together_by_planes(solver) {
         what: "\"multiclass\": \"crammer_singer\"",
-        with: "every solver but 'ocas' and 'cutting_plane', and kernel machines",
+        with: "every solver but 'ocas', which 'auto' then is, and 'cutting_plane'",
         why: not_yet,
         message: "solver '{solver}' has no option \"multiclass\"",
         reason: "Classes together are written for planes; coordinate descent for them would change all dual variables of a row at once.",

@@ -171,7 +171,11 @@ impl Terms {
 /// How to go about the optimization problem.
 pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
     // what minimizes one loss only takes that where none is given; else what the best known peers do: LIBLINEAR's loss, and LIBSVM's
-    let solver = given.solver.as_deref().unwrap_or("auto");
+    let solver = match given.solver.as_deref() {
+        // planes alone tell classes apart together
+        None | Some("auto") if choices.together => OCAS,
+        given => given.unwrap_or("auto"),
+    };
     let is_kernel = given.kernel.as_deref().is_some_and(|it| it != "linear");
     let (loss, usual) = match (&given.loss, choices.inner) {
         (None, Some(InnerWord::Pegasos)) => (Loss::Hinge, None),

@@ -10,7 +10,7 @@ SELECT id, x, y, ARRAY[x, y] AS both, 1 + id % 3 AS counts, (ARRAY['zero', 'one'
 FROM (SELECT id, 2 * drawn(id, 1) - 1 AS x, 2 * drawn(id, 2) - 1 AS y FROM generate_series(1, 20000) AS id) AS drawn;
 ANALYZE kinds;
 
-SELECT svm_train('kinds', 'kind', '{x, y}', 'here', solver => 'ocas', c => 0.01, options => '{"multiclass": "crammer_singer"}'),
+SELECT svm_train('kinds', 'kind', '{x, y}', 'here', c => 0.01, options => '{"multiclass": "crammer_singer"}'),
        svm_train('kinds', 'kind', '{x, y}', 'planes', solver => 'cutting_plane', c => 0.01, options => '{"multiclass": "crammer_singer"}'),
        svm_train('kinds', 'kind', '{both}', 'farther', solver => 'ocas', c => 0.01, options => '{"multiclass": "crammer_singer", "lambda": 1}');
 SET pgsvm.cache_size = '256kB';
@@ -52,7 +52,7 @@ SELECT k.training_accuracy >= h.training_accuracy AS as_good FROM svm_models AS 
 -- What it does not take says so, and what to do.
 \set ON_ERROR_STOP off
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'scan', loss => 'hinge', options => '{"multiclass": "crammer_singer"}');
-SELECT svm_train('kinds', 'kind', '{x}', 'no', options => '{"multiclass": "crammer_singer"}');
+SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'stream', options => '{"multiclass": "crammer_singer"}');
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'ocas', options => '{"multiclass": "together"}');
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'ocas', c => NULL, options => '{"multiclass": "crammer_singer"}');
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'ocas', probability => true, options => '{"multiclass": "crammer_singer"}');
