@@ -7,7 +7,7 @@
 //! | `what`, `with` | the two that do not go together, as the manual names them |
 //! | `why` | `mathematics`: it would mean nothing, or what is asked for contradicts itself; `decision`: it could be, and is not to be; `not_yet`: it could be, and nobody has built it; `no_effect`: it is accepted and changes nothing |
 //! | `message`, `detail`, `hint` | the error's or the NOTICE's, with its placeholders |
-//! | `reason` | the manual's reason where the error has no DETAIL |
+//! | `reason` | the manual's reason where that is not the DETAIL |
 //! | `code` | the SQLSTATE, where that is not 22023 |
 //!
 //! `scripts/combinations` makes docs/reference/combinations.md of these files; tests/e2e/test_composition.py tries trainers with

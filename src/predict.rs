@@ -20,6 +20,7 @@ mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::trained_by::training;
+use crate::combinations::models;
 use crate::model::{self, Model};
 use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
@@ -336,28 +337,18 @@ fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
     }
     let name = model.base_name().replace('\'', "''");
     if model.heads.len() != 1 {
-        return Err(Failure::new(
-            Code::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!(
-                "model \"{}\" has {} classes, a threshold is for two",
-                model.name,
-                model.labels.len()
-            ),
-        )
-        .hint(format!(
-            "For one of them: svm_probability('{name}', …, '{}') >= {threshold}.",
-            model.labels[0].replace('\'', "''")
-        )));
+        let (classes, class) = (model.labels.len(), model.labels[0].replace('\'', "''"));
+        return Err(models::threshold_classes(
+            &model.name,
+            classes,
+            name,
+            class,
+            threshold,
+        ));
     }
     if model.heads[0].calibration.is_none() {
-        return Err(Failure::new(
-            Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("model \"{}\" has no probabilities", model.name),
-        )
-        .hint(format!(
-            "Train it again with them: {}. Or compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5.",
-            training(&model.name, "probability => true")
-        )));
+        let again = training(&model.name, "probability => true");
+        return Err(models::threshold_probability(&model.name, again, name));
     }
     Ok(())
 }
@@ -392,14 +383,8 @@ fn check_probabilities(model: &Model) -> Result<(), Failure> {
     if model.heads.iter().all(|head| head.calibration.is_some()) {
         return Ok(());
     }
-    Err(Failure::new(
-        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!("model \"{}\" has no probabilities", model.name),
-    )
-    .hint(format!(
-        "Train it again with them: {}.",
-        training(&model.name, "probability => true")
-    )))
+    let again = training(&model.name, "probability => true");
+    Err(models::probability(&model.name, again))
 }
 
 fn label_is_no_value(model: &Model, label: &str, type_id: pg_sys::Oid, reason: &str) -> ! {

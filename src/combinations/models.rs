@@ -1,4 +1,4 @@
-//! Kinds of models that a function or a format cannot say.
+//! Kinds of models of which a function or a format cannot say something.
 
 use super::combinations;
 
@@ -38,5 +38,104 @@ combinations! {
         message: "model \"{model}\" has {classes} classes, each against the rest, which LIBSVM's format cannot say",
         detail: "LIBSVM has a machine for each pair of classes.",
         hint: "format => 'pgsvm' carries it to another database; a model of one class against the rest can be exported: svm_train_query('SELECT *, label = ''a'' AS is_a FROM …', 'is_a')",
+    }
+    unwritten_features(features, model, because, name) {
+        what: "svm_as_sql",
+        with: "features of several values, hashed categories, texts, sparse features",
+        why: not_yet,
+        code: ERRCODE_FEATURE_NOT_SUPPORTED,
+        message: "features {features} of model \"{model}\" cannot be written as an SQL expression",
+        detail: "{because}",
+        reason: "SQL has no short form for them, nor a hash function that all databases have.",
+        hint: "Their weights: SELECT * FROM svm_weights('{name}').",
+    }
+    many_columns(model, columns, most, feature) {
+        what: "svm_create_function(…, immutable => true)",
+        with: "more columns than a function has arguments, if they are not all numbers",
+        why: decision,
+        code: ERRCODE_FEATURE_NOT_SUPPORTED,
+        message: "model \"{model}\" reads {columns} columns, too many for the arguments of a function",
+        detail: "More than {most} come as one array of numbers, and \"{feature}\" is no number.",
+        reason: "More columns come as one array of numbers.",
+        hint: "An expression of any number of columns: SELECT svm_as_sql(…).",
+    }
+    function_classes(model, classes, noun) {
+        what: "svm_create_function(…, kind => 'decision' or 'probability')",
+        with: "more than two classes",
+        why: decision,
+        message: "model \"{model}\" has {classes} classes, and a {noun} for each",
+        reason: "A function returns one number, and there is one for each class.",
+        hint: "kind => 'class' is for any number of classes",
+    }
+    function_probability(model, training) {
+        what: "svm_create_function(…, kind => 'probability')",
+        with: "a model without probabilities",
+        why: mathematics,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" has no probabilities",
+        reason: "Probabilities are fitted by the training.",
+        hint: "kind => 'decision' needs none; or train again with them: {training}",
+    }
+    probability(model, training) {
+        what: "svm_probability",
+        with: "a model without probabilities",
+        why: mathematics,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" has no probabilities",
+        reason: "Probabilities are fitted by the training.",
+        hint: "Train it again with them: {training}.",
+    }
+    threshold_probability(model, training, name) {
+        what: "a threshold for svm_predict",
+        with: "a model without probabilities",
+        why: mathematics,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" has no probabilities",
+        reason: "A threshold is compared with a probability.",
+        hint: "Train it again with them: {training}. Or compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5.",
+    }
+    threshold_classes(model, classes, name, class, threshold) {
+        what: "a threshold for svm_predict",
+        with: "more than two classes",
+        why: mathematics,
+        message: "model \"{model}\" has {classes} classes, a threshold is for two",
+        reason: "Beyond two classes one number does not say which of them it is.",
+        hint: "For one of them: svm_probability('{name}', …, '{class}') >= {threshold}.",
+    }
+    roc_classes(model, classes, schema, name, label) {
+        what: "svm_roc",
+        with: "more than two classes",
+        why: mathematics,
+        code: ERRCODE_WRONG_OBJECT_TYPE,
+        message: "model \"{model}\" has {classes} classes, a ROC curve is of two",
+        reason: "It is about one class against another.",
+        hint: "For one class against the rest: SELECT unnest({schema}.svm_roc_points(svm_decision({name}, t, 'class'), {label} = 'class')) FROM … AS t.",
+    }
+    baseline_mean(model) {
+        what: "svm_explain(…, baseline => 'mean')",
+        with: "more than 4096 features, \"normalize_rows\", a model of 0.2.0",
+        why: decision,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" does not know the means of its features",
+        detail: "Models with up to 4096 features that this version has trained do, but for those of rows of unit length.",
+        hint: "Take baseline => 'zero'; a model trained before means were kept can be trained again",
+    }
+    scaled_rows(model) {
+        what: "svm_export_rows(…, scaled => true)",
+        with: "a kernel machine, scale => 'maxabs' or 'minmax', a model of 0.2.0",
+        why: not_yet,
+        code: ERRCODE_FEATURE_NOT_SUPPORTED,
+        message: "model \"{model}\" does not keep how its rows were scaled",
+        reason: "Only means and deviations of linear models are kept; other scalings are folded into the weights.",
+        hint: "scaled => false writes the values as they come; scale => 'none' has a training take them so.",
+    }
+    imported(model) {
+        what: "svm_refresh, svm_update, svm_forget, \"warm_start\", svm_suspects with folds",
+        with: "an imported model",
+        why: mathematics,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" was imported and cannot follow a table",
+        reason: "Nothing is known of the rows that it was trained on.",
+        hint: "Train a model of the table: svm_train('table', 'label', key => 'id')",
     }
 }

@@ -4,6 +4,7 @@
 use super::subject::{literal, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::{joined, written};
+use crate::combinations::models;
 use crate::model::Model;
 use crate::pg::c_function;
 use crate::pg::call::Call;
@@ -62,11 +63,7 @@ fn is_scaled(subject: &Subject) -> Result<bool, Failure> {
         "none" => Ok(false),
         "standard" if model.dense_count == 0 => Ok(false),
         "standard" if known && model.kernel.is_none() => Ok(true),
-        _ => Err(Failure::new(
-            Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-            format!("model \"{}\" does not keep how its rows were scaled", model.name),
-        )
-        .hint("scaled => false writes the values as they come; scale => 'none' has a training take them so.")),
+        _ => Err(models::scaled_rows(&model.name)),
     }
 }
 

@@ -5,6 +5,7 @@
 use super::subject::{literal, Says, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::{joined, terminated, written};
+use crate::combinations::models;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::source::quote;
@@ -278,21 +279,13 @@ fn confusion(subject: &Subject) -> Result<String, Failure> {
 /// The query of `svm_roc`: points of the curve in their order.
 fn roc(subject: &Subject) -> Result<String, Failure> {
     let [_, positive] = subject.model.labels.as_slice() else {
-        return Err(Failure::new(
-            Code::ERRCODE_WRONG_OBJECT_TYPE,
-            format!(
-                "model \"{}\" has {} classes, a ROC curve is of two",
-                subject.model.name,
-                subject.model.labels.len()
-            ),
-        )
-        .hint(format!(
-            "For one class against the rest: \
-             SELECT unnest({}.svm_roc_points(svm_decision({}, t, 'class'), {} = 'class')) FROM … AS t.",
-            subject.schema,
+        return Err(models::roc_classes(
+            &subject.model.name,
+            subject.model.labels.len(),
+            &subject.schema,
             quote_literal(subject.model.base_name()),
-            quote(&subject.label_column)
-        )));
+            quote(&subject.label_column),
+        ));
     };
     Ok(written(format_args!(
         "SELECT point.threshold, point.false_positive_rate, point.true_positive_rate

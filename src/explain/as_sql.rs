@@ -4,6 +4,7 @@
 mod unit_rows;
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::combinations::models;
 use crate::features::{Dictionary, Feature, FeaturePart, Nulls};
 use crate::model::{self, ClassArgument, Model};
 use crate::pg::c_function;
@@ -249,19 +250,8 @@ fn not_written(model: &Model, part: &FeaturePart) -> Failure {
         None if part.vocabulary().is_some() => "SQL has no short form for the words of a text.",
         None => "SQL has no short form for sparse features.",
     };
-    Failure::new(
-        Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-        format!(
-            "features {} of model \"{}\" cannot be written as an SQL expression",
-            part.name(),
-            model.name
-        ),
-    )
-    .detail(detail)
-    .hint(format!(
-        "Their weights: SELECT * FROM svm_weights('{}').",
-        model.base_name().replace('\'', "''")
-    ))
+    let name = model.base_name().replace('\'', "''");
+    models::unwritten_features(part.name(), &model.name, detail, name)
 }
 
 /// A decision on its way into SQL. Each term starts with its sign; a feature that adds nothing is left

@@ -6,6 +6,7 @@ use super::kernel_contributions;
 use super::ranked::top_n;
 use super::{any_null, null, site};
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
+use crate::combinations::models;
 use crate::features::FeatureBuffer;
 use crate::model::Model;
 use crate::pg::result_set::{float8, ResultSet};
@@ -60,15 +61,9 @@ impl Baseline {
     fn of_word(word: &[u8], model: &Model) -> Result<Self, Failure> {
         match word {
             b"zero" => Ok(Self::Zero),
-            b"mean" if model.features.spread.mean.is_empty() => Err(Failure::new(
-                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!(
-                    "model \"{}\" does not know the means of its features",
-                    model.name
-                ),
-            )
-            .detail("Models with up to 4096 features that this version has trained do, but for those of rows of unit length.")
-            .hint("Take baseline => 'zero'; a model trained before means were kept can be trained again")),
+            b"mean" if model.features.spread.mean.is_empty() => {
+                Err(models::baseline_mean(&model.name))
+            }
             b"mean" => Ok(Self::Mean),
             other => Err(Failure::new(
                 Code::ERRCODE_INVALID_PARAMETER_VALUE,

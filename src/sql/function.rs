@@ -8,6 +8,7 @@
 use crate::base::errors::{notice, Code, Failure, OrRaise};
 use crate::catalog::trained_by::training;
 use crate::catalog::{identifiers, rights};
+use crate::combinations::models;
 use crate::model::{self, Model};
 use crate::pg::call::Call;
 use crate::pg::kept_statement::{read_one, read_two};
@@ -84,26 +85,12 @@ impl Kind {
             }
         };
         if kind != Self::Class && model.heads.len() != 1 {
-            return Err(Failure::new(
-                Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                format!(
-                    "model \"{}\" has {} classes, and a {} for each",
-                    model.name,
-                    model.labels.len(),
-                    kind.noun()
-                ),
-            )
-            .hint("kind => 'class' is for any number of classes"));
+            let classes = model.labels.len();
+            return Err(models::function_classes(&model.name, classes, kind.noun()));
         }
         if kind == Self::Probability && model.heads[0].calibration.is_none() {
-            return Err(Failure::new(
-                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("model \"{}\" has no probabilities", model.name),
-            )
-            .hint(format!(
-                "kind => 'decision' needs none; or train again with them: {}",
-                training(&model.name, "probability => true")
-            )));
+            let again = training(&model.name, "probability => true");
+            return Err(models::function_probability(&model.name, again));
         }
         Ok(kind)
     }

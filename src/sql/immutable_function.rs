@@ -4,6 +4,7 @@
 
 use super::function::{of_another_role, place, Kind, Problem, FLOAT, OTHER_OWNER};
 use crate::base::errors::{Code, Failure};
+use crate::combinations::models;
 use crate::features::{FeaturePart, Made, ReadAs};
 use crate::model::{text, Model};
 use crate::pg::kept_statement::read_one;
@@ -117,21 +118,12 @@ fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     };
     match model.features.parts.iter().find(|part| !is_number(part)) {
         None => Ok(vec![("features".to_owned(), format!("{FLOAT}[]"))]),
-        Some(part) => Err(Problem::Ours(
-            Failure::new(
-                Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-                format!(
-                    "model \"{}\" reads {} columns, too many for the arguments of a function",
-                    model.name,
-                    parameters.len()
-                ),
-            )
-            .detail(format!(
-                "More than {MOST_COLUMNS} come as one array of numbers, and \"{}\" is no number.",
-                part.name()
-            ))
-            .hint("An expression of any number of columns: SELECT svm_as_sql(…)."),
-        )),
+        Some(part) => Err(Problem::Ours(models::many_columns(
+            &model.name,
+            parameters.len(),
+            MOST_COLUMNS,
+            part.name(),
+        ))),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::json::{self, JsonError};
 use crate::catalog::spi_failure;
+use crate::combinations::models;
 use crate::features::{FeatureSet, Nulls};
 use crate::keys::chunks::KeyKind;
 use crate::model::{ClassesBy, Model};
@@ -130,13 +131,7 @@ impl Stored {
         let columns = columns(schema, name, version)?;
         Self::of_columns(columns.ok_or_else(|| damaged("its version is gone"))?)
             .map_err(|reason| damaged(&reason))?
-            .ok_or_else(|| {
-                Failure::new(
-                    Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    format!("model \"{name}@{version}\" was imported and cannot follow a table"),
-                )
-                .hint("Train a model of the table: svm_train('table', 'label', key => 'id')")
-            })
+            .ok_or_else(|| models::imported(format_args!("{name}@{version}")))
     }
 
     /// Whether its classes are told apart together.
