@@ -27,14 +27,6 @@ combinations! {
         detail: "Weights are those of landmarks, which a training chooses anew.",
         hint: "Leave \"warm_start\" out of the options",
     }
-    interior_gammas() {
-        what: "solver => 'interior_point'",
-        with: "several gammas",
-        why: not_yet,
-        message: "solver 'interior_point' has one gamma",
-        detail: "It factors the kernel matrix of all rows, for each gamma anew.",
-        hint: "Choose gamma by svm_cross_validate without it, and give it: gamma => 0.1",
-    }
     interior_key() {
         what: "solver => 'interior_point'",
         with: "key",

@@ -224,14 +224,17 @@ impl Job {
     /// Whether the machine of low rank, which comes first, only says which heads there are: interior points solve them, and
     /// nothing is chosen on rows held out.
     pub fn only_begins(&self) -> bool {
-        self.interior_terms().is_some() && !self.plan.holds_out()
+        self.interior_terms().is_some() && !self.holds_out()
+    }
+
+    /// Whether C, gamma or something else is chosen on rows held out.
+    fn holds_out(&self) -> bool {
+        self.plan.holds_out() || self.kernel.as_ref().is_some_and(KernelTerms::is_grid)
     }
 
     /// A map of a kernel machine, with the memory that it may take.
     pub fn asked(&self, map: &LowRankJob) -> LowRankJob {
-        let holds_out =
-            self.plan.holds_out() || self.kernel.as_ref().is_some_and(KernelTerms::is_grid);
-        let map = match holds_out {
+        let map = match self.holds_out() {
             // what is chosen is chosen by machines that can follow the kernel
             true => LowRankJob {
                 work: CHOOSING_WORK,

@@ -111,11 +111,16 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     let specs = gammas.iter().map(|(gamma, _)| spec(*gamma));
     let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
     let rank = given.rank.map(checked_rank).transpose()?;
+    let map = |(spec, (_, scale_times)): (&KernelSpec, &(Option<f64>, f64))| LowRankJob {
+        scale_times: *scale_times,
+        seed: given.seed.unwrap_or(0) as u32 as u64,
+        // what is trained is proved by the rows themselves
+        keeps_rows: true,
+        ..LowRankJob::new(*spec)
+    };
+    let mut maps: Vec<LowRankJob> = specs.iter().zip(&gammas).map(map).collect();
     if given.solver.as_deref() == Some(INTERIOR_POINT) {
-        let [spec] = specs.as_slice() else {
-            return Err(kernels::interior_gammas());
-        };
-        return interior_point(given, choices, *spec, rank).map(Some);
+        return interior_point(given, choices, kind, (maps, rank)).map(Some);
     }
     check_belongs(given, choices, kind)?;
     if kind == KernelKind::Linear {
@@ -128,21 +133,11 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
         true => Method::LowRank,
         false => Method::Auto,
     });
-    let map = |(spec, (_, scale_times)): (&KernelSpec, &(Option<f64>, f64))| LowRankJob {
-        scale_times: *scale_times,
-        rank,
-        landmarks: choices
-            .landmarks
-            .unwrap_or(LowRankJob::new(*spec).landmarks),
-        seed: given.seed.unwrap_or(0) as u32 as u64,
-        // what is trained is proved by the rows themselves
-        keeps_rows: true,
-        ..LowRankJob::new(*spec)
-    };
-    Ok(Some(KernelTerms {
-        maps: specs.iter().zip(&gammas).map(map).collect(),
-        method,
-    }))
+    for map in &mut maps {
+        map.rank = rank;
+        map.landmarks = choices.landmarks.unwrap_or(map.landmarks);
+    }
+    Ok(Some(KernelTerms { maps, method }))
 }
 
 /// The gammas to choose from, or to validate: each as a number, or as so many times 'scale'.
@@ -183,12 +178,12 @@ fn check_twice(named: &[f64]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The machine that interior points make. That of low rank before it only says what its heads are, unless it is to choose C.
+/// The machine that interior points make. That of low rank before it only says what its heads are, unless it is to choose C or gamma.
 fn interior_point(
     given: &Arguments,
     choices: &Choices,
-    spec: KernelSpec,
-    rank: Option<usize>,
+    kind: KernelKind,
+    (maps, rank): (Vec<LowRankJob>, Option<usize>),
 ) -> Result<KernelTerms, Failure> {
     // the rank belongs to the factor, whatever the kernel
     let others = Arguments {
@@ -198,7 +193,7 @@ fn interior_point(
         coef0: given.coef0,
         ..Arguments::default()
     };
-    check_belongs(&others, choices, spec.kind())?;
+    check_belongs(&others, choices, kind)?;
     check_rest(choices)?;
     if given.key.is_some() {
         return Err(kernels::interior_key());
@@ -215,11 +210,6 @@ fn interior_point(
         (Some(rank), None) => InteriorRank::Given(rank),
         (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),
     };
-    let map = LowRankJob {
-        seed: given.seed.unwrap_or(0) as u32 as u64,
-        keeps_rows: true,
-        ..LowRankJob::new(spec)
-    };
     let asked = InteriorAsked {
         machines: match choices.machines {
             Some(MachinesWord::Average) => return Err(kernels::interior_average()),
@@ -227,10 +217,12 @@ fn interior_point(
             Some(MachinesWord::Scans) | None => None,
         },
         rank,
-        trace_tolerance: choices.trace_tolerance.unwrap_or(map.tolerance),
+        trace_tolerance: choices
+            .trace_tolerance
+            .unwrap_or(LowRankJob::DEFAULT_TOLERANCE),
     };
     Ok(KernelTerms {
-        maps: vec![map],
+        maps,
         method: Method::InteriorPoint(asked),
     })
 }

@@ -118,7 +118,12 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"intercept": "regularized"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"stop": "projected_gradient"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', key => 'id');
-SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"gammas": [0.1, 1]}');
+-- of several gammas, which machines of low rank compare, the interior point is that of the best
+SELECT svm_train('circles', 'ring', '{x, y}', 'by_gammas', kernel => 'rbf', gamma => '{0.001, 1}', solver => 'interior_point'),
+    svm_train('circles', 'ring', '{x, y}', 'by_gamma', kernel => 'rbf', gamma => 1, solver => 'interior_point');
+SELECT a.solver, a.features #>> '{kernel,gamma}' AS gamma, a.primal = b.primal AS same
+FROM svm_version AS a, svm_version AS b WHERE a.model_id = (SELECT id FROM svm_model WHERE name = 'by_gammas') AND b.model_id = (SELECT id FROM svm_model WHERE name = 'by_gamma');
+SELECT svm_drop('by_gammas'), svm_drop('by_gamma');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', solver => 'interior_point', gamma => 1);
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'sigmoid', gamma => 3, solver => 'interior_point');
 \echo :LAST_ERROR_SQLSTATE
