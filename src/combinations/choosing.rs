@@ -83,6 +83,14 @@ combinations! {
         reason: "It is the loss of probabilities.",
         hint: "probability => true, or another \"metric\"",
     }
+    deploy_needs() {
+        what: "\"deploy\": \"if_better\"",
+        with: "no \"relation\" or no \"metric\"",
+        why: mathematics,
+        message: "\"deploy\": \"if_better\" needs a relation with rows held out and a metric",
+        reason: "Versions are compared on its rows, by the metric.",
+        hint: "options => '{{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}}'",
+    }
     deploy_without() {
         what: "\"relation\" and \"metric\"",
         with: "\"deploy\" but \"if_better\"",

@@ -2,7 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::choosing;
-use crate::request::words::{invalid, word};
+use crate::request::words::word;
 
 /// What `options` say.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,8 +91,6 @@ impl DeployChoice {
 
     /// All of it together; `probability`: whether the model is to have probabilities.
     pub fn check(self, probability: bool) -> Result<Deploy, Failure> {
-        const HINT: &str =
-            "options => '{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}'";
         match (self.word, self.relation, self.metric) {
             (Word::IfBetter, Some(_), Some(Metric::LogLoss)) if !probability => {
                 Err(choosing::log_loss_without())
@@ -100,10 +98,7 @@ impl DeployChoice {
             (Word::IfBetter, Some(relation), Some(metric)) => {
                 Ok(Deploy::IfBetter { relation, metric })
             }
-            (Word::IfBetter, ..) => Err(invalid(
-                "\"deploy\": \"if_better\" needs a relation with rows held out and a metric",
-            )
-            .hint(HINT)),
+            (Word::IfBetter, ..) => Err(choosing::deploy_needs()),
             (_, None, None) => Ok(match self.word {
                 Word::Always => Deploy::Always,
                 Word::Never => Deploy::Never,
