@@ -235,12 +235,12 @@ unsafe fn svm_probability(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe {
         let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
+        check_probabilities(&model).or_raise();
         if model.heads.len() != 1 {
             model
                 .too_many_classes("a probability", "svm_probability", ", …")
                 .raise()
         }
-        check_probabilities(&model).or_raise();
         let decisions = used.decisions(features).or_raise();
         let probability = decisions.and_then(|all| model.probability(1, all));
         or_null(fcinfo, probability.map(float8))

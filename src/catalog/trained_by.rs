@@ -1,5 +1,6 @@
 //! The call that trained a version, for hints that type it again: which function, on what, with which label. Looked up when there is
-//! something to say, with the rights of whoever is told: the text of a query is its owner's to see. Runs in any backend or parallel worker.
+//! something to say, with the rights of whoever is told: the text of a query is its owner's to see, and nothing is told out of a function that
+//! runs with its owner's rights. Runs in any backend or parallel worker.
 
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::statement;
@@ -54,19 +55,21 @@ fn call_of(name: &str, version: Option<i32>) -> Option<(String, Option<String>)>
 fn call(row: &ResultRow) -> Option<(String, Option<String>)> {
     let label = quote_literal(row.text(1)?);
     let is_query = row.datum(5).is_some_and(|it| it.value() != 0);
+    // whoever calls such a function need not be allowed to see what its owner trained on
+    if !statement::is_callers_own() {
+        let function = match row.text(2).is_none() && is_query {
+            true => "svm_train_query",
+            false => "svm_train",
+        };
+        return Some((format!("{function}(…"), None));
+    }
     let call = match (row.text(2), row.text(4)) {
         (Some(relation), _) => format!("svm_train({}, {label}", quote_literal(relation)),
-        (None, Some(query)) if may_be_shown(&query) => {
+        (None, Some(query)) if query.chars().count() <= MOST_CHARACTERS => {
             format!("svm_train_query({}, {label}", quote_literal(query))
         }
         (None, None) if !is_query => return None,
         (None, _) => format!("svm_train_query('SELECT …', {label}"),
     };
     Some((call, row.text(3)))
-}
-
-/// Whether a query that the current role may see is short, and whoever is told has that role: not so in a function that runs with its
-/// owner's rights.
-fn may_be_shown(query: &str) -> bool {
-    query.chars().count() <= MOST_CHARACTERS && statement::is_callers_own()
 }

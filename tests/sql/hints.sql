@@ -216,6 +216,26 @@ SELECT svm_train_query('SELECT spend, repeat(y::text, 300) AS "Long label" FROM 
 SELECT svm_index('dated', name => 'kept', exclude => '{sepnd}');
 \echo :LAST_ERROR_SQLSTATE
 
+
+-- nor does it tell whoever may only run a function what its owner trained on
+CREATE TABLE confidential AS SELECT i AS ssn, sin(i) AS x, cos(i) AS z, sin(i) > .1 AS y FROM generate_series(1, 200) AS i;
+SET client_min_messages = error;
+SELECT svm_train('confidential', 'y', '{x,z}', 'confided', probability => true, key => 'ssn');
+SELECT svm_create_function('confided', 'confided_probability', kind => 'probability');
+SELECT svm_train('confidential', 'y', '{x,z}', 'confided', probability => false, key => 'ssn', options => '{"inherit": false, "deploy": true}');
+CREATE ROLE regress_svm_reader;
+GRANT USAGE ON SCHEMA hinted TO regress_svm_reader;
+GRANT EXECUTE ON FUNCTION confided_probability TO regress_svm_reader;
+SET ROLE regress_svm_reader;
+SELECT confided_probability(ARRAY[1, 2]::float8[]);
+RESET ROLE;
+SELECT svm_probability('confided', c) FROM confidential AS c LIMIT 1;
+SELECT svm_drop('confided');
+DROP FUNCTION confided_probability;
+DROP OWNED BY regress_svm_reader;
+DROP ROLE regress_svm_reader;
+DROP TABLE confidential;
+
 SET client_min_messages = error;
 SELECT count(svm_drop(name)) > 0 AS dropped FROM (SELECT DISTINCT name FROM svm_models) AS models;
 DROP SCHEMA hinted CASCADE;

@@ -193,3 +193,9 @@ SELECT i % 90 * '1.25'::money AS cost, i % 50 * interval '1 day 02:00' AS lasts,
 FROM generate_series(1, 900) AS i;
 SELECT svm_train('typed', 'y');
 SELECT column_name, treatment FROM svm_features('typed_y');
+
+-- the mean of rows that have a value, wherever the first is that has none, whatever the scale and whoever reads
+CREATE TABLE late AS SELECT i, CASE WHEN i <> 999 THEN 100 + i % 7 END::float8 AS a, i % 7 > 3 AS y FROM generate_series(1, 1000) AS i;
+SELECT svm_train('late', 'y', '{a}', model => 'late', scale => scale, solver => solver, options => '{"inherit": false}')
+FROM unnest('{none,maxabs,minmax,standard}'::text[]) AS scale, unnest('{stream,scan}'::text[]) AS solver;
+SELECT count(*), bool_and(abs((v.features #>> '{means,0}')::float8 - (SELECT avg(a) FROM late)) < 1e-4) AS means FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name = 'late';

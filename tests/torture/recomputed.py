@@ -23,14 +23,15 @@ WIDE = numpy.longdouble
 LOSSES = {"hinge": "greatest(0, 1 - m)", "squared_hinge": "greatest(0, 1 - m) * greatest(0, 1 - m)"}
 
 
-def scaling_of(x, scale):
-    """What columns are less, and times what, as training learns it."""
+def scaling_of(x, scale, cost):
+    """What columns are less, and times what, as training learns it of rows that count as so many."""
     none, away = numpy.zeros(x.shape[1], WIDE), x
     if scale == "none":
         return none, none + 1
     if scale == "standard":
-        centre = x.mean(0)
-        size = numpy.sqrt(((x - centre) ** 2).mean(0))
+        share = (cost / sum(cost))[:, None]
+        centre = (share * x).sum(0)
+        size = numpy.sqrt((share * (x - centre) ** 2).sum(0))
     elif scale == "minmax":
         centre, away = x.min(0), x - x.min(0)
         size = away.max(0)
@@ -66,9 +67,10 @@ def solved(lower, values):
 
 
 class Hyperplane:
-    """A stored linear model of two classes: what its weights come to over the rows of the table, x, whose sides are y."""
+    """A stored linear model of two classes: what its weights come to over the rows of the table, x, whose sides are y and whose weights
+    are rows of their own in all that is learned of them. `balanced`: classes count as much."""
 
-    def __init__(self, connection, name, x, y):
+    def __init__(self, connection, name, x, y, cost=None, balanced=False):
         (version, self.primal, self.dual, self.gap, self.stop, self.tolerance, c, loss, scale, used, solver, b) = (
             connection.execute(
                 "SELECT id, primal, dual, gap, stop_reason, tolerance, c, loss, scale, intercept_used, solver, intercept"
@@ -83,12 +85,15 @@ class Hyperplane:
         w = numpy.zeros(x.shape[1], WIDE)
         for first, features, weights in stored:
             w[first + numpy.array(range(len(weights)) if features is None else features)] = weights
-        centre, factor = scaling_of(x, scale)
+        cost = numpy.ones(len(y), WIDE) if cost is None else cost.astype(WIDE)
+        centre, factor = scaling_of(x, scale, cost)
+        if balanced:
+            cost = cost * sum(cost) / numpy.where(y > 0, 2 * sum(cost[y > 0]), 2 * sum(cost[y < 0]))
         lost = numpy.maximum(0, 1 - y * (x @ w + WIDE(b)))
         free = solver == "interior_point" or not used
         norm = sum(numpy.where(factor > 0, w / numpy.where(factor > 0, factor, 1), 0) ** 2)
         norm += 0 if free else (WIDE(b) + sum(w * centre)) ** 2
-        self.recomputed = float(0.5 * norm + WIDE(c) * sum(lost if loss == "hinge" else lost**2))
+        self.recomputed = float(0.5 * norm + WIDE(c) * sum(cost * (lost if loss == "hinge" else lost**2)))
 
 
 class Machine:

@@ -226,20 +226,24 @@ class Separable:
             score = base[:, 0] ** 2 - 0.7
         y = numpy.where(score > numpy.median(score), 1, -1)
         names = [f"c{j}" for j in range(x.shape[1])]
+        # of 32 bits, as training has them
+        cost = numpy.exp(chance.choice([0, 0, 1, 4]) * draw.normal(size=rows)).astype(numpy.float32).astype(float)
         self.connection.execute("DROP TABLE IF EXISTS drawn")
         types = ", ".join(f"{name} float8" for name in names)
-        self.connection.execute(f"CREATE TEMP TABLE drawn (label int, {types})")
+        self.connection.execute(f"CREATE TEMP TABLE drawn (label int, cost float8, {types})")
         with self.connection.cursor().copy("COPY drawn FROM STDIN") as copy:
-            for label, values in zip(y.tolist(), x.tolist()):
-                copy.write_row([label, *values])
-        return names, x, y
+            for label, weight, values in zip(y.tolist(), cost.tolist(), x.tolist()):
+                copy.write_row([label, weight, *values])
+        return names, x, y, cost
 
     def terms(self):
         """Of a problem on the table."""
         chance = self.chance
-        return {
+        given = {"weight": "cost"} if chance.random() < 0.4 else {}
+        given |= {"class_weight": "balanced"} if chance.random() < 0.3 else {}
+        return given | {
             "loss": chance.choice(list(SOLVERS)),
-            "c": 10 ** chance.uniform(-6, 6),
+            "c": 10 ** chance.uniform(-6, 7),
             "scale": chance.choice(SCALES),
             "tolerance": chance.choice([1e-3, 1e-3, 1e-2, 1e-4]),
             "intercept": chance.random() < 0.8,
@@ -264,13 +268,14 @@ def test_certificates_of_linear_models_hold_for_the_rows_of_the_table(connection
     models, false = Counter(), []
     until = time.monotonic() + seconds(8, 0.1)
     while time.monotonic() < until and (LONG or models.total() < QUICK_MODELS):
-        names, x, y = separable.fill()
+        names, x, y, cost = separable.fill()
         terms, least = separable.terms(), float("inf")
         for solver in chance.sample(SOLVERS[terms["loss"]], 4):
             told = terms | {"solver": solver}
             if not separable.train(names, told):
                 continue
-            model = Hyperplane(connection, "m", x, y)
+            weights = cost if "weight" in told else None
+            model = Hyperplane(connection, "m", x, y, weights, "class_weight" in told)
             models[solver] += 1
             # its intercept is in no norm, so that its optimum is no more than that of the others
             if solver != "interior_point":

@@ -3,7 +3,8 @@
 use crate::kernel::Kernel;
 use crate::rows::Rows;
 
-/// By how much decisions may be off at most: of rows x by sum of |a_j| sqrt(k(z_j, z_j)) times sqrt(k(x, x)) times what a value loses.
+/// By how much decisions may be off at most: of rows x by sum of |a_j| l(z_j) times l(x) times what a value loses. l(x) is sqrt(k(x, x)), with
+/// |coef0| in place of coef0; tanh loses what its argument does, so there it is sqrt(gamma |x|² + |coef0| + 1).
 #[derive(Debug, Clone, Copy)]
 pub struct ValueRounding {
     kernel: Kernel,
@@ -12,7 +13,7 @@ pub struct ValueRounding {
     /// Of the z the most numbers of a row, and the largest square of a sparse part.
     terms: usize,
     square: f64,
-    /// Sum of |a_j| sqrt(k(z_j, z_j)).
+    /// Sum of |a_j| l(z_j).
     pub reach: f64,
 }
 
@@ -28,17 +29,26 @@ impl ValueRounding {
         }
     }
 
-    /// Takes a row as one of the z, whose |a| is added by whoever knows it. Gives back its sqrt(k(z, z)).
+    /// Takes a row as one of the z, whose |a| is added by whoever knows it. Gives back its l(z).
     pub fn take(&mut self, rows: &Rows, at: usize) -> f64 {
         self.terms = self.terms.max(rows.terms(at));
         self.square = self.square.max(rows.wide_sparse_square(at));
         self.length(rows, at)
     }
 
-    /// sqrt(k(x, x)) of a row, the constant included.
+    /// l(x) of a row, the constant included.
     pub fn length(&self, rows: &Rows, at: usize) -> f64 {
-        let own = self.kernel.own_value(rows.wide_square(at));
-        (own + self.constant).max(0.0).sqrt()
+        let square = rows.wide_square(at);
+        let own = match self.kernel {
+            Kernel::Linear | Kernel::Rbf { .. } => self.kernel.own_value(square),
+            Kernel::Polynomial {
+                gamma,
+                degree,
+                coef0,
+            } => (gamma * square + coef0.abs()).powi(degree as i32),
+            Kernel::Sigmoid { gamma, coef0 } => gamma * square + coef0.abs() + 1.0,
+        };
+        (own + self.constant).sqrt()
     }
 
     /// By how much decisions of the z themselves may be off, of one with this length; and sums of decisions, each times a factor, with this
@@ -47,7 +57,7 @@ impl ValueRounding {
         self.value_off() * self.reach * length
     }
 
-    /// By how much values of the z may be off, times sqrt(k(x, x) k(z, z)).
+    /// By how much values of the z may be off, times l(x) l(z).
     pub fn value_off(&self) -> f64 {
         self.value(self.terms, 2.0 * self.square)
     }
@@ -58,7 +68,7 @@ impl ValueRounding {
         self.value(self.terms.max(terms), self.square + square) * self.reach * length
     }
 
-    /// By how much a value may be off, times sqrt(k(x, x) k(z, z)): of products or differences of so many numbers, and of distances
+    /// By how much a value may be off, times l(x) l(z): of products or differences of so many numbers, and of distances
     /// between sparse parts with these squares, |x|² + |z|².
     ///
     /// A sum of n products is off by n 2^-53 sum |x_i z_i| at most (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 3.1),

@@ -198,6 +198,11 @@ impl ScaleLearner {
             self.take_present(dense, rows, out)
         } else {
             self.spread.take_dense(self.level, dense, rows);
+            // the means of rows before the first that lacks a value
+            if self.impute && self.first.is_empty() {
+                let sums = self.sums.iter_mut().zip(dense);
+                sums.for_each(|(sum, x)| *sum += rows * x);
+            }
             self.level.run(TakeDense {
                 dense,
                 rows,

@@ -145,10 +145,10 @@ impl Calibrating {
             rows: keys.len() as u64,
             rarest: positives.min(keys.len() - positives) as u64,
         };
-        if let Some(fitted) = &mut self.fitted {
-            fitted.rarest = fitted.rarest.min(rows.rarest);
-        }
         if self.choice == CalibrationChoice::Isotonic || rows.suffice() {
+            if let Some(fitted) = &mut self.fitted {
+                fitted.rarest = fitted.rarest.min(rows.rarest);
+            }
             head.isotonic = Isotonic::fit(keys.iter().map(|key| decided(*key)))?;
         }
         self.task = Task::Sigmoid(0, Box::new(SigmoidFit::new()), keys);

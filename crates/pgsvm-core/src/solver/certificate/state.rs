@@ -938,7 +938,7 @@ impl HeadState {
         let length = 2.0 * primal * most_off.length;
         let open = (primal - self.bounds.certificate().dual).max(0.0);
         let second = length * ((2.0 * open).sqrt() + 0.5 * length);
-        match more > 0.0 {
+        match more + second > 0.0 {
             true => (more + second) / primal + 2.0 * off,
             false => 0.0,
         }
