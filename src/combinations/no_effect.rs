@@ -41,6 +41,6 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "pgsvm.trainers = {trainers} has no effect: {what} trains with one",
-        detail: "Its order of rows, one after another, is what was published.",
+        detail: "It goes over rows one after another.",
     }
 }
