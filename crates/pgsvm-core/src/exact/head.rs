@@ -31,8 +31,9 @@ const PAIRS_FIRST: f64 = 0.01;
 /// times the smallest before.
 const STANDING: u32 = 3;
 const NEARER: f64 = 0.9;
-/// Candidates may become so many times what they are at first.
+/// Candidates may become so many times what they are at first, and so many more.
 const GROWTH: f64 = 1.25;
+const ROOM: usize = 64;
 /// A dual above P(0) by more than this part of it is none: rounding does not do that.
 const NO_INNER_PRODUCT: f64 = 1e-6;
 /// What 64 bits lose is not counted up to this share of the primal.
@@ -246,7 +247,7 @@ impl Head {
     /// Makes room for kernel rows of as many candidates as there may become.
     fn open_kernel_rows<S, P>(&mut self, job: &ExactJob) -> Result<(), ExactError<S, P>> {
         let candidates = self.candidates.len();
-        let stride = ((candidates as f64 * GROWTH) as usize + 64).min(self.duals.len());
+        let stride = ((candidates as f64 * GROWTH) as usize + ROOM).min(self.duals.len());
         let taken = self.candidates.bytes();
         let left = job.memory_bytes.saturating_sub(taken);
         match KernelRows::new(stride, left)? {
@@ -579,9 +580,12 @@ impl Head {
         decisions: &[f32],
         width: usize,
     ) -> Result<f64, ExactError<S, P>> {
-        // as they come, and in panels
-        let row_bytes = 8 * width + 84;
-        let most = job.memory_bytes / 2 / row_bytes;
+        // as they come and in panels; half of the memory, or what a working set's kernel rows leave of it
+        let row_bytes = 8 * width + 92;
+        let kernel_bytes = (KernelRows::LEAST as f64 * 4.0 * GROWTH) as usize;
+        let both = row_bytes + row_bytes.max(kernel_bytes);
+        let beside = KernelRows::LEAST * 4 * ROOM;
+        let most = job.memory_bytes.saturating_sub(beside) / both;
         let mut counts = [0usize; NEAR.len()];
         for ((decision, side), dual) in decisions.iter().zip(&self.sides).zip(&self.duals) {
             let margin = f64::from(*decision) * f64::from(*side);
@@ -591,7 +595,7 @@ impl Head {
         }
         let fitting = counts.iter().position(|count| *count <= most);
         fitting.map(|place| NEAR[place]).ok_or(ExactError::Room {
-            bytes: 2 * row_bytes * counts[NEAR.len() - 1],
+            bytes: both * counts[NEAR.len() - 1] + beside,
         })
     }
 }
