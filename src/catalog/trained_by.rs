@@ -54,16 +54,18 @@ fn call_of(name: &str, version: Option<i32>) -> Option<(String, Option<String>)>
 
 fn call(row: &ResultRow) -> Option<(String, Option<String>)> {
     let label = quote_literal(row.text(1)?);
-    let is_query = row.datum(5).is_some_and(|it| it.value() != 0);
+    let (relation, query) = (row.text(2), row.text(4));
+    let is_query = relation.is_none() && row.datum(5).is_some_and(|it| it.value() != 0);
     // whoever calls such a function need not be allowed to see what its owner trained on
     if !statement::is_callers_own() {
-        let function = match row.text(2).is_none() && is_query {
-            true => "svm_train_query",
-            false => "svm_train",
+        let function = if is_query {
+            "svm_train_query"
+        } else {
+            "svm_train"
         };
         return Some((format!("{function}(…"), None));
     }
-    let call = match (row.text(2), row.text(4)) {
+    let call = match (relation, query) {
         (Some(relation), _) => format!("svm_train({}, {label}", quote_literal(relation)),
         (None, Some(query)) if query.chars().count() <= MOST_CHARACTERS => {
             format!("svm_train_query({}, {label}", quote_literal(query))

@@ -15,7 +15,7 @@ use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::targets::labels::looks_like_regression;
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
-use crate::training::outcome::{Approximate, Away, Trained};
+use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
 use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
@@ -602,15 +602,15 @@ impl Announcement<'_> {
     fn coarse(&self) -> Option<Failure> {
         let kernel = self.trained.reader.features.kernel.as_ref()?;
         let shows = match self.trained.coarse? {
-            Some(fell) => format!(
+            Coarse::Falling(fell) => format!(
                 "Twice as many landmarks lowered the objective by {:.0} % at the end.",
                 100.0 * fell
             ),
-            None if kernel.left_out > COARSE => format!(
+            Coarse::Untried if kernel.left_out > COARSE => format!(
                 "They leave out {:.0} % of the kernel's trace.",
                 100.0 * kernel.left_out
             ),
-            None => return None,
+            Coarse::Untried => return None,
         };
         let text = format!(
             "model {} has fewer landmarks than its kernel asks for: {}",

@@ -24,11 +24,13 @@ use crate::reading::helpers::Helpers;
 use crate::training::by_scans::{self, Outcome};
 use crate::training::failures::{cache_failure, no_gamma, warn_of_gamma};
 use crate::training::grid::Grid;
-use crate::training::outcome::{Collected, Fitted, Machine, Processes, Trained, TrainedHead};
+use crate::training::outcome::{
+    Coarse, Collected, Fitted, Machine, Processes, Trained, TrainedHead,
+};
 use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
-use crate::training::roles::{ReaderRole, TrainerRole};
+use crate::training::roles::{MoreLandmarks, ReaderRole, TrainerRole};
 use crate::training::strings;
 use crate::training::watch;
 use crate::training::weights::{Folding, KeptDuals, StoredWeights};
@@ -225,26 +227,30 @@ impl<'a> Turns<'a> {
     }
 
     /// Trains a machine that stays one of low rank though nobody asked for it with twice as many landmarks, and so on, as long as that
-    /// is worth it and its objective falls. Where no more can be had before it stops falling, by which share of it
-    /// the last time, if there was one.
+    /// is worth it and its objective falls. Whether no more could be had before it stopped
+    /// falling.
     fn double_landmarks(
         &self,
         mut reader: ReaderRole,
         mut trainer: TrainerRole,
         progress: &mut Progress,
-    ) -> (ReaderRole, TrainerRole, Option<Option<f64>>) {
+    ) -> (ReaderRole, TrainerRole, Option<Coarse>) {
         let (job, mut last) = (self.job, f64::INFINITY);
         let mut coarse = None;
         while !job.plan.holds_out() {
             let report = trainer.report();
             let primal = report.summary().primal;
-            let more = reader.with_more_landmarks(job, report.heads.len());
-            let Some(more) = more.filter(|_| primal <= SETTLED * last) else {
-                break;
-            };
-            let Some(map) = more else {
-                coarse = Some(last.is_finite().then_some(1.0 - primal / last));
-                break;
+            let more = reader.more_landmarks(job, report.heads.len());
+            let map = match more.filter(|_| primal <= SETTLED * last) {
+                Some(MoreLandmarks::Twice(map)) => map,
+                Some(MoreLandmarks::None) => {
+                    coarse = Some(match last.is_finite() {
+                        true => Coarse::Falling(1.0 - primal / last),
+                        false => Coarse::Untried,
+                    });
+                    break;
+                }
+                None => break,
             };
             last = primal;
             drop(trainer);

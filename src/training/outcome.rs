@@ -47,13 +47,22 @@ pub struct Trained {
     pub compared: Option<Compared>,
     /// Of a kernel machine that might have been exact.
     pub approximate: Option<Approximate>,
-    /// Where more landmarks may be worth it and could not be had: by which share its objective fell when they were doubled last, if they were.
-    pub coarse: Option<Option<f64>>,
+    /// Of a kernel machine for which more landmarks may be worth it and could not be had.
+    pub coarse: Option<Coarse>,
     pub processes: Processes,
     /// Scans after which it went over to rows that stream, where it began by scans.
     pub gave_way: Option<u32>,
     /// Passes over rows that stream, after which scans were tried as those came to nothing; what is nearer was taken.
     pub streamed: Option<u32>,
+}
+
+/// What speaks for more landmarks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Coarse {
+    /// The objective fell by this share of it when they were doubled last.
+    Falling(f64),
+    /// They were never doubled.
+    Untried,
 }
 
 /// Why a kernel machine that nobody wants approximate is of low rank.

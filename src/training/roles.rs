@@ -79,6 +79,14 @@ pub struct TrainerRole {
     keep_duals: bool,
 }
 
+/// More landmarks for a machine of low rank.
+pub enum MoreLandmarks {
+    /// The same map with about twice as many.
+    Twice(LowRankJob),
+    /// Time or memory does not allow for them.
+    None,
+}
+
 impl ReaderRole {
     /// Starts the source query, planned in this process. `following`: what the training begins from; `helpers`: who
     /// fetches rows too.
@@ -130,9 +138,8 @@ impl ReaderRole {
         self.approximate
     }
 
-    /// Where the machine of low rank stays one though nobody asked for it and its landmarks leave out much: the same map with about twice as
-    /// many, or None inside where those cannot be had.
-    pub fn with_more_landmarks(&mut self, job: &Job, heads: usize) -> Option<Option<LowRankJob>> {
+    /// Of a machine of low rank that stays one though nobody asked for it and whose landmarks leave out much: whether there may be more.
+    pub fn more_landmarks(&mut self, job: &Job, heads: usize) -> Option<MoreLandmarks> {
         let approximate = self.approximate?;
         let map = *job.kernel.as_ref()?.maps.first()?;
         let rows = self.reader.report().or_raise().rows as f64;
@@ -146,7 +153,10 @@ impl ReaderRole {
         // an exact one that was given up has taken the time
         let has_time = !matches!(approximate, Approximate::MoreThan(_)) && seconds < MOST_SECONDS;
         let can_be_had = has_time && wanted > WORTH_A_MAP * rank;
-        (left_out > ENOUGH).then(|| can_be_had.then_some(more))
+        (left_out > ENOUGH).then_some(match can_be_had {
+            true => MoreLandmarks::Twice(more),
+            false => MoreLandmarks::None,
+        })
     }
 
     /// How a kernel machine compares with the linear one that was trained with this C, where that was wanted; once every row was

@@ -11,12 +11,17 @@ SELECT i AS id, i * 7919 % 1000 / 1000.0 AS age, i * 48271 % 997 / 997.0 AS spen
     i * 7919 % 1000 / 1000.0 + i * 48271 % 997 / 997.0 > 1 AS y
 FROM generate_series(1, 800) AS i;
 
--- fails with a hint, whose SELECT is run then: the hint, and what it returned
-CREATE FUNCTION typed(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
+-- the hint of what fails
+CREATE FUNCTION hint_of(statement text, OUT hint text) LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+END $$;
+-- the same, whose SELECT is run then, and what that returned
+CREATE FUNCTION typed(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
+BEGIN
+    hint := hint_of(statement);
     EXECUTE rtrim(substring(hint FROM 'SELECT svm.*?\)(?:[.;]|$)'), '.;') INTO returned;
 END $$;
 
@@ -127,9 +132,7 @@ SELECT 'user ' || i AS "Login", to_char(i, 'FM0000') AS code, i * 7919 % 1000 / 
 FROM generate_series(1, 900) AS i;
 CREATE FUNCTION leaving(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE statement;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    hint := hint_of(statement);
     SELECT string_agg(match[1], ' ') INTO returned FROM regexp_matches(hint, 'exclude => (''(?:[^'']|'''')*'')', 'g') AS match;
 END $$;
 SELECT * FROM leaving($$SELECT svm_train('people', 'y')$$);

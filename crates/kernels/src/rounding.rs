@@ -18,6 +18,9 @@ pub struct ValueRounding {
 }
 
 impl ValueRounding {
+    /// What that makes of primal and dual is not counted up to this share of the primal.
+    pub const NOT_COUNTED: f64 = 1e-7;
+
     /// Of no z as yet.
     pub fn new(kernel: Kernel, constant: f64) -> Self {
         Self {
@@ -29,16 +32,15 @@ impl ValueRounding {
         }
     }
 
-    /// Takes a row as one of the z, whose |a| is added by whoever knows it. Gives back its l(z).
-    pub fn take(&mut self, rows: &Rows, at: usize) -> f64 {
+    /// Takes a row with this |z|² as one of the z, whose |a| is added by whoever knows it. Gives back its l(z).
+    pub fn take(&mut self, (rows, at): (&Rows, usize), square: f64) -> f64 {
         self.terms = self.terms.max(rows.terms(at));
         self.square = self.square.max(rows.wide_sparse_square(at));
-        self.length(rows, at)
+        self.length(square)
     }
 
-    /// l(x) of a row, the constant included.
-    pub fn length(&self, rows: &Rows, at: usize) -> f64 {
-        let square = rows.wide_square(at);
+    /// l(x) of a row with this |x|², the constant included.
+    pub fn length(&self, square: f64) -> f64 {
         let own = match self.kernel {
             Kernel::Linear | Kernel::Rbf { .. } => self.kernel.own_value(square),
             Kernel::Polynomial {

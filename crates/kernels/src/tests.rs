@@ -427,7 +427,7 @@ fn decisions_are_off_by_what_is_counted_at_most() {
             .collect();
         let mut rounding = ValueRounding::new(kernel, 0.0);
         for (j, factor) in factors.iter().enumerate() {
-            rounding.reach += rounding.take(&all, j) * (*factor as f64).abs();
+            rounding.reach += rounding.take((&all, j), all.wide_square(j)) * (*factor as f64).abs();
         }
         let wide = factors.iter().map(|factor| *factor as f64).collect();
         let machine = Expansion::new(kernel, all, wide, vec![0.0]);
@@ -443,7 +443,7 @@ fn decisions_are_off_by_what_is_counted_at_most() {
                 (product + 1).pow(2)
             };
             let exact: i128 = factors.iter().enumerate().map(|(j, a)| a * value(j)).sum();
-            let off = rounding.off_at((all, at), rounding.length(all, at));
+            let off = rounding.off_at((all, at), rounding.length(all.wide_square(at)));
             let lost = (decision - exact as f64).abs();
             assert!(lost <= off, "{width}: {decision} and {exact}, {off}");
             worst = worst.max(lost / off);

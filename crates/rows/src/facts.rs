@@ -39,7 +39,11 @@ impl Rounding {
     pub fn length_off(&self, row: &Row<'_>) -> f64 {
         // the squared norm is a sum in 32 bits
         const SUMMED: f64 = 1.0 + 1e-3;
-        let length = SUMMED * f64::from(row.q()).sqrt();
+        self.off_of_length(SUMMED * f64::from(row.q()).sqrt())
+    }
+
+    /// The same of a row of this length.
+    fn off_of_length(&self, length: f64) -> f64 {
         Self::UNIT * (self.dense.max(self.sparse) * length + self.shift)
     }
 
@@ -141,14 +145,12 @@ impl Facts {
 
     /// By how much scores may be off in the root mean square for what rounding has made of rows, times |w|.
     pub fn most_off(&self) -> f64 {
-        let [dense, sparse] = self.rounding.products();
-        dense.max(sparse) * self.mean_q.sqrt() + self.rounding.shift_at(1.0)
+        self.most_length_off() + Rounding::UNIT * self.rounding.sums * self.mean_q.sqrt()
     }
 
     /// The length of what rows are off by in the root mean square.
     pub fn most_length_off(&self) -> f64 {
-        let Rounding { dense, sparse, .. } = self.rounding;
-        Rounding::UNIT * dense.max(sparse) * self.mean_q.sqrt() + self.rounding.shift_at(1.0)
+        self.rounding.off_of_length(self.mean_q.sqrt())
     }
 
     pub fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {

@@ -34,7 +34,7 @@ pub(super) struct Candidates {
     pub(super) highs: Vec<f64>,
     pub(super) curvatures: Vec<f32>,
     pub(super) diagonals: Vec<f32>,
-    /// sqrt(k(x, x)), the constant included.
+    /// By candidate what its decision's rounding is measured by.
     lengths: Vec<f64>,
     /// What 64 bits lose of sums over them.
     rounding: ValueRounding,
@@ -125,10 +125,12 @@ impl Candidates {
         let conjugate = by_loss!(self.loss, loss => loss.conjugate(weight));
         self.highs.room(1)?.push(f64::from(conjugate.high));
         self.curvatures.room(1)?.push(conjugate.curvature as f32);
-        let own = self.kernel.own_value(rows.wide_square(at));
+        let square = rows.wide_square(at);
+        let own = self.kernel.own_value(square);
         let diagonal = own + self.constant + conjugate.curvature;
         self.diagonals.room(1)?.push(diagonal as f32);
-        self.lengths.room(1)?.push(self.rounding.take(rows, at));
+        let length = self.rounding.take((rows, at), square);
+        self.lengths.room(1)?.push(length);
         Ok(())
     }
 

@@ -36,8 +36,6 @@ const GROWTH: f64 = 1.25;
 const ROOM: usize = 64;
 /// A dual above P(0) by more than this part of it is none: rounding does not do that.
 const NO_INNER_PRODUCT: f64 = 1e-6;
-/// What 64 bits lose is not counted up to this share of the primal.
-const NOT_COUNTED: f64 = 1e-7;
 /// No candidate.
 const NONE: u32 = u32::MAX;
 
@@ -403,7 +401,7 @@ impl Head {
             return Ok(());
         }
         let rounding = &pass.rounding;
-        let length = rounding.length(&deciding.rows, at);
+        let length = rounding.length(deciding.rows.wide_square(at));
         let off = rounding.off_at((&deciding.rows, at), length);
         let loss = weight * job.loss.value(margin);
         let lost = weight * job.loss.value(margin - off) - loss;
@@ -522,14 +520,11 @@ impl Head {
         self.passes += 1;
         let found = self.candidates.objectives();
         let primal = found.primal() + pass.losses;
-        let [mut above, mut below] = self.candidates.lost(&pass.rounding);
-        above += pass.lost;
-        if above + below <= NOT_COUNTED * primal {
-            [above, below] = [0.0; 2];
-        }
+        let [above, below] = self.candidates.lost(&pass.rounding);
+        let lost = [above + pass.lost, below];
         // dual variables of 0 are as feasible
-        let dual = (found.dual() - below).max(0.0);
-        let certificate = Certificate::of(primal + above, dual);
+        let pair = (primal, found.dual().max(0.0));
+        let (certificate, rounding) = Certificate::widened(pair, lost, ValueRounding::NOT_COUNTED);
         let rows = pass.rows.max(1) as f64;
         let duals = self.candidates.duals.iter();
         self.report = HeadReport {
@@ -537,10 +532,7 @@ impl Head {
             training_accuracy: pass.correct as f64 / rows,
             ties: pass.ties as f64 / rows,
             support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
-            rounding: match above + below > 0.0 {
-                true => (above + below) / primal,
-                false => 0.0,
-            },
+            rounding,
             ..self.report
         };
         certificate

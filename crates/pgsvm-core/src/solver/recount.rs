@@ -140,7 +140,8 @@ impl Recount {
                     continue;
                 }
                 let margin = y * score;
-                sums.take(cost, self.loss.value(margin), side.most_loss);
+                let loss = self.loss.value(margin);
+                sums.take(cost, loss, side.most_loss);
                 sums.correct += u64::from(right_side(margin, y));
                 if margin == 0.0 {
                     sums.ties += y as i64;
@@ -148,6 +149,7 @@ impl Recount {
                 if let Some(offs) = offs {
                     let row = RoundedRow {
                         margin,
+                        loss,
                         off: Off {
                             margin: offs[lane],
                             length,
@@ -180,11 +182,13 @@ impl Recount {
             }
         }
         let margin = score - rival;
-        sums.take(own.cost, self.loss.value(margin), f64::INFINITY);
+        let loss = self.loss.value(margin);
+        sums.take(own.cost, loss, f64::INFINITY);
         if let Some(off) = &self.off {
             let blocks = (0..self.blocks()).flat_map(|block| self.offs(off, row, block));
             let row = RoundedRow {
                 margin,
+                loss,
                 off: Off {
                     // of both scores
                     margin: 2.0 * blocks.fold(0.0, f64::max),

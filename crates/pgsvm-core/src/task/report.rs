@@ -24,6 +24,24 @@ impl Certificate {
         Self { primal, dual, gap }
     }
 
+    /// The same where the primal may be larger and the dual smaller by so much, if that is more than the share `least` of the primal; and by
+    /// which share the gap is wider for it.
+    pub(crate) fn widened(
+        (primal, dual): (f64, f64),
+        [above, below]: [f64; 2],
+        least: f64,
+    ) -> (Self, f64) {
+        // no more is taken off than what is there, nor where a bound is no number
+        let below = below.min(dual);
+        match above + below > least * primal {
+            true => {
+                let wider = Self::of(primal + above, (dual - below).max(0.0));
+                (wider, (above + below) / primal)
+            }
+            false => (Self::of(primal, dual), 0.0),
+        }
+    }
+
     /// Whether training by this rule, which is about primal and dual, goes on; `weight`: C times the rows.
     pub fn misses(&self, rule: StopRule, tolerance: f64, weight: f64) -> bool {
         match rule {

@@ -49,8 +49,8 @@ impl Off {
 /// Sums over some of the rows, each at the worst margin that its rounding leaves open, m - off; all are to be multiplied by C.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rounded {
-    /// Sum of c min(L, 1 + s), at m and at m - off.
-    losses: [f64; 2],
+    /// Sum of c min(L, 1 + s) at m - off.
+    losses: f64,
     /// Sum of c a off, with c a the dual variable that goes with m: the slope of the loss; and of c off^2.
     sum: Off,
     squares: Off,
@@ -66,6 +66,7 @@ const FAR: f64 = 1.25;
 #[derive(Debug, Clone, Copy)]
 pub struct RoundedRow {
     pub margin: f64,
+    pub loss: f64,
     pub off: Off,
     /// The loss beyond which rows cost no more and have no dual variable.
     pub most_loss: f64,
@@ -75,8 +76,8 @@ pub struct RoundedRow {
 #[derive(Debug, Clone, Copy)]
 pub struct Unrounded {
     pub loss: Loss,
-    pub primal: f64,
-    pub dual: f64,
+    /// Sum of c min(L, 1 + s).
+    pub losses: f64,
     /// What the sums are multiplied by: C, or where classes are told apart together C by their number, as primal and dual are a part each.
     pub share: f64,
     pub together: usize,
@@ -88,12 +89,11 @@ impl Rounded {
     pub fn take(&mut self, loss: Loss, cost: f64, row: &RoundedRow) {
         let RoundedRow {
             margin,
+            loss: own,
             off,
             most_loss,
         } = *row;
-        let own = loss.value(margin);
-        self.losses[0] += cost * own.min(most_loss);
-        self.losses[1] += cost * loss.value(margin - off.margin).min(most_loss);
+        self.losses += cost * loss.value(margin - off.margin).min(most_loss);
         let slope = match loss {
             _ if own > most_loss => 0.0,
             // any of 0 to 1; beyond it what a row has is part of the gap
@@ -110,9 +110,8 @@ impl Rounded {
 
     /// The same with those over other rows.
     pub fn join(self, more: &Self) -> Self {
-        let [own, worst] = self.losses;
         Self {
-            losses: [own + more.losses[0], worst + more.losses[1]],
+            losses: self.losses + more.losses,
             sum: self.sum.plus(more.sum),
             squares: self.squares.plus(more.squares),
             near: self.near.max(more.near),
@@ -120,35 +119,32 @@ impl Rounded {
         }
     }
 
-    /// By how much losses are larger at m - off, times C.
-    pub fn more_losses(&self) -> f64 {
-        self.losses[1] - self.losses[0]
+    /// By how much losses are larger at m - off than these sums at m.
+    pub fn more_losses(&self, losses: f64) -> f64 {
+        self.losses - losses
     }
 
-    /// By how much the primal may be larger and the dual smaller for rows as they come, if that is more than the share `least` of the primal.
+    /// By how much the primal may be larger and the dual smaller for rows as they come.
     ///
     /// With E = sum y a e, D = sum (p a - 1/2 d a^2) - 1/2 |v|^2 is smaller by <v, E> + 1/2 |E|^2 at most. The norm of v - w is at most
     /// sqrt(2 (P - D)), so that is sum a |<w, e>| + |E| (sqrt(2 (P - D)) + 1/2 |E|), where |E| <= sum a |e|. Of classes together a row's a is one
     /// of a class less one of another: its norm is sqrt(2) a.
-    pub fn widening(&self, known: &Unrounded, least: f64) -> Option<[f64; 2]> {
+    pub fn widening(&self, (primal, dual): (f64, f64), known: &Unrounded) -> [f64; 2] {
         let Unrounded {
-            primal,
-            dual,
+            losses,
             share,
             together,
             ..
         } = *known;
-        let above = share * self.more_losses();
+        let above = share * self.more_losses(losses);
         let (parts, norm) = match together {
             0 | 1 => (1.0, 1.0),
             parts => (parts as f64, 2.0),
         };
         let open = (primal - dual).max(0.0);
-        let Off { margin, length } = self.sums(known);
+        let Off { margin, length } = self.sums((primal, dual), known);
         let second = (2.0 * norm * open / parts).sqrt() * length + 0.5 * norm * length * length;
-        // no more is said than what is there, nor where a length is no number
-        let below = (margin + parts * second).min(dual);
-        (above + below > least * primal).then_some([above, below])
+        [above, margin + parts * second]
     }
 
     /// The sum of a off at most, which is the smaller of two.
@@ -158,17 +154,16 @@ impl Rounded {
     ///
     /// And sum a <= D + (sqrt(Q) + sqrt(P - D))^2, Q = 1/2 |w|^2 of the hinge and P of the squared hinge: sum a is D and half the squared
     /// norm of v, or of (v, losses), which is sqrt(P - D) away from that of w at most.
-    fn sums(&self, known: &Unrounded) -> Off {
+    fn sums(&self, (primal, dual): (f64, f64), known: &Unrounded) -> Off {
         let Unrounded {
             loss,
-            primal,
-            dual,
+            losses,
             share,
             ..
         } = *known;
         let open = (primal - dual).max(0.0);
         let within = match loss {
-            Loss::Hinge => (primal - share * self.losses[0]).max(0.0),
+            Loss::Hinge => (primal - share * losses).max(0.0),
             Loss::SquaredHinge => primal,
         };
         let duals = dual + (within.sqrt() + open.sqrt()).powi(2);

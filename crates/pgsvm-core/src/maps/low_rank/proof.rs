@@ -36,8 +36,6 @@ use crate::task::rounded::{Off, Rounded, RoundedRow, Unrounded};
 /// Rows that are gone over together, at most, and kernel values.
 const ROWS: usize = 256;
 const VALUES: usize = 1 << 16;
-/// What kernel values in 64 bits lose is not counted up to this share of the primal.
-const NOT_COUNTED: f64 = 1e-7;
 
 /// Which part the intercept has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +123,7 @@ impl<'a> LowRankProof<'a> {
             if plane.is_none() {
                 let rows = map.landmarks().rows();
                 for (at, factor) in stored.factors.iter().enumerate() {
-                    lost.reach += factor.abs() * lost.take(rows, at);
+                    lost.reach += factor.abs() * lost.take((rows, at), rows.wide_square(at));
                 }
             }
             let length = plane.as_ref().map_or(map.rank(), |plane| plane.w.len());
@@ -216,7 +214,7 @@ impl<'a> LowRankProof<'a> {
             };
             let heads = self.heads.len();
             let length = match self.heads.first() {
-                Some(head) if head.plane.is_none() => head.lost.length(&self.rows, at),
+                Some(head) if head.plane.is_none() => head.lost.length(self.rows.wide_square(at)),
                 _ => 0.0,
             };
             for (place, head) in self.heads.iter_mut().enumerate() {
@@ -253,7 +251,7 @@ impl<'a> LowRankProof<'a> {
                 anew.as_deref()
             }
         };
-        let least = rounding.map_or(NOT_COUNTED, |it| it.least);
+        let least = rounding.map_or(ValueRounding::NOT_COUNTED, |it| it.least);
         let norms = match rounding {
             Some(_) => filled(0.0, heads.len())?,
             None => norms(map, &heads)?,
@@ -364,6 +362,7 @@ impl Head<'_> {
         let own = loss.value(margin);
         let row = RoundedRow {
             margin,
+            loss: own,
             off,
             most_loss: most_loss.unwrap_or(f64::INFINITY),
         };
@@ -413,7 +412,8 @@ impl Head<'_> {
             Some(plane) => square(&plane.w),
             None => square(&unfold(lower, &self.stored.factors)?).max(norm),
         } + own;
-        let primal = 0.5 * norm + self.losses + self.beyond;
+        let losses = self.losses + self.beyond;
+        let primal = 0.5 * norm + losses;
         let shares = match intercept {
             InterceptPart::Free => {
                 let lighter = self.sums[0].min(self.sums[1]);
@@ -436,28 +436,26 @@ impl Head<'_> {
         let side = |at: usize| shares[at] * (self.linear[at] - 0.5 * shares[at] * self.curved[at]);
         // dual variables of 0 are as feasible
         let dual = (side(0) + side(1) - 0.5 * norm).max(0.0) + self.beyond;
-        let widening = match &self.plane {
+        let lost = match &self.plane {
             Some(_) => {
                 let known = Unrounded {
                     loss,
-                    primal,
-                    dual,
+                    losses,
                     share: 1.0,
                     together: 1,
                 };
-                self.rounded.widening(&known, least)
+                self.rounded.widening((primal, dual), &known)
             }
-            None => {
-                let above = self.rounded.more_losses() + 0.5 * self.lost.off(self.lost.reach);
-                let below = self.lost.value_off() * self.reach * self.reach;
-                (above + below > least * primal).then_some([above, below.min(dual)])
-            }
+            None => [
+                self.rounded.more_losses(losses) + 0.5 * self.lost.off(self.lost.reach),
+                self.lost.value_off() * self.reach * self.reach,
+            ],
         };
-        let [above, below] = widening.unwrap_or([0.0; 2]);
+        let (certificate, rounding) = Certificate::widened((primal, dual), lost, least);
         Ok(ProvedHead {
-            certificate: Certificate::of(primal + above, (dual - below).max(0.0)),
+            certificate,
             outliers: self.outliers,
-            rounding: widening.map_or(0.0, |_| (above + below) / primal),
+            rounding,
         })
     }
 }

@@ -223,22 +223,20 @@ impl Bounds {
     }
 
     /// Has the pair be certain of rows as they come, see [`Rounded::widening`].
-    pub(in crate::solver) fn widen(
-        &mut self,
-        rounded: &Rounded,
-        least: f64,
-        known: impl FnOnce([f64; 2]) -> Unrounded,
-    ) {
-        let (primal, dual) = (self.best_primal().value, self.laid.dual.max(0.0));
-        let Some([above, below]) = rounded.widening(&known([primal, dual]), least) else {
+    pub(in crate::solver) fn widen(&mut self, rounded: &Rounded, known: &Unrounded, least: f64) {
+        let pair = (self.best_primal().value, self.laid.dual.max(0.0));
+        let widening = rounded.widening(pair, known);
+        let (wider, rounding) = Certificate::widened(pair, widening, least);
+        if rounding == 0.0 {
             return;
-        };
+        }
+        let above = wider.primal - pair.0;
         self.primal.value += above;
         if let Some(constant) = &mut self.constant {
             constant.primal.value += above;
         }
-        self.laid.dual = (dual - below).max(0.0);
-        self.rounding = (above + below) / primal;
+        self.laid.dual = wider.dual;
+        self.rounding = rounding;
     }
 
     /// The best pair.

@@ -891,14 +891,13 @@ impl HeadState {
             summed: true,
         });
         if let Some(rounded) = &found.rounded {
-            self.bounds
-                .widen(rounded, least, |[primal, dual]| Unrounded {
-                    loss: self.terms.loss,
-                    primal,
-                    dual,
-                    share: c / heads as f64,
-                    together: heads,
-                });
+            let known = Unrounded {
+                loss: self.terms.loss,
+                losses: found.losses,
+                share: c / heads as f64,
+                together: heads,
+            };
+            self.bounds.widen(rounded, &known, least);
         }
         self.is_recounted = true;
         self.stop.recount(&self.bounds.certificate(), weight);
