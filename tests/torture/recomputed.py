@@ -120,11 +120,12 @@ class Machine:
         self._lay_out()
 
     def _lay_out(self):
+        # rows are numbered as they lie: of rows that differ in length some fill what others left of a page
         connection, count = self.connection, len(self.columns)
         connection.execute("DROP TABLE IF EXISTS pg_temp.xs, pg_temp.zs, pg_temp.ks")
         values = ", ".join(f"({self._scaled(j, column)})::float8 AS v{j}" for j, column in enumerate(self.columns))
         connection.execute(
-            f"CREATE TEMP TABLE xs AS SELECT row_number() OVER (ORDER BY id) - 1 AS row, id, sign(label) AS y, ({self.cost})::float8 AS cost, {values}"
+            f"CREATE TEMP TABLE xs AS SELECT row_number() OVER (ORDER BY t.ctid) - 1 AS row, id, sign(label) AS y, ({self.cost})::float8 AS cost, {values}"
             f" FROM {self.table} AS t"
         )
         width = self.kernel["width"]
