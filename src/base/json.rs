@@ -2,6 +2,8 @@
 //! its values for all that they hold: so texts are small, and values are too. What is read into types of ours may have any number of
 //! items, as those ask for memory with one (`scripts/received` looks after that).
 
+use crate::base::text::array_literal;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{list, OutOfMemory, Received};
 use serde::de::{Deserialize, DeserializeOwned};
 use serde_json::de::{Deserializer, StrRead};
@@ -57,6 +59,22 @@ pub fn read_value(json: &str) -> Result<Value, JsonError> {
     match is_small(json) {
         true => Ok(serde_json::from_str(json)?),
         false => Err(JsonError::Refused(TOO_LARGE.to_owned())),
+    }
+}
+
+/// A value as a call in SQL has it.
+pub fn typed(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote_literal(text),
+        Value::Array(all) if all.iter().all(Value::is_string) && !all.is_empty() => {
+            array_literal(all.iter().filter_map(Value::as_str))
+        }
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().map(Value::to_string).collect();
+            quote_literal(format!("{{{}}}", all.join(",")))
+        }
+        Value::Object(_) => quote_literal(value.to_string()),
+        other => other.to_string(),
     }
 }
 

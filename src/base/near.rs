@@ -4,6 +4,8 @@
 const LONGEST: usize = 64;
 /// Names that a hint shows.
 pub const SHOWN: usize = 3;
+/// Fewest bytes in which names begin alike that may be meant for each other.
+const LEAST_BEGINNING: usize = 4;
 
 /// The names most like `name`, the nearest first: those that differ in case alone, or else in so few characters that it may
 /// have been meant.
@@ -28,6 +30,81 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
         .take(SHOWN)
         .map(|(_, known)| (*known).to_owned())
         .collect()
+}
+
+/// What other systems call what has another name here (scikit-learn, LIBSVM, LIBLINEAR, R, XGBoost), and the names that it has here.
+const ELSEWHERE: [(&str, &[&str]); 15] = [
+    (
+        "auc",
+        &["roc_auc", "roc_auc_ovr", "auroc", "area_under_roc"],
+    ),
+    (
+        "f1",
+        &["f1_macro", "macro_f1", "f1_weighted", "f1_score", "f_score"],
+    ),
+    ("log_loss", &["neg_log_loss", "cross_entropy", "deviance"]),
+    ("accuracy", &["acc"]),
+    ("balanced_accuracy", &["bac", "bacc"]),
+    ("hinge", &["l1", "l1_loss"]),
+    ("squared_hinge", &["l2", "l2_loss", "hinge2"]),
+    ("rbf", &["gauss", "radial_basis"]),
+    ("sigmoid", &["tanh", "platt"]),
+    ("standard", &["zscore", "z_score"]),
+    (
+        "skip",
+        &["drop", "dropna", "omit", "na_omit", "ignore", "remove"],
+    ),
+    ("mean", &["average", "avg", "impute"]),
+    ("stream", &["coordinate_descent", "dual_cd"]),
+    ("interior_point", &["psvm", "ipm"]),
+    ("low_rank", &["nystroem", "nystrom"]),
+];
+
+/// The same of arguments and options.
+const ARGUMENTS_ELSEWHERE: [(&str, &[&str]); 8] = [
+    ("folds", &["cv", "n_folds", "n_splits", "k_fold"]),
+    ("tolerance", &["tol", "eps", "epsilon"]),
+    (
+        "max_passes",
+        &["max_iter", "iterations", "n_iter", "epochs"],
+    ),
+    ("seed", &["random_state", "random_seed"]),
+    ("intercept", &["fit_intercept", "bias"]),
+    ("weight", &["sample_weight", "case_weight"]),
+    ("metric", &["scoring"]),
+    ("rank", &["n_components"]),
+];
+
+/// The one of `known` that `name` is likeliest to stand for: the same words written or ordered otherwise, another system's name, the
+/// nearest, or one that begins alike.
+pub fn meant(name: &str, known: &[&str]) -> Option<String> {
+    if name.chars().count() > LONGEST {
+        return None;
+    }
+    let plain = name.to_lowercase().replace(['-', ' ', '.'], "_");
+    let sorted = |name: &str| {
+        let mut words: Vec<_> = name.split('_').map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    let elsewhere = ELSEWHERE.iter().chain(&ARGUMENTS_ELSEWHERE);
+    let mut elsewhere = elsewhere.filter(|(ours, _)| known.contains(ours));
+    let same_words = |known: &&&str| sorted(known) == sorted(&plain);
+    let begins_alike = |known: &&&str| {
+        let (shorter, longer) = match plain.len() < known.len() {
+            true => (plain.as_str(), **known),
+            false => (**known, plain.as_str()),
+        };
+        shorter.len() >= LEAST_BEGINNING && longer.starts_with(shorter)
+    };
+    let found = known.iter().find(same_words).copied();
+    let found = found.or_else(|| {
+        let named = elsewhere.find(|(_, theirs)| theirs.contains(&plain.as_str()));
+        named.map(|(ours, _)| *ours)
+    });
+    let found = found.map(str::to_owned);
+    let found = found.or_else(|| names(&plain, known.iter().copied()).into_iter().next());
+    found.or_else(|| known.iter().find(begins_alike).map(|it| (*it).to_owned()))
 }
 
 /// How far a name is from `lower`, whatever its case; None where it is too far.

@@ -2,22 +2,83 @@
 //! something to say, with the rights of whoever is told: the text of a query is its owner's to see, and nothing is told out of a function that
 //! runs with its owner's rights. Runs in any backend or parallel worker.
 
+use crate::base::json;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::statement;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
+use serde_json::{Map, Value};
 
 /// Longest query that a hint shows.
 const MOST_CHARACTERS: usize = 500;
+const OPTIONS: &str = "options";
+/// Bytes of a model's name.
+const LONGEST_NAME: usize = 63;
+
+/// A training whose result would be another model than this one, and so gets a name of its own.
+pub struct Beside {
+    /// What its name ends in.
+    pub suffix: &'static str,
+    /// The setting that makes the difference, and whether it is one of the options.
+    pub with: (&'static str, &'static str),
+    pub is_option: bool,
+    /// Settings and options of this one that it has not.
+    pub without: &'static [&'static str],
+}
+
+impl Beside {
+    /// The settings that it has, out of those `given` to this one.
+    fn settings(&self, mut given: Map<String, Value>) -> Map<String, Value> {
+        let is_wanted = |name: &String, _: &mut Value| !self.without.contains(&name.as_str());
+        given.retain(is_wanted);
+        if let Some(Value::Object(options)) = given.get_mut(OPTIONS) {
+            options.retain(is_wanted);
+        }
+        let (name, value) = (self.with.0.to_owned(), self.with.1.into());
+        let options = given.entry(OPTIONS).or_insert_with(|| Map::new().into());
+        match options {
+            Value::Object(options) if self.is_option => options.insert(name, value),
+            _ => given.insert(name, value),
+        };
+        given.retain(|_, value| value.as_object().is_none_or(|it| !it.is_empty()));
+        given
+    }
+}
+
+/// SQL for it, with the other settings that were given to this one.
+pub fn training_beside(model: &str, beside: &Beside) -> String {
+    let (name, version) = name_and_version(model);
+    let (call, key, given) = call_of(name, version).unwrap_or_else(untold);
+    let mut end = name.len().min(LONGEST_NAME - beside.suffix.len());
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    let name = format!("{}{}", &name[..end], beside.suffix);
+    let mut arguments = vec![format!("model => {}", quote_literal(name))];
+    arguments.extend(key.map(|key| format!("key => {}", quote_literal(key))));
+    let settings = beside.settings(given);
+    let settings = settings.iter();
+    arguments.extend(settings.map(|(name, value)| format!("{name} => {}", json::typed(value))));
+    format!("SELECT {call}, {})", arguments.join(", "))
+}
+
+fn name_and_version(model: &str) -> (&str, Option<i32>) {
+    match model.rsplit_once('@') {
+        Some((name, version)) => (name, version.parse().ok()),
+        None => (model, None),
+    }
+}
+
+/// Of what nobody knows the training of.
+fn untold() -> Call {
+    ("svm_train(…".to_owned(), None, Map::new())
+}
 
 /// SQL that trains a model again, with its key where it has one, and `with` these arguments, the rest as it was. `model`: its name, with
 /// its version or of the deployed one.
 pub fn training(model: &str, with: &str) -> String {
-    let (name, version) = match model.rsplit_once('@') {
-        Some((name, version)) => (name, version.parse().ok()),
-        None => (model, None),
-    };
-    let (call, key) = call_of(name, version).unwrap_or_else(|| ("svm_train(…".to_owned(), None));
+    let (name, version) = name_and_version(model);
+    let (call, key, _) = call_of(name, version).unwrap_or_else(untold);
     let mut arguments = vec![format!("model => {}", quote_literal(name))];
     let keyed = key.filter(|_| !with.contains("key => "));
     arguments.extend(keyed.map(|key| format!("key => {}", quote_literal(key))));
@@ -25,8 +86,11 @@ pub fn training(model: &str, with: &str) -> String {
     format!("SELECT {call}, {})", arguments.join(", "))
 }
 
-/// The call up to its label, and the key; None of what nobody knows the training of.
-fn call_of(name: &str, version: Option<i32>) -> Option<(String, Option<String>)> {
+/// The call up to its label, the key, and the other settings that were given, where these are short.
+type Call = (String, Option<String>, Map<String, Value>);
+
+/// None of what nobody knows the training of.
+fn call_of(name: &str, version: Option<i32>) -> Option<Call> {
     let extension = statement::extension_schema();
     // SAFETY: a catalog look-up.
     let sources = unsafe { pg_sys::get_relname_relid(c"svm_source".as_ptr(), extension) };
@@ -37,7 +101,9 @@ fn call_of(name: &str, version: Option<i32>) -> Option<(String, Option<String>)>
     let schema = statement::quoted_schema(extension)?;
     let query = format!(
         "SELECT v.label_column, v.source_relation, v.key_column, pg_catalog.left(s.query, {}),
-             v.stored_rows OPERATOR(pg_catalog.->) 'svm_source' IS NOT NULL
+             v.stored_rows OPERATOR(pg_catalog.->) 'svm_source' IS NOT NULL,
+             CASE WHEN pg_catalog.length(v.given::pg_catalog.text) OPERATOR(pg_catalog.<=) {MOST_CHARACTERS}
+                 THEN (v.given OPERATOR(pg_catalog.-) 'key'::pg_catalog.text)::pg_catalog.text END
          FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
          LEFT JOIN {schema}.svm_source AS s ON s.version_id OPERATOR(pg_catalog.=) v.id
          WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) COALESCE($2, m.current_version)",
@@ -52,7 +118,7 @@ fn call_of(name: &str, version: Option<i32>) -> Option<(String, Option<String>)>
     found
 }
 
-fn call(row: &ResultRow) -> Option<(String, Option<String>)> {
+fn call(row: &ResultRow) -> Option<Call> {
     let label = quote_literal(row.text(1)?);
     let (relation, query) = (row.text(2), row.text(4));
     let is_query = relation.is_none() && row.datum(5).is_some_and(|it| it.value() != 0);
@@ -63,7 +129,7 @@ fn call(row: &ResultRow) -> Option<(String, Option<String>)> {
         } else {
             "svm_train"
         };
-        return Some((format!("{function}(…"), None));
+        return Some((format!("{function}(…"), None, Map::new()));
     }
     let call = match (relation, query) {
         (Some(relation), _) => format!("svm_train({}, {label}", quote_literal(relation)),
@@ -73,5 +139,9 @@ fn call(row: &ResultRow) -> Option<(String, Option<String>)> {
         (None, None) if !is_query => return None,
         (None, _) => format!("svm_train_query('SELECT …', {label}"),
     };
-    Some((call, row.text(3)))
+    let given = match row.text(6).map(|json| json::read_value(&json)) {
+        Some(Ok(Value::Object(given))) => given,
+        _ => Map::new(),
+    };
+    Some((call, row.text(3), given))
 }

@@ -9,23 +9,23 @@ combinations! {
         why: mathematics,
         message: "c is to be chosen, but is given",
         reason: "One says that c is chosen, the other what it is.",
-        hint: "Leave c out, or \"c\" out of \"choose\"",
+        hint: "c => 'auto' has it chosen; or leave \"c\" out of \"choose\"",
     }
-    gamma_given() {
+    gamma_given(list) {
         what: "\"choose\": [\"gamma\"], or \"gammas\"",
         with: "gamma",
         why: mathematics,
         message: "gamma is to be chosen, but is given",
         reason: "One says that gamma is chosen, the other what it is.",
-        hint: "Leave gamma out, or \"gamma\" out of \"choose\" and \"gammas\" out of the options",
+        hint: "gamma => 'auto' has it chosen, {list} from a list; leave \"choose\" and \"gammas\" out of the options",
     }
-    costs_without_choice() {
+    costs_without_choice(costs) {
         what: "\"costs\"",
         with: "c but 'auto'",
         why: mathematics,
         message: "\"costs\" are for c => 'auto', which chooses among them",
         reason: "Both say which values of c there are.",
-        hint: "c => 'auto'; or the list as c, and no \"costs\" in the options: c => '{{0.1, 1, 10}}'",
+        hint: "c => '{{{costs}}}' chooses among them; leave \"costs\" out of the options",
     }
     truncation_and_gamma() {
         what: "\"truncation\": \"auto\"",

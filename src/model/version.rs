@@ -4,7 +4,7 @@ use super::heads::{ClassesBy, Head};
 use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::catalog::trained_by::training;
+use crate::catalog::trained_by::{training_beside, Beside};
 use crate::catalog::whole::StoredRows;
 use crate::combinations::models;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
@@ -129,7 +129,7 @@ impl Model {
             return Ok(());
         }
         let name = self.base_name().replace('\'', "''");
-        let linear = training(&self.name, "kernel => 'linear'");
+        let linear = training_beside(&self.name, &LINEAR);
         Err(models::kernel(&self.name, what, name, linear))
     }
 
@@ -149,6 +149,24 @@ impl Model {
         fixed + labels + self.features.bytes() + weights + kernel
     }
 }
+
+/// The linear model in place of a kernel machine.
+const LINEAR: Beside = Beside {
+    suffix: "_linear",
+    with: ("kernel", "linear"),
+    is_option: false,
+    without: &[
+        "kernel",
+        "gamma",
+        "degree",
+        "coef0",
+        "rank",
+        "method",
+        "landmarks",
+        "gammas",
+        "choose",
+    ],
+};
 
 /// Products summed up between two looks for interrupts: a millisecond's.
 const DOT_AT_ONCE: usize = 1 << 19;

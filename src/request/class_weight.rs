@@ -2,6 +2,7 @@
 
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::json;
+use crate::base::near;
 use crate::request::words::invalid;
 use pgsvm_core::memory::all_of;
 use pgsvm_core::Balance;
@@ -24,13 +25,14 @@ pub enum ClassWeight {
 /// [`ClassWeight::BalancedExamples`] is.
 const BALANCED_HEADS: &str = "balanced_heads";
 
+const BALANCED: &str = "balanced";
 const BALANCED_EXAMPLES: &str = "balanced_examples";
 
 impl ClassWeight {
     /// The argument `class_weight` that stands for what svm_version has.
     pub fn argument(stored: &str) -> &str {
         match stored {
-            "balanced" => BALANCED_EXAMPLES,
+            BALANCED => BALANCED_EXAMPLES,
             other => other,
         }
     }
@@ -80,7 +82,7 @@ pub(super) fn class_weight(given: Option<&str>) -> Result<ClassWeight, Failure> 
         return Ok(ClassWeight::Equal);
     };
     match given.trim_matches('"') {
-        "balanced" | BALANCED_HEADS => Ok(ClassWeight::Balanced),
+        BALANCED | BALANCED_HEADS => Ok(ClassWeight::Balanced),
         BALANCED_EXAMPLES => Ok(ClassWeight::BalancedExamples),
         _ => by_label(given),
     }
@@ -95,8 +97,12 @@ fn by_label(given: &str) -> Result<ClassWeight, Failure> {
         return Err(invalid(format!("class_weight cannot be read: {reason}")).hint(HINT));
     }
     let map: Map<String, Value> = json::read(given).map_err(|_| {
+        let near = near::meant(given, &[BALANCED, BALANCED_EXAMPLES]);
         let given = shortened(given);
-        invalid(format!("class_weight '{given}' is not understood")).hint(HINT)
+        invalid(format!("class_weight '{given}' is not understood")).hint(match near {
+            Some(near) => format!("Perhaps '{near}' is meant. {HINT}"),
+            None => HINT.to_owned(),
+        })
     })?;
     let weights = all_of(map.into_iter().map(positive))?;
     Ok(ClassWeight::ByLabel(weights))

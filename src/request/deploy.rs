@@ -2,7 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::choosing;
-use crate::request::words::word;
+use crate::request::words::option_word;
 
 /// What `options` say.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,10 +81,10 @@ impl DeployChoice {
                     ("false", Word::Never),
                     ("if_better", Word::IfBetter),
                 ];
-                self.word = word(key, text, &known)?;
+                self.word = option_word(key, text, &known)?;
             }
             "relation" => self.relation = Some(text.to_owned()),
-            _ => self.metric = Some(word(key, text, &Metric::ALL)?),
+            _ => self.metric = Some(option_word(key, text, &Metric::ALL)?),
         }
         Ok(())
     }

@@ -4,12 +4,13 @@
 //! How the problem is solved, as tolerance, passes, solver and seed say it, is each training's own.
 
 use crate::base::errors::{shortened, shown, Failure};
+use crate::base::json;
 use crate::base::text::written;
 use crate::pg::json::JsonText;
+use crate::request::kernel::usual_name;
 use crate::request::numbers::Numbers;
 use crate::request::options::{is_of_one_training, read_options, AUTO};
 use crate::request::Arguments;
-use pgrx::spi::quote_literal;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -89,18 +90,9 @@ pub fn typed(arguments: &Arguments) -> Result<String, Failure> {
     if all.values().map(size).sum::<usize>() > LONGEST {
         return Ok(String::new());
     }
-    let all = all.iter().map(|(name, value)| {
-        let value = match value {
-            Value::String(text) => quote_literal(text),
-            Value::Array(all) => {
-                let all: Vec<String> = all.iter().map(Value::to_string).collect();
-                quote_literal(format!("{{{}}}", all.join(",")))
-            }
-            Value::Object(_) => quote_literal(value.to_string()),
-            other => other.to_string(),
-        };
-        format!(", {name} => {value}")
-    });
+    let all = all
+        .iter()
+        .map(|(name, value)| format!(", {name} => {}", json::typed(value)));
     Ok(Some(all.collect::<String>())
         .filter(|all| all.len() <= LONGEST)
         .unwrap_or_default())
@@ -205,13 +197,13 @@ fn taken_options(
     };
     settle_choices(now, (&options, before), &mut taken);
     let in_force = |name: &str| now.get(name).or_else(|| before.get(name));
-    let chooses_gamma = in_force("gamma").is_some_and(is_choice)
+    let chooses_gamma = in_force("gamma").is_some_and(Numbers::is_choice)
         || names_choice(&options, "gamma")
         || names_choice(&taken, "gamma");
     // a metric alone has C chosen
     let by_metric = in_force("c").is_none() && in_force(METRIC).is_some();
     let chooses = by_metric
-        || in_force("c").is_some_and(is_choice)
+        || in_force("c").is_some_and(Numbers::is_choice)
         || names_choice(&options, "c")
         || names_choice(&taken, "c");
     let chooses_s = [&options, &taken]
@@ -244,11 +236,6 @@ fn taken_options(
     Ok(told)
 }
 
-/// Whether this leaves a choice: 'auto', which was NULL at first, or a list.
-fn is_choice(value: &Value) -> bool {
-    !value.is_number()
-}
-
 /// Whether options say that C or gamma is to be chosen.
 fn names_choice(options: &Map<String, Value>, name: &str) -> bool {
     let named = options.get("choose").and_then(Value::as_array);
@@ -262,7 +249,7 @@ fn settle_choices(
     (options, before): (&Map<String, Value>, &mut Map<String, Value>),
     taken: &mut Map<String, Value>,
 ) {
-    let is_fixed = |name: &str| now.get(name).is_some_and(Value::is_number);
+    let is_fixed = |name: &str| now.get(name).is_some_and(|it| !Numbers::is_choice(it));
     if let Some(Value::Array(words)) = taken.get_mut("choose") {
         words.retain(|word| !word.as_str().is_some_and(is_fixed));
         if words.is_empty() {
@@ -273,7 +260,7 @@ fn settle_choices(
         // of a list as an argument and one as an option that of now holds
         if now
             .get(name)
-            .is_some_and(|value| value.is_number() || value.is_array())
+            .is_some_and(|value| value.is_array() || !Numbers::is_choice(value))
         {
             taken.remove(list);
         }
@@ -304,7 +291,7 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         "key" => text(&arguments.key),
         "loss" => text(&arguments.loss),
         METRIC => text(&arguments.metric),
-        KERNEL => text(&arguments.kernel),
+        KERNEL => arguments.kernel.as_deref().map(usual_name).map(Value::from),
         "gamma" => arguments.gamma.value(),
         "degree" => arguments.degree.map(Value::from),
         "coef0" => arguments.coef0.map(Value::from),

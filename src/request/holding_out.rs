@@ -24,10 +24,11 @@ pub(super) fn costs(c: Numbers, choices: Option<Vec<f64>>) -> Result<(Vec<f64>, 
     let costs = match (c, choices) {
         (Numbers::Auto, None) => USUAL_COSTS.to_vec(),
         (Numbers::Auto, Some(costs)) => costs,
-        (Numbers::Default | Numbers::Are(_), Some(_)) => {
-            return Err(choosing::costs_without_choice())
+        (Numbers::Default | Numbers::Scale | Numbers::Are(_), Some(costs)) => {
+            let costs: Vec<_> = costs.into_iter().map(sql_float).collect();
+            return Err(choosing::costs_without_choice(costs.join(", ")));
         }
-        (Numbers::Default, None) => vec![USUAL_COST],
+        (Numbers::Default | Numbers::Scale, None) => vec![USUAL_COST],
         (Numbers::Are(given), None) => {
             let given = given.into_iter().map(|c| required(c, "c"));
             given.collect::<Result<Vec<_>, _>>()?

@@ -91,18 +91,26 @@ impl KernelTerms {
     }
 }
 
+/// The names that kernels have elsewhere, behind those by which they are known here.
+const NAMES: [(&str, KernelKind); 7] = [
+    KERNELS[0],
+    KERNELS[1],
+    KERNELS[2],
+    KERNELS[3],
+    ("gaussian", KernelKind::Rbf),
+    ("radial", KernelKind::Rbf),
+    ("poly", KernelKind::Polynomial),
+];
+
 /// The name of a kernel by which it is known here, where it has others elsewhere.
-fn usual_name(name: &str) -> &str {
-    match name {
-        "poly" => "polynomial",
-        "gaussian" | "radial" => "rbf",
-        name => name,
-    }
+pub(super) fn usual_name(name: &str) -> &str {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map_or(name, |(_, kind)| word_of(*kind, &KERNELS))
 }
 
 /// The kernel machine that is asked for; None for a linear one.
 pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<KernelTerms>, Failure> {
-    let kind = chosen("kernel", given.kernel.as_deref().map(usual_name), &KERNELS)?;
+    let kind = chosen("kernel", given.kernel.as_deref(), &NAMES)?;
     // values first: what is wrong with them is so with every kernel
     let degree = i64::from(given.degree.unwrap_or(USUAL_DEGREE));
     let coef0 = given.coef0.unwrap_or(0.0);
@@ -144,11 +152,12 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
 fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)>, Failure> {
     let is_given = match &given.gamma {
         Numbers::Default | Numbers::Auto => false,
+        Numbers::Scale => choices.gammas.is_some() || choices.chooses_gamma,
         // among several one is chosen
         Numbers::Are(all) => choices.gammas.is_some() || (choices.chooses_gamma && all.len() == 1),
     };
     if is_given {
-        return Err(choosing::gamma_given());
+        return Err(choosing::gamma_given(GAMMA.as_list()));
     }
     let named = match (&given.gamma, &choices.gammas) {
         (Numbers::Are(all), _) => {
@@ -160,6 +169,7 @@ fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)
             GAMMA.check_count(named.len())?;
             named.clone()
         }
+        (Numbers::Scale, _) => return Ok(vec![(None, 1.0)]),
         (Numbers::Default, None) if !choices.chooses_gamma => return Ok(vec![(None, 1.0)]),
         (_, None) => return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec()),
     };
@@ -285,7 +295,7 @@ fn refused(error: KernelError) -> Failure {
         KernelError::Gamma { gamma } => invalid(format!(
             "gamma must be positive and finite as a 32-bit number, not {gamma:?}"
         ))
-        .hint("gamma => NULL takes 1 / (features * variance of the scaled rows)"),
+        .hint("gamma => 'scale' takes 1 / (features * variance of the scaled rows)"),
         KernelError::Degree { degree, .. } => invalid(format!(
             "degree must be a whole number from 1 to {MOST_DEGREE}, not {degree}"
         ))

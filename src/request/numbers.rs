@@ -10,6 +10,8 @@ use serde_json::Value;
 /// The words for a number that the training is to choose, and for one that is not given.
 const AUTO: &str = "auto";
 const DEFAULT: &str = "default";
+/// scikit-learn's word for the gamma that holds where none is given.
+const SCALE: &str = "scale";
 /// Most numbers to choose from: each C is a head for every fold and class, and each gamma maps all rows anew.
 const MOST: usize = 100;
 
@@ -21,6 +23,8 @@ pub enum Numbers {
     Default,
     /// It is to be chosen.
     Auto,
+    /// Of gamma: as where it is not given, and not as the version before has it.
+    Scale,
     /// One number, or several to choose from; what they are is not checked.
     Are(Vec<Option<f64>>),
 }
@@ -49,6 +53,7 @@ impl Argument {
         match (text, list) {
             (AUTO, _) => Ok(Numbers::Auto),
             (DEFAULT, _) => Ok(Numbers::Default),
+            (SCALE, _) if self.name == GAMMA.name => Ok(Numbers::Scale),
             (_, Some(list)) => self.list(list, text),
             (_, None) => self.number(text, text).map(Numbers::of),
         }
@@ -78,28 +83,40 @@ impl Argument {
 
     fn refused(self, text: &str) -> Failure {
         let Self { name, usual } = self;
+        let (words, scale, known) = match name == GAMMA.name {
+            true => (
+                "a list of numbers, 'scale' or 'auto'",
+                format!(", {name} => '{SCALE}' the default"),
+                &[AUTO, SCALE][..],
+            ),
+            false => ("a list of numbers or 'auto'", String::new(), &[AUTO][..]),
+        };
         let all = format!(
-            "{name} => 1 is a number, {name} => '{{{usual}}}' a list to choose from, {name} => '{AUTO}' has it chosen"
+            "{name} => 1 is a number, {name} => '{{{usual}}}' a list to choose from{scale}, {name} => '{AUTO}' has it chosen"
         );
-        let near = near::names(text, [AUTO].into_iter());
         let message = format!(
-            "{name} must be a number, a list of numbers or '{AUTO}', not '{}'",
+            "{name} must be a number, {words}, not '{}'",
             shortened(text)
         );
-        invalid(message).hint(match near.first() {
+        invalid(message).hint(match near::meant(text, known) {
             Some(near) => format!("Perhaps '{near}' is meant. {all}"),
             None => all,
         })
     }
 
+    /// A list of them, as a call has it.
+    pub fn as_list(self) -> String {
+        format!("{} => '{{{}}}'", self.name, self.usual)
+    }
+
     /// Refuses lists that are empty or too long.
     pub fn check_count(self, count: usize) -> Result<(), Failure> {
-        let Self { name, usual } = self;
+        let name = self.name;
         match count {
             1..=MOST => Ok(()),
             _ => Err(
                 invalid(format!("{name} must have 1 to {MOST} values, not {count}"))
-                    .hint(format!("{name} => ARRAY[{usual}]")),
+                    .hint(self.as_list()),
             ),
         }
     }
@@ -118,6 +135,11 @@ impl Numbers {
         }
     }
 
+    /// Whether a setting, as [`Self::value`] has it, leaves a choice: 'auto', which was NULL at first, or a list.
+    pub fn is_choice(value: &Value) -> bool {
+        !value.is_number() && value != SCALE
+    }
+
     pub fn is_given(&self) -> bool {
         *self != Self::Default
     }
@@ -127,6 +149,7 @@ impl Numbers {
         match self {
             Self::Default => None,
             Self::Auto => Some(AUTO.into()),
+            Self::Scale => Some(SCALE.into()),
             Self::Are(all) => Some(match all.as_slice() {
                 [one] => (*one).into(),
                 all => all.iter().copied().map(Value::from).collect(),
@@ -138,6 +161,7 @@ impl Numbers {
     pub fn of_value(value: &Value) -> Self {
         match value {
             Value::String(word) if word == AUTO => Self::Auto,
+            Value::String(word) if word == SCALE => Self::Scale,
             Value::Number(number) => number.as_f64().map_or(Self::Default, Self::of),
             Value::Array(all) if all.len() <= MOST => {
                 gathered(all.iter().map(Value::as_f64)).map_or(Self::Default, Self::Are)

@@ -4,6 +4,7 @@
 //! it is read. What it means together with others is said where it is used (`solver.rs`, `holding_out.rs`).
 
 use crate::base::errors::{shortened, shown, Failure};
+use crate::base::json;
 use crate::base::near;
 use crate::base::text::written;
 use crate::features::{CategoryLimits, LANDMARKS};
@@ -11,8 +12,10 @@ use crate::model::{ClassesBy, CLASSES_BY};
 use crate::pg::json::JsonText;
 use crate::request::deploy::DeployChoice;
 use crate::request::kernel::{Method, METHODS};
+use crate::request::numbers::{Argument, C, GAMMA};
 use crate::request::solver::Expansion;
-use crate::request::words::{invalid, number_or_word, whole_number, word, ORDERS};
+use crate::request::words::{invalid, number_or_word, option_word, whole_number, word, ORDERS};
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
     CalibrationChoice, Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order,
@@ -209,14 +212,14 @@ static OPTIONS: [Entry; 51] = [
     entry("relation", Solvers::All, Of::Training, Choices::deployment),
     entry("metric", Solvers::All, Of::Training, Choices::deployment),
     entry("costs", Solvers::All, Of::Model, |all, it| {
-        it.numbers().map(|costs| all.costs = Some(costs))
+        it.numbers(C).map(|costs| all.costs = Some(costs))
     }),
     entry("choose", Solvers::All, Of::Model, |all, it| {
         (all.chooses_c, all.chooses_gamma) = it.chosen()?;
         Ok(())
     }),
     entry("gammas", Solvers::All, Of::Model, |all, it| {
-        it.numbers().map(|gammas| all.gammas = Some(gammas))
+        it.numbers(GAMMA).map(|gammas| all.gammas = Some(gammas))
     }),
     entry(FOLDS, Solvers::All, Of::Model, |all, it| {
         it.signed().map(|folds| all.folds = Some(folds))
@@ -237,7 +240,8 @@ static OPTIONS: [Entry; 51] = [
         Ok(())
     }),
     entry(BAD_ROWS, Solvers::All, Of::Model, |all, it| {
-        it.word(&[("error", false), ("skip", true)])
+        // as the argument, which is how it is mostly given
+        word(it.name, &it.text, &[("error", false), ("skip", true)])
             .map(|skips| all.skips_bad_rows = skips)
     }),
     entry("min_df", Solvers::All, Of::Model, |all, it| {
@@ -489,7 +493,7 @@ impl Choices {
         let mut known = OPTIONS.iter();
         let entry = known
             .find(|entry| entry.name == name)
-            .ok_or_else(|| unknown(name))?;
+            .ok_or_else(|| unknown(name, value))?;
         let text = match value.as_str() {
             Some(text) => owned(text)?,
             None => written(format_args!("{value}"))?,
@@ -532,7 +536,7 @@ const ARGUMENTS: [&str; 24] = [
     "weight",
 ];
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str, value: &Value) -> Failure {
     let mut names = String::new();
     for (at, entry) in OPTIONS.iter().enumerate() {
         names += match at {
@@ -542,12 +546,21 @@ fn unknown(name: &str) -> Failure {
         };
         names += &format!("\"{}\"", entry.name);
     }
-    let near = near::names(name, OPTIONS.iter().map(|entry| entry.name));
     let unknown = invalid(format!("unknown option \"{}\"", shortened(name)));
-    if ARGUMENTS.contains(&name) {
-        return unknown.hint(format!("{name} is an argument of its own: {name} => …"));
+    let options: Vec<_> = OPTIONS.iter().map(|entry| entry.name).collect();
+    let of = |known: &[&str]| near::meant(name, known);
+    let argument = ARGUMENTS.contains(&name).then(|| name.to_owned());
+    let argument = argument.or_else(|| of(&options).is_none().then(|| of(&ARGUMENTS))?);
+    if let Some(argument) = argument {
+        let value = match value {
+            Value::String(text) => quote_literal(shortened(text)),
+            value => shortened(&json::typed(value)),
+        };
+        return unknown.hint(format!(
+            "{argument} is an argument of its own: {argument} => {value}"
+        ));
     }
-    unknown.hint(match near.first() {
+    unknown.hint(match of(&options) {
         Some(near) => format!("Perhaps \"{near}\" is meant."),
         None => format!("options know {names}"),
     })
@@ -555,7 +568,7 @@ fn unknown(name: &str) -> Failure {
 
 impl Member<'_> {
     fn word<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, Failure> {
-        word(self.name, &self.text, known)
+        option_word(self.name, &self.text, known)
     }
 
     fn copy(&self) -> Result<String, Failure> {
@@ -585,7 +598,8 @@ impl Member<'_> {
         number_or_word(self.name, self.value, most, &names.join(" or "), usual).map(counted)
     }
 
-    fn numbers(&self) -> Result<Vec<f64>, Failure> {
+    /// Numbers to choose from, which are a list as `argument` too.
+    fn numbers(&self, argument: Argument) -> Result<Vec<f64>, Failure> {
         let all = self.value.as_array();
         let numbers = all.and_then(|all| all.iter().map(Value::as_f64).collect());
         numbers.ok_or_else(|| {
@@ -594,10 +608,7 @@ impl Member<'_> {
                 self.name,
                 shown(self.value)
             ))
-            .hint(format!(
-                "options => '{{\"{}\": [0.01, 0.1, 1, 10]}}'",
-                self.name
-            ))
+            .hint(argument.as_list())
         })
     }
 

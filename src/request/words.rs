@@ -24,22 +24,55 @@ pub fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
     })
 }
 
-/// The choice that `given` names.
+/// The choice that an argument names.
 pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
-    known
-        .iter()
-        .find(|(name, _)| *name == given)
-        .map(|(_, choice)| *choice)
-        .ok_or_else(|| {
-            let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
-            let all = format!("{argument} => {}", names.join(" or "));
-            let near = near::names(given, known.iter().map(|(name, _)| *name));
-            let unknown = invalid(format!("unknown {argument} '{}'", shortened(given)));
-            unknown.hint(match near.first() {
-                Some(near) => format!("Perhaps '{near}' is meant. {all}"),
-                None => all,
-            })
+    choice(given, known).ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
+        let all = format!("{argument} => {}", names.join(" or "));
+        unknown(argument, given).hint(match meant(given, known) {
+            Some(near) => format!("Perhaps '{near}' is meant. {all}"),
+            None => all,
         })
+    })
+}
+
+/// The same of an option.
+pub(super) fn option_word<T: Copy>(
+    key: &str,
+    given: &str,
+    known: &[(&str, T)],
+) -> Result<T, Failure> {
+    choice(given, known).ok_or_else(|| {
+        let json = |name: &str| match name {
+            "true" | "false" => name.to_owned(),
+            name => format!("\"{name}\""),
+        };
+        let near = meant(given, known);
+        let first = near.as_deref().unwrap_or(known[0].0);
+        let others = known.iter().filter(|(name, _)| *name != first);
+        let others: String = others
+            .map(|(name, _)| format!(", or {}", json(name)))
+            .collect();
+        let all = format!("options => '{{\"{key}\": {}}}'{others}", json(first));
+        unknown(key, given).hint(match near {
+            Some(near) => format!("Perhaps {} is meant. {all}", json(&near)),
+            None => all,
+        })
+    })
+}
+
+fn choice<T: Copy>(given: &str, known: &[(&str, T)]) -> Option<T> {
+    let found = known.iter().find(|(name, _)| *name == given);
+    found.map(|(_, choice)| *choice)
+}
+
+fn meant<T>(given: &str, known: &[(&str, T)]) -> Option<String> {
+    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+    near::meant(given, &names)
+}
+
+fn unknown(what: &str, given: &str) -> Failure {
+    invalid(format!("unknown {what} '{}'", shortened(given)))
 }
 
 /// The choice that `given` names; the first of those known where nothing is given.

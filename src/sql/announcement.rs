@@ -9,7 +9,7 @@ use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
 use crate::request::source::Source;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
-use crate::sql::columns_told::{counted, nulls, number_columns, read_texts, texts};
+use crate::sql::columns_told::{counted, nulls, number_columns, read_texts, short, texts};
 use crate::sql::giveaways::Giveaways;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
@@ -208,23 +208,18 @@ impl Announcement<'_> {
     fn at_the_edge(&self) -> Option<String> {
         let report = &self.trained.trainer.report;
         let scores = validation::scores(report);
-        self.edge(("c", "costs"), report.c?, &scores)
+        self.edge("c", report.c?, &scores)
     }
 
     /// The same of gamma.
     fn at_the_edge_of_gammas(&self) -> Option<String> {
         let report = &self.trained.trainer.report;
         let scores = validation::scores_of_gammas(report);
-        self.edge(("gamma", "gammas"), report.gamma?, &scores)
+        self.edge("gamma", report.gamma?, &scores)
     }
 
-    /// The same of any, by its name, that of the option, and the scores of all tried in ascending order.
-    fn edge(
-        &self,
-        (name, option): (&str, &str),
-        chosen: f64,
-        scores: &[(f64, Option<f64>)],
-    ) -> Option<String> {
+    /// The same of any, by its name and the scores of all tried in ascending order.
+    fn edge(&self, name: &str, chosen: f64, scores: &[(f64, Option<f64>)]) -> Option<String> {
         let scoring = self.request.plan.scoring;
         let (which, others, beside) = match scores {
             [first, second, ..] if first.0 == chosen => {
@@ -234,13 +229,24 @@ impl Announcement<'_> {
             _ => return None,
         };
         let rises = scoring.is_better(beside.0, beside.1) && !scoring.is_perfect(beside.0);
-        let shown = if name == "c" {
-            chosen.to_string()
-        } else {
-            format!("{chosen:.6}")
+        let is_c = name == "c";
+        let shown = |value: f64| match is_c {
+            true => value.to_string(),
+            false => format!("{value:.6}"),
         };
+        let step: f64 = if is_c { 10.0 } else { 4.0 };
+        let more = (1..=3).map(|times| match which {
+            "largest" => chosen * step.powi(times),
+            _ => chosen / step.powi(times),
+        });
+        // as short as tells them apart
+        let more: Vec<_> = more.map(short).collect();
         rises.then(|| {
-            format!("{name} {shown} is the {which} that was tried: {others} ones may be better (options => '{{\"{option}\": [...]}}').")
+            format!(
+                "{name} {} is the {which} that was tried: {others} ones may be better ({name} => '{{{}}}').",
+                shown(chosen),
+                more.join(", ")
+            )
         })
     }
 

@@ -98,7 +98,7 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
 }
 
 /// A number with five digits.
-fn short(number: f64) -> String {
+pub(super) fn short(number: f64) -> String {
     let rounded: f64 = format!("{number:.4e}").parse().unwrap_or(number);
     rounded.to_string()
 }

@@ -8,7 +8,7 @@ use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::base::near;
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
-use crate::catalog::trained_by::training;
+use crate::catalog::trained_by::{training_beside, Beside};
 use crate::model;
 use crate::pg::acting::{self, Acting};
 use crate::pg::kept_statement::read_one;
@@ -24,6 +24,13 @@ use std::ffi::CString;
 
 /// The grantee that stands for every role; PostgreSQL lets no role have this name.
 const EVERYBODY: &str = "public";
+/// The model in place of one whose landmarks are rows.
+const OF_CENTRES: Beside = Beside {
+    suffix: "_centres",
+    with: ("landmarks", "centres"),
+    is_option: true,
+    without: &["method"],
+};
 /// Most names that are compared with one that there is not.
 const MOST_COMPARED: u32 = 10_000;
 
@@ -367,8 +374,8 @@ impl Owned {
                 ),
             )
             .hint(format!(
-                "Landmarks that are means of rows: {}",
-                training(&self.name, "options => '{\"landmarks\": \"centres\"}'")
+                "A model whose landmarks are means of rows: {}",
+                training_beside(&self.name, &OF_CENTRES)
             ))
             .notice();
         }
