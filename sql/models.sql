@@ -138,7 +138,7 @@ CREATE OR REPLACE FUNCTION svm_internal.svm_is_taken(model text) RETURNS boolean
     RETURN EXISTS (SELECT FROM svm_model AS it WHERE it.name OPERATOR(pg_catalog.=) $1);
 COMMENT ON FUNCTION svm_internal.svm_is_taken(text) IS 'whether there is a model of this name, also where the caller may not see it';
 
-CREATE OR REPLACE FUNCTION svm_deploy(model text, version int) RETURNS text
+CREATE OR REPLACE FUNCTION svm_deploy(model text, version int DEFAULT NULL) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_deploy_wrapper';
 COMMENT ON FUNCTION svm_deploy(text, int) IS
     'makes a stored version the current one, which the model''s name stands for, and returns the name';

@@ -46,7 +46,7 @@ pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use error::{utf8, FeatureError};
 pub(crate) use error_words::excluding;
-pub use error_words::{naming, FORMS};
+pub use error_words::{naming, spread, FORMS, MOST_TYPED};
 pub use kept::{
     KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
 };

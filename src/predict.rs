@@ -13,7 +13,7 @@ mod forms;
 pub mod held;
 mod kernel_contributions;
 mod language;
-mod ranked;
+pub mod ranked;
 pub mod row_name;
 mod row_reader;
 mod site;

@@ -8,6 +8,7 @@ pub mod function;
 mod giveaways;
 mod immutable_function;
 mod index;
+mod labels_told;
 
 pub mod life;
 mod out_of_fold;

@@ -33,7 +33,10 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
 }
 
 /// What other systems call what has another name here (scikit-learn, LIBSVM, LIBLINEAR, R, XGBoost), and the names that it has here.
-const ELSEWHERE: [(&str, &[&str]); 15] = [
+const ELSEWHERE: [(&str, &[&str]); 18] = [
+    ("category", &["categorical", "factor", "onehot", "one_hot"]),
+    ("text", &["tfidf", "bag_of_words"]),
+    ("number", &["numerical"]),
     (
         "auc",
         &["roc_auc", "roc_auc_ovr", "auroc", "area_under_roc"],
@@ -75,13 +78,28 @@ const ARGUMENTS_ELSEWHERE: [(&str, &[&str]); 8] = [
     ("rank", &["n_components"]),
 ];
 
-/// The one of `known` that `name` is likeliest to stand for: the same words written or ordered otherwise, another system's name, the
-/// nearest, or one that begins alike.
+/// The one of `known` that `name` is likeliest to stand for: one of the [`nearest`], or one that begins alike.
 pub fn meant(name: &str, known: &[&str]) -> Option<String> {
-    if name.chars().count() > LONGEST {
-        return None;
-    }
-    let plain = name.to_lowercase().replace(['-', ' ', '.'], "_");
+    let plain = plain(name)?;
+    let begins_alike = |known: &&&str| {
+        let (shorter, longer) = match plain.len() < known.len() {
+            true => (plain.as_str(), **known),
+            false => (**known, plain.as_str()),
+        };
+        shorter.len() >= LEAST_BEGINNING && longer.starts_with(shorter)
+    };
+    nearest(name, known).or_else(|| known.iter().find(begins_alike).map(|it| (*it).to_owned()))
+}
+
+/// A name as names here are written; None of a long one.
+fn plain(name: &str) -> Option<String> {
+    let is_short = name.chars().count() <= LONGEST;
+    is_short.then(|| name.to_lowercase().replace(['-', ' ', '.'], "_"))
+}
+
+/// The one of `known` with the same words written or ordered otherwise, with another system's name, or next to `name`.
+pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
+    let plain = plain(name)?;
     let sorted = |name: &str| {
         let mut words: Vec<_> = name.split('_').map(str::to_owned).collect();
         words.sort();
@@ -90,21 +108,13 @@ pub fn meant(name: &str, known: &[&str]) -> Option<String> {
     let elsewhere = ELSEWHERE.iter().chain(&ARGUMENTS_ELSEWHERE);
     let mut elsewhere = elsewhere.filter(|(ours, _)| known.contains(ours));
     let same_words = |known: &&&str| sorted(known) == sorted(&plain);
-    let begins_alike = |known: &&&str| {
-        let (shorter, longer) = match plain.len() < known.len() {
-            true => (plain.as_str(), **known),
-            false => (**known, plain.as_str()),
-        };
-        shorter.len() >= LEAST_BEGINNING && longer.starts_with(shorter)
-    };
     let found = known.iter().find(same_words).copied();
     let found = found.or_else(|| {
         let named = elsewhere.find(|(_, theirs)| theirs.contains(&plain.as_str()));
         named.map(|(ours, _)| *ours)
     });
     let found = found.map(str::to_owned);
-    let found = found.or_else(|| names(&plain, known.iter().copied()).into_iter().next());
-    found.or_else(|| known.iter().find(begins_alike).map(|it| (*it).to_owned()))
+    found.or_else(|| names(&plain, known.iter().copied()).into_iter().next())
 }
 
 /// How far a name is from `lower`, whatever its case; None where it is too far.

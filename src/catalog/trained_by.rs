@@ -48,7 +48,9 @@ impl Beside {
 /// SQL for it, with the other settings that were given to this one.
 pub fn training_beside(model: &str, beside: &Beside) -> String {
     let (name, version) = name_and_version(model);
-    let (call, key, given) = call_of(name, version).unwrap_or_else(untold);
+    let Call {
+        begun, key, given, ..
+    } = call_of(name, version).unwrap_or_else(untold);
     let mut end = name.len().min(LONGEST_NAME - beside.suffix.len());
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -59,7 +61,7 @@ pub fn training_beside(model: &str, beside: &Beside) -> String {
     let settings = beside.settings(given);
     let settings = settings.iter();
     arguments.extend(settings.map(|(name, value)| format!("{name} => {}", json::typed(value))));
-    format!("SELECT {call}, {})", arguments.join(", "))
+    format!("SELECT {begun}, {})", arguments.join(", "))
 }
 
 fn name_and_version(model: &str) -> (&str, Option<i32>) {
@@ -69,25 +71,50 @@ fn name_and_version(model: &str) -> (&str, Option<i32>) {
     }
 }
 
+/// What a version was trained on: the name of a relation, or a query.
+pub fn source(model: &str) -> Option<String> {
+    let (name, version) = name_and_version(model);
+    call_of(name, version)?.source
+}
+
 /// Of what nobody knows the training of.
 fn untold() -> Call {
-    ("svm_train(…".to_owned(), None, Map::new())
+    Call::of("svm_train")
 }
 
 /// SQL that trains a model again, with its key where it has one, and `with` these arguments, the rest as it was. `model`: its name, with
 /// its version or of the deployed one.
 pub fn training(model: &str, with: &str) -> String {
     let (name, version) = name_and_version(model);
-    let (call, key, _) = call_of(name, version).unwrap_or_else(untold);
+    let Call { begun, key, .. } = call_of(name, version).unwrap_or_else(untold);
     let mut arguments = vec![format!("model => {}", quote_literal(name))];
     let keyed = key.filter(|_| !with.contains("key => "));
     arguments.extend(keyed.map(|key| format!("key => {}", quote_literal(key))));
     arguments.extend((!with.is_empty()).then(|| with.to_owned()));
-    format!("SELECT {call}, {})", arguments.join(", "))
+    format!("SELECT {begun}, {})", arguments.join(", "))
 }
 
-/// The call up to its label, the key, and the other settings that were given, where these are short.
-type Call = (String, Option<String>, Map<String, Value>);
+/// How a version was trained.
+struct Call {
+    /// The call up to its label.
+    begun: String,
+    source: Option<String>,
+    key: Option<String>,
+    /// The other settings that were given, where these are short.
+    given: Map<String, Value>,
+}
+
+impl Call {
+    /// Of which nothing is told but the function.
+    fn of(function: &str) -> Self {
+        Self {
+            begun: format!("{function}(…"),
+            source: None,
+            key: None,
+            given: Map::new(),
+        }
+    }
+}
 
 /// None of what nobody knows the training of.
 fn call_of(name: &str, version: Option<i32>) -> Option<Call> {
@@ -129,9 +156,9 @@ fn call(row: &ResultRow) -> Option<Call> {
         } else {
             "svm_train"
         };
-        return Some((format!("{function}(…"), None, Map::new()));
+        return Some(Call::of(function));
     }
-    let call = match (relation, query) {
+    let begun = match (&relation, &query) {
         (Some(relation), _) => format!("svm_train({}, {label}", quote_literal(relation)),
         (None, Some(query)) if query.chars().count() <= MOST_CHARACTERS => {
             format!("svm_train_query({}, {label}", quote_literal(query))
@@ -143,5 +170,10 @@ fn call(row: &ResultRow) -> Option<Call> {
         Some(Ok(Value::Object(given))) => given,
         _ => Map::new(),
     };
-    Some((call, row.text(3), given))
+    Some(Call {
+        begun,
+        source: relation.or(query),
+        key: row.text(3),
+        given,
+    })
 }

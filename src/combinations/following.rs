@@ -3,14 +3,14 @@
 use super::combinations;
 
 combinations! {
-    refresh_without_key(model, training) {
+    refresh_without_key(model, how) {
         what: "svm_refresh, svm_update and svm_forget",
         with: "a model without a key",
         why: decision,
         code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         message: "model \"{model}\" was trained without a key",
         detail: "Only by a key can a model know which rows it was trained on.",
-        hint: "Train it again with one: {training}",
+        hint: "{how}",
     }
     warm_start_chooses_c(model) {
         what: "\"warm_start\"",

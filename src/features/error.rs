@@ -58,6 +58,9 @@ pub enum FeatureError {
     Numbers {
         column: String,
         others: Vec<String>,
+        /// The features with it read as a number, and without it; nothing of very many.
+        read: Vec<String>,
+        without: Vec<String>,
         /// The columns that are left out already; None where somebody named the features.
         left_out: Option<Vec<String>>,
     },

@@ -10,6 +10,8 @@ use pgrx::spi::{quote_identifier as quote, quote_literal};
 use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS};
 use pgsvm_expand::MOST_RUN;
 
+/// Most features that a hint types.
+pub const MOST_TYPED: usize = 30;
 /// Columns that a hint excludes at once.
 const MOST_EXCLUDED: usize = 100;
 
@@ -339,13 +341,28 @@ impl FeatureError {
                 let entry = quote_literal(format!("sparse({}, {})", quote(index), quote(value)));
                 format!("Indices and their values are one sparse vector: features => ARRAY[{entry}].")
             }
-            Self::Numbers { column, left_out, .. } => {
+            Self::Numbers {
+                column,
+                read,
+                without,
+                left_out,
+                ..
+            } => {
                 let number = array_element(&format!("number({})", quote(column)));
-                let without = match left_out {
-                    None => " of features".to_owned(),
-                    Some(left_out) => format!(": {}", excluding([column.as_str()], left_out)),
+                let read = match read.is_empty() {
+                    true => format!(" by {number} in features"),
+                    false => format!(": {}", naming(read.iter().map(String::as_str))),
                 };
-                format!("Read it as a number by {number} in features, or leave it out{without}.")
+                let without = match left_out {
+                    Some(left_out) => excluding([column.as_str()], left_out),
+                    None if without.is_empty() => String::new(),
+                    None => naming(without.iter().map(String::as_str)),
+                };
+                let without = match without.is_empty() {
+                    true => without,
+                    false => format!("; or leave it out: {without}"),
+                };
+                format!("Read it as a number{read}{without}.")
             }
             Self::Index { part, .. } if part.starts_with("weighted_degree") => {
                 "Take shorter runs, or shorter strings: each run has a number of its own at each place."
@@ -469,6 +486,26 @@ pub const FORMS: [&str; 16] = [
     "sparse(index_column, value_column)",
     "hash(sparse(index_column, value_column), 18)",
 ];
+
+/// An entry as it is written; of a form of one column that is given several, one for each.
+pub fn spread(entry: &str) -> Vec<String> {
+    let parts = entry
+        .split_once('(')
+        .and_then(|(word, rest)| Some((word.trim(), rest.strip_suffix(')')?)));
+    let of_one = |word: &str| {
+        let mut forms = FORMS
+            .iter()
+            .filter(|form| form.split('(').next() == Some(word));
+        matches!((forms.next(), forms.next()), (Some(form), None) if !form.contains(','))
+    };
+    match parts {
+        Some((word, columns)) if of_one(word) && columns.contains(',') => columns
+            .split(',')
+            .map(|column| format!("{word}({})", column.trim()))
+            .collect(),
+        _ => vec![entry.to_owned()],
+    }
+}
 
 /// The argument that names features.
 pub fn naming<'a>(entries: impl IntoIterator<Item = &'a str>) -> String {

@@ -5,6 +5,7 @@ use super::buffer::Nulls;
 use super::category::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
 use super::error::utf8;
 use super::error::FeatureError;
+use super::error_words::MOST_TYPED;
 use super::set::{FeaturePart, FeatureSet};
 use crate::pg::types::CategoryKind;
 use crate::pg::word;
@@ -106,23 +107,31 @@ impl OneHot {
                 None => keys.push((part.name(), count)),
             }
         }
+        let refused_keys: Vec<_> = keys.iter().map(|(name, _)| name.clone()).collect();
         // what one of them says to leave out, the next one does too: of two such arguments one counts
         let mut left_out = (!learning.limits.named).then(|| excluded.to_vec());
         let mut refused = Vec::new();
         if !keys.is_empty() {
-            let names: Vec<_> = keys.iter().map(|(name, _)| name.clone()).collect();
             refused.push(FeatureError::Keys {
                 keys,
                 left_out: left_out.clone(),
             });
             left_out
                 .iter_mut()
-                .for_each(|all| all.extend_from_slice(&names));
+                .for_each(|all| all.extend_from_slice(&refused_keys));
         }
-        for (column, others) in numbers {
+        let are_few = features.parts.len() <= MOST_TYPED;
+        let but = |left: &[&String]| match are_few {
+            true => read_as_numbers(features, &numbers, left),
+            false => Vec::new(),
+        };
+        let keys: Vec<&String> = refused_keys.iter().collect();
+        for (column, others) in &numbers {
             refused.push(FeatureError::Numbers {
                 column: column.clone(),
-                others,
+                others: others.clone(),
+                read: but(&keys),
+                without: but(&[keys.as_slice(), &[column]].concat()),
                 left_out: left_out.clone(),
             });
             left_out.iter_mut().for_each(|all| all.push(column.clone()));
@@ -302,6 +311,22 @@ fn own(dictionary: &mut Rc<Dictionary>) -> Result<&mut Dictionary, OutOfMemory> 
     }
     // nobody has what has just been made
     Ok(Rc::get_mut(dictionary).unwrap_or_else(|| unreachable!("it is shared with nobody")))
+}
+
+/// The entries of all features but those left, with texts that look like numbers read as such.
+fn read_as_numbers(
+    features: &FeatureSet,
+    numbers: &[(String, Vec<String>)],
+    left: &[&String],
+) -> Vec<String> {
+    let is_number = |name: &String| numbers.iter().any(|(column, _)| column == name);
+    let parts = features.parts.iter().map(|part| (part, part.name()));
+    let parts = parts.filter(|(_, name)| !left.contains(&name));
+    let entries = parts.map(|(part, name)| match is_number(&name) {
+        true => part.as_number(),
+        false => part.entry(),
+    });
+    entries.collect()
 }
 
 fn category_part(part: &mut FeaturePart) -> (&str, &mut Rc<Dictionary>) {

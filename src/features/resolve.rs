@@ -4,6 +4,7 @@
 use super::category::CategoryLimits;
 use super::entry::{parse_form, rejoined, unquoted, EntryForm};
 use super::error::FeatureError;
+use super::error_words::spread;
 use super::made_form::Made;
 use super::part::{
     array_kind, check_category, check_text, check_words, find_configuration, index_kind,
@@ -128,7 +129,7 @@ fn split(entries: &[String], columns: &ByName<'_>) -> Option<FeatureError> {
         .find(|(one, whole)| one.trim() != *whole);
     Some(FeatureError::Split {
         entry: torn?.0.clone(),
-        entries: whole,
+        entries: whole.iter().flat_map(|entry| spread(entry)).collect(),
     })
 }
 

@@ -424,6 +424,14 @@ impl FeaturePart {
         )
     }
 
+    /// The entry that reads its text as a number.
+    pub fn as_number(&self) -> String {
+        format!(
+            "number({})",
+            quoted(self.columns().next().unwrap_or_default())
+        )
+    }
+
     /// Whether it is a column that is a number, and no time.
     pub fn is_number(&self) -> bool {
         matches!(self, Self::Column { time: false, .. })

@@ -6,7 +6,7 @@ use super::{numeric, value};
 use crate::base::errors::Failure;
 use core::ffi::{c_char, c_int, CStr};
 use pgrx::pg_sys;
-use pgsvm_core::memory::{lossy, OutOfMemory};
+use pgsvm_core::memory::{lossy, OutOfMemory, Room};
 
 /// A jsonb value, detoasted.
 pub struct Document(*mut pg_sys::JsonbContainer);
@@ -78,6 +78,33 @@ impl Document {
             );
             found.as_ref().map(|value| read(value))
         }
+    }
+
+    /// The names of its fields, or of the first of them, where it is an object.
+    pub fn names(&self, most: usize) -> Result<Vec<String>, OutOfMemory> {
+        let mut names = Vec::new();
+        if !self.is_object() {
+            return Ok(names);
+        }
+        // SAFETY: the container is an object; the iterator lives in the current memory context, a value is set by each step
+        // that says KEY, and keys are strings that point into the container.
+        unsafe {
+            let mut at = pg_sys::JsonbIteratorInit(self.0);
+            let mut value = pg_sys::JsonbValue::default();
+            while !at.is_null() && names.len() < most {
+                let step = pg_sys::JsonbIteratorNext(&mut at, &mut value, true);
+                if step == pg_sys::JsonbIteratorToken::WJB_DONE {
+                    break;
+                }
+                if step != pg_sys::JsonbIteratorToken::WJB_KEY {
+                    continue;
+                }
+                if let Field::Text(name) = read(&value) {
+                    names.room(1)?.push(lossy(name)?);
+                }
+            }
+        }
+        Ok(names)
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Columns {
 pub struct Wanted<'a> {
     pub label: &'a str,
     pub label_kind: LabelKind,
+    /// As of [`LabelColumn`].
+    pub classed: &'a str,
     pub features: Vec<&'a str>,
     pub weight: Option<&'a str>,
     pub fold: Option<&'a str>,
@@ -58,6 +60,7 @@ impl Wanted<'_> {
         let label = LabelColumn {
             name: self.label.to_owned(),
             kind: self.label_kind,
+            classed: self.classed.to_owned(),
             at: list.push(match self.label_kind {
                 LabelKind::Text => cast(self.label, "pg_catalog.text"),
                 _ => quote(self.label),

@@ -5,8 +5,10 @@ use crate::base::near;
 use crate::base::text::listed;
 use crate::features::{self, FeatureError};
 use crate::pg::query::Column;
+use crate::pg::statement;
 use crate::request::source::{free_name, quote, Source};
 use crate::request::Request;
+use crate::targets::labels::TEST;
 use pgrx::spi::quote_literal;
 
 /// Longest query that a hint has again.
@@ -47,16 +49,28 @@ impl Asked<'_> {
 
     /// Of an entry with a word in front of parentheses: the form that is meant, or else the call of a function.
     fn form(&self, entry: &str) -> Option<String> {
-        let (word, _) = entry.split_once('(')?;
-        let known = features::FORMS
-            .iter()
-            .map(|form| form.split('(').next().unwrap_or_default());
-        let near = near::names(word.trim(), known);
-        let meant = |form: &&&str| near.iter().any(|near| form.split('(').next() == Some(near));
-        match features::FORMS.iter().find(meant) {
-            Some(form) => Some(format!("Write it as '{form}'.")),
-            None => self.computed(entry, entry),
-        }
+        let (word, rest) = entry.split_once('(')?;
+        let words = features::FORMS.iter().map(|form| form.split('(').next());
+        let words: Vec<_> = words.flatten().collect();
+        let Some(meant) = near::nearest(word.trim(), &words) else {
+            return self.computed(entry, entry);
+        };
+        let form = features::FORMS[words.iter().position(|word| *word == meant)?];
+        let written = features::spread(&format!("{meant}({rest}"));
+        let arguments = written.iter().filter_map(|it| it.split_once('('));
+        let mut names = arguments.map(|(_, rest)| rest.trim_end_matches(')').trim_matches('"'));
+        let is_column = |name: &str| self.offered.iter().any(|column| column.name == name);
+        let is_whole = form.matches(',').count() == 0 && names.all(is_column);
+        Some(match is_whole && written != [entry] {
+            false => format!("Write it as '{form}'."),
+            true => {
+                let all = self.entries.iter().flat_map(|it| match it == entry {
+                    true => written.as_slice(),
+                    false => std::slice::from_ref(it),
+                });
+                format!("Write {}.", features::naming(all.map(String::as_str)))
+            }
+        })
     }
 
     /// A column of a type that is none of a feature's.
@@ -128,8 +142,14 @@ pub(super) fn labelled_as_text(
     labelled_by(request, source, columns, &label)
 }
 
-/// The training with a label that is computed.
-fn labelled_by(
+/// The training with the label compared, with [`TEST`] for how.
+pub(super) fn labelled_by_test(request: &Request, source: &Source, columns: &[Column]) -> String {
+    let label = format!("{} {TEST}", quote(&request.label));
+    labelled_by(request, source, columns, &label).unwrap_or_default()
+}
+
+/// The training with a label that is computed of columns, which are no features then.
+pub fn labelled_by(
     request: &Request,
     source: &Source,
     columns: &[Column],
@@ -142,8 +162,13 @@ fn labelled_by(
     if request.features.is_some() {
         features.push(features::naming(entries.map(String::as_str)));
     }
-    if !request.exclude.is_empty() {
-        features.push(features::excluding([], &request.exclude));
+    // of what is named nothing needs to be left out
+    let words: Vec<_> = expression.split(|c: char| !is_in_word(c)).collect();
+    let made_of = columns.iter().map(|column| column.name.as_str());
+    let made_of = made_of.filter(|name| request.features.is_none() && words.contains(name));
+    let mut made_of = made_of.peekable();
+    if made_of.peek().is_some() || !request.exclude.is_empty() {
+        features.push(features::excluding(made_of, &request.exclude));
     }
     computing(request, source, &column, (&name, &features.join(", ")))
 }
@@ -155,6 +180,10 @@ fn computing(
     column: &str,
     (label, features): (&str, &str),
 ) -> Option<String> {
+    // whoever calls such a function need not be allowed to see what its owner trains on
+    if !statement::is_callers_own() {
+        return None;
+    }
     let from = match source {
         Source::Query(text) if text.len() > LONGEST => "…".to_owned(),
         // the line break ends a comment
@@ -184,7 +213,6 @@ fn computing(
 /// An expression in which the names of columns that SQL would take for others, in lower case, stand in quotes.
 fn with_quotes(expression: &str, columns: &[Column]) -> String {
     let (mut out, mut rest) = (String::new(), expression);
-    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
     while let Some(first) = rest.chars().next() {
         let end = match first {
             // a text, or a name in quotes
@@ -202,6 +230,10 @@ fn with_quotes(expression: &str, columns: &[Column]) -> String {
         rest = behind;
     }
     out
+}
+
+fn is_in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Whether what stands for a column is more than a name.

@@ -221,6 +221,7 @@ fn wanted<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>) -
     Wanted {
         label: &request.label,
         label_kind: checked.label_kind,
+        classed: &checked.classed,
         features: checked.features.columns(),
         weight: request.weight_column.as_deref(),
         fold: request.fold_column.as_deref(),

@@ -10,7 +10,7 @@ use crate::features::{self, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
-use crate::planning::feature_hints::{computed_label, labelled_as_text, Asked};
+use crate::planning::feature_hints::{computed_label, labelled_as_text, labelled_by_test, Asked};
 use crate::request::source::Source;
 use crate::request::Request;
 use crate::targets::labels::LabelKind;
@@ -23,6 +23,8 @@ use std::iter::repeat;
 pub struct Checked {
     pub label_type: pg_sys::Oid,
     pub label_kind: LabelKind,
+    /// What trains on classes made of the label, as [`LabelColumn`](crate::targets::labels::LabelColumn) has it.
+    pub classed: String,
     pub key: Option<KeyKind>,
     pub features: FeatureSet,
     pub left_out: LeftOut,
@@ -52,6 +54,7 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     Ok(Checked {
         label_type: label.type_oid,
         label_kind,
+        classed: labelled_by_test(request, source, &columns),
         key,
         features,
         left_out,
@@ -88,7 +91,7 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
 pub struct LeftOut {
     /// Because of their types.
     pub by_type: Vec<String>,
-    /// Identifiers and what gives the label away, with what makes each of them such.
+    /// Key, weight and folds, identifiers, and what gives the label away, with what makes each of them such.
     pub identifiers: Vec<String>,
     /// What gives the label away and is a feature all the same, as somebody named it; with why it does.
     pub named_though: Vec<(String, String)>,
@@ -168,7 +171,10 @@ fn all_features(
     columns: &[Column],
     giveaways: Vec<Option<String>>,
 ) -> Result<(FeatureSet, LeftOut), Failure> {
-    let mut left_out = LeftOut::default();
+    let mut left_out = LeftOut {
+        identifiers: told_aside(request, columns),
+        ..LeftOut::default()
+    };
     let giveaways: HashMap<&str, String> = columns
         .iter()
         .zip(giveaways)
@@ -223,6 +229,22 @@ fn numbers_rows(column: &Column) -> bool {
     is_number && identifiers::numbers_rows(&column.name)
 }
 
+/// Columns that say something else than features do, with what that is.
+fn told_aside(request: &Request, columns: &[Column]) -> Vec<String> {
+    let roles = [
+        (&request.key, "key"),
+        (&request.weight_column, "weight"),
+        (&request.fold_column, "folds"),
+        (&request.fold_order, "order of folds"),
+    ];
+    let roles = roles.into_iter();
+    let named = roles.filter_map(|(name, role)| Some((name.as_ref()?, role)));
+    let there = named.filter(|(name, _)| columns.iter().any(|column| column.name == **name));
+    there
+        .map(|(name, role)| format!("{name} ({role})"))
+        .collect()
+}
+
 /// The columns that are neither label, weight, fold nor key, and not excluded.
 fn candidates(request: &Request, columns: &[Column]) -> Result<Vec<Column>, OutOfMemory> {
     let aside = [
@@ -260,6 +282,21 @@ pub fn check_excluded(exclude: &[String], columns: &[Column]) -> Result<(), Fail
             ..failure
         },
     })
+}
+
+/// The column that tells rows apart, where the tables or its name say so: the primary key first.
+pub fn likely_key(columns: &[Column]) -> Option<String> {
+    let reasons = identifiers::reasons(columns).ok()?;
+    let rank = |(column, reason): &(&Column, Option<String>)| match reason.as_deref() {
+        Some("primary key") => Some(0),
+        Some(_) => Some(1),
+        None => identifiers::numbers_rows(&column.name).then_some(2),
+    };
+    let can_be = columns.iter().zip(reasons);
+    let can_be = can_be.filter(|(column, _)| KeyKind::of_column(column).is_ok());
+    let known = can_be.filter_map(|it| Some((rank(&it)?, it.0)));
+    let (_, key) = known.min_by_key(|(rank, _)| *rank)?;
+    Some(key.name.clone())
 }
 
 /// The columns that do not just tell the rows of their table apart.

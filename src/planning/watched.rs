@@ -17,6 +17,7 @@ pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> Wanted<'a> 
     Wanted {
         label: &label.name,
         label_kind: label.kind,
+        classed: &label.classed,
         features,
         weight: None,
         fold: None,

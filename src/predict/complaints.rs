@@ -38,10 +38,14 @@ pub fn document_failure(model: &Model, failure: Failure) -> Failure {
         None => failure.detail(format!("Model \"{}\" reads it.", model.name)),
         Some(_) => failure,
     };
+    let unknown = match failure.code {
+        Code::ERRCODE_UNDEFINED_COLUMN => "; one that is not known is null",
+        _ => "",
+    };
     match failure.hint {
         Some(_) => failure,
         None => failure.hint(format!(
-            "Pass an object with the fields {}.",
+            "Pass an object with the fields {}{unknown}.",
             hinted_columns(model)
         )),
     }

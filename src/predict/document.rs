@@ -2,6 +2,7 @@
 //! rows takes, so that `to_jsonb(row)` predicts what the row does.
 
 use crate::base::errors::{shortened, Code, Failure};
+use crate::base::near;
 use crate::features::{
     utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ReadAs,
 };
@@ -185,10 +186,9 @@ impl DocumentReader {
         }
         for (at, named) in self.fields.iter().enumerate() {
             let found = document.field(&named.name);
-            let found = found.ok_or_else(|| FeatureError::MissingColumn {
-                column: named.name.clone(),
-                near: Vec::new(),
-            })?;
+            let Some(found) = found else {
+                return Err(self.missing(&named.name, &document)?);
+            };
             let value = value_of(&named.name, named.kind, &found)?;
             self.nulls[at] = value.is_none();
             self.values[at] = value.unwrap_or(pg_sys::Datum::from(0));
@@ -196,7 +196,28 @@ impl DocumentReader {
         // SAFETY: the values are of the types that the decoder was made for.
         unsafe { self.decoder.decode(&self.values, &self.nulls, out) }.map_err(Failure::from)
     }
+
+    /// What is wrong where an object has no field of this name; fields of names like it that nothing reads may be meant.
+    fn missing(&self, name: &str, document: &Document) -> Result<Failure, Failure> {
+        let mut others = document.names(MOST_NAMES)?;
+        others.retain(|other| !self.fields.iter().any(|field| field.name == *other));
+        let near = near::meant(name, &others.iter().map(String::as_str).collect::<Vec<_>>());
+        let failure = Failure::new(
+            Code::ERRCODE_UNDEFINED_COLUMN,
+            format!("the object has no field \"{name}\""),
+        );
+        Ok(match near {
+            Some(near) => failure.hint(format!(
+                "It has a field \"{}\"; fields are called as the model's columns are.",
+                shortened(&near)
+            )),
+            None => failure,
+        })
+    }
 }
+
+/// Fields of an object that are compared with one that it does not have.
+const MOST_NAMES: usize = 1000;
 
 /// The fields of a part.
 fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {

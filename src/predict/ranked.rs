@@ -1,7 +1,7 @@
 //! `svm_predict_set`: every class of a model, the one that it predicts first.
 
 use super::{any_null, null, site};
-use crate::base::errors::OrRaise;
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::c_function;
 use crate::pg::result_set::{float8, ResultSet};
 use crate::pg::select::text_datum;
@@ -46,7 +46,7 @@ unsafe fn svm_predict_set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
-/// The third argument, how many rows the caller wants: NULL for all, below 0 like 0.
+/// The third argument, how many rows the caller wants: NULL for all.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with an int for the third argument.
@@ -55,6 +55,17 @@ pub unsafe fn top_n(fcinfo: pg_sys::FunctionCallInfo) -> usize {
     let argument = unsafe { (*fcinfo).args.as_slice(3)[2] };
     match argument.isnull {
         true => usize::MAX,
-        false => usize::try_from(argument.value.value() as i32).unwrap_or(0),
+        false => checked_count("top_n", argument.value.value() as i32).or_raise(),
     }
+}
+
+/// How many rows are wanted; refuses what no count is.
+pub fn checked_count(argument: &str, count: i32) -> Result<usize, Failure> {
+    usize::try_from(count).map_err(|_| {
+        Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{argument} must not be negative, not {count}"),
+        )
+        .hint(format!("{argument} => 3; {argument} => NULL gives all"))
+    })
 }

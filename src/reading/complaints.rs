@@ -5,7 +5,6 @@ use super::row_decoder::RowDecoder;
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::features::{excluding, FeatureError, Nulls};
-use crate::targets::labels;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{Cache, RowError};
@@ -78,7 +77,7 @@ impl RowDecoder {
             classes => {
                 if !self.continues {
                     let rows = self.rows_seen - labels.nulls;
-                    labels::check_classes(labels.column(), classes, rows)?;
+                    labels.check(rows)?;
                 }
                 self.costs.check_complete(classes)
             }

@@ -195,7 +195,7 @@ pub fn find_texts(
     let Some(mut guess) = TextGuess::new(features, &planned.columns[..width], named)? else {
         return Ok(());
     };
-    let mut labels = label.map(|it| (it.at, Labels::new(it.name.clone(), it.kind)));
+    let mut labels = label.map(|it| (it.at, Labels::new(it)));
     each_row(planned, LOOKED_AT, |row, _| {
         let class = match &mut labels {
             None => None,

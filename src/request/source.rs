@@ -239,6 +239,7 @@ fn missing(oid: pg_sys::Oid) -> Failure {
         Code::ERRCODE_UNDEFINED_TABLE,
         format!("relation with OID {} does not exist", oid.to_u32()),
     )
+    .hint("Give the name of a table or a view, or a query: 'SELECT * FROM t'")
 }
 
 /// A relation's name, quoted and with its schema.
@@ -249,7 +250,7 @@ pub fn qualified_relation(oid: pg_sys::Oid) -> Option<String> {
     Some(format!("{schema}.{}", quote(&name)))
 }
 
-fn relation_name(oid: pg_sys::Oid) -> Option<String> {
+pub fn relation_name(oid: pg_sys::Oid) -> Option<String> {
     // SAFETY: a catalog look-up inside a transaction; the result is a palloc'd string or null.
     unsafe {
         let name = pg_sys::get_rel_name(oid);

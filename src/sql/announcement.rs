@@ -3,17 +3,21 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::{array_literal, listed};
-use crate::features::{naming, Dictionary, FeaturePart, SUPPORT_VECTORS};
+use crate::features::{naming, Dictionary, FeaturePart, MOST_TYPED, SUPPORT_VECTORS};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
 use crate::request::source::Source;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
-use crate::sql::columns_told::{counted, nulls, number_columns, read_texts, short, texts};
+use crate::sql::columns_told::{
+    counted, missing_categories, nulls, number_columns, read_texts, short, split_categories,
+    text_categories, texts,
+};
 use crate::sql::giveaways::Giveaways;
+use crate::sql::labels_told::doubtful_labels;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
-use crate::targets::labels::looks_like_regression;
+use crate::targets::labels::are_doubtful;
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
@@ -21,9 +25,6 @@ use pgrx::spi::quote_literal;
 use pgsvm_core::engine::Compared;
 use pgsvm_core::{CalibrationRows, Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
 use pgsvm_expand::reading::is_marker;
-
-/// Most features that a hint types.
-const MOST_LISTED: usize = 30;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
 const NOTHING: f64 = 1e-7;
@@ -38,6 +39,8 @@ pub struct Announcement<'a> {
     pub request: &'a Request,
     pub trained: &'a Trained,
     pub labelled: &'a Labelled<'a>,
+    /// What trains on classes made of the label's values.
+    pub classed: &'a str,
     pub version: i32,
     /// Columns that are no features though nobody said so.
     pub left_out: &'a LeftOut,
@@ -69,7 +72,9 @@ impl Announcement<'_> {
             self.hardly_read(),
             self.outdated(),
         ];
-        warnings.into_iter().flatten().for_each(|it| it.warn());
+        let labels = doubtful_labels(self.request, &self.trained.reader.classes);
+        let warnings = warnings.into_iter().flatten().chain(labels);
+        warnings.for_each(|it| it.warn());
     }
 
     /// Whether gamma was chosen.
@@ -160,7 +165,10 @@ impl Announcement<'_> {
 
     /// What to type where numbers are codes.
     fn codes(&self) -> Option<String> {
+        // who names a column as it is means that
+        let unasked = self.request.features.is_none();
         let codes = self.trained.reader.telltales.codes.iter();
+        let codes = codes.filter(|_| unasked);
         let codes: Vec<_> = codes.map(String::as_str).collect();
         let is_wanted = |name: &str| !self.giveaways.has(name);
         let codes: Vec<_> = codes.into_iter().filter(|it| is_wanted(it)).collect();
@@ -175,7 +183,7 @@ impl Announcement<'_> {
         let parts = self.trained.reader.features.parts.iter();
         let parts = parts.filter(|part| is_wanted(&part.name()) && part.columns().all(is_wanted));
         let parts: Vec<_> = parts.collect();
-        let are_few = parts.len() <= MOST_LISTED;
+        let are_few = parts.len() <= MOST_TYPED;
         let named = parts.iter().filter(|part| are_few || is_code(part));
         let named: Vec<_> = named
             .map(|part| match is_code(part) {
@@ -490,6 +498,21 @@ impl Announcement<'_> {
                 categories(Dictionary::is_hashed),
             ),
             ("Texts", texts(features)),
+            (
+                "Texts as categories",
+                match &self.request.features {
+                    None => text_categories(features),
+                    Some(_) => Vec::new(),
+                },
+            ),
+            (
+                "Categories that look like missing values",
+                missing_categories(features),
+            ),
+            (
+                "Categories that differ only in case or blanks",
+                split_categories(features),
+            ),
             ("Of one value", features.of_one_value()),
             ("Text that looks like numbers", number_columns(features)),
         ];
@@ -763,7 +786,9 @@ impl Announcement<'_> {
     fn learned_nothing(&self) -> Option<Failure> {
         let report = &self.trained.trainer.report;
         let classes = &self.trained.reader.classes;
-        if let Some(warning) = looks_like_regression(&self.request.label, classes, report.rows) {
+        if let Some(warning) =
+            are_doubtful((&self.request.label, self.classed), classes, report.rows)
+        {
             return Some(warning);
         }
         let fit = report.fit.as_ref()?;

@@ -4,6 +4,7 @@
 use crate::base::text::listed;
 use crate::features::{FeaturePart, FeatureSet, Nulls, Unit};
 use pgrx::spi::quote_literal;
+use pgsvm_expand::reading::is_marker;
 use pgsvm_expand::Reading;
 
 /// So many of them; the plural by s, or es behind an s.
@@ -95,6 +96,78 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
         format!("{name}{by}{unread}")
     });
     told.collect()
+}
+
+/// Columns of text that are categories, with how many values each has.
+pub(super) fn text_categories(features: &FeatureSet) -> Vec<String> {
+    let texts = features.parts.iter().filter_map(|part| match part {
+        FeaturePart::Category {
+            name,
+            type_name,
+            asked: false,
+            crossed: None,
+            dictionary,
+            ..
+        } if is_text(type_name) => Some((name, dictionary.values().count())),
+        _ => None,
+    });
+    let told = texts.map(|(name, values)| format!("{name} ({})", counted(values as u64, "value")));
+    told.collect()
+}
+
+/// Values that a column's message shows.
+const MOST_SHOWN: usize = 5;
+/// Values of a column that are looked at.
+const MOST_LOOKED_AT: usize = 10_000;
+
+/// Columns of categories some of which stand for a missing value, with these.
+pub(super) fn missing_categories(features: &FeatureSet) -> Vec<String> {
+    categories(features, |values| {
+        values.iter().copied().filter(|it| is_marker(it)).collect()
+    })
+}
+
+/// Columns of categories some of which are one but for case and blanks, with these.
+pub(super) fn split_categories(features: &FeatureSet) -> Vec<String> {
+    categories(features, alike)
+}
+
+/// Columns of text with the categories that are found among theirs.
+fn categories(features: &FeatureSet, find: for<'a> fn(&[&'a str]) -> Vec<&'a str>) -> Vec<String> {
+    let columns = features.parts.iter().filter_map(|part| match part {
+        FeaturePart::Category {
+            name,
+            type_name,
+            crossed: None,
+            dictionary,
+            ..
+        } if is_text(type_name) => Some((name, dictionary)),
+        _ => None,
+    });
+    let found = columns.filter_map(|(name, dictionary)| {
+        let values: Vec<_> = dictionary.values().take(MOST_LOOKED_AT).collect();
+        let found = find(&values);
+        let shown: Vec<_> = found.iter().take(MOST_SHOWN).map(quote_literal).collect();
+        (!shown.is_empty()).then(|| format!("{name} ({})", shown.join(", ")))
+    });
+    found.collect()
+}
+
+/// The texts that are one with another but for case and blanks, those that are one behind each other.
+pub(super) fn alike<'a>(texts: &[&'a str]) -> Vec<&'a str> {
+    let plain = |text: &str| text.trim().to_lowercase();
+    let mut all: Vec<(String, &str)> = texts.iter().map(|text| (plain(text), *text)).collect();
+    all.sort_unstable();
+    let same = all.chunk_by(|(one, _), (other, _)| one == other);
+    let several = same.filter(|same| same.len() > 1);
+    several.flatten().map(|(_, text)| *text).collect()
+}
+
+/// Whether a type's name is that of texts of any length or a given one.
+fn is_text(type_name: &str) -> bool {
+    ["text", "character", "name"]
+        .iter()
+        .any(|text| type_name.starts_with(text))
 }
 
 /// A number with five digits.

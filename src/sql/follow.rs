@@ -14,7 +14,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::written;
 use crate::catalog::rights;
-use crate::catalog::trained_by::training;
+use crate::catalog::trained_by::{self, training};
 use crate::combinations::following;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
@@ -29,11 +29,12 @@ use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::pg::query::{self, Planned};
 use crate::pg::snapshot::with_latest;
+use crate::pg::subtransaction::attempt;
 use crate::pg::{check_for_interrupts, statement};
 use crate::planning::prepare::{prepare, prepare_added, Continuing, Prepared};
 use crate::planning::source_columns;
 use crate::request::reads::Reads;
-use crate::request::source::{quote, Source};
+use crate::request::source::{free_name, qualified_relation, quote, relation_name, Source};
 use crate::request::Request;
 use crate::sql::life::Owned;
 use crate::sql::train;
@@ -45,6 +46,7 @@ use crate::warm_start::memory::Memory;
 use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
 use pgsvm_core::Inner;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -281,7 +283,16 @@ fn plan_keys(
     column: &str,
     kind: KeyKind,
 ) -> Result<Planned, Failure> {
-    let columns = source.columns()?;
+    let columns = source.columns().map_err(|failure| match source {
+        // a key where the rows to forget are a relation's
+        Source::Relation(oid) if relation_name(*oid).is_none() => failure.hint(format!(
+            "Rows are told by their keys in a relation or a query: SELECT svm_forget({}, 'SELECT {} AS {}')",
+            quote_literal(model),
+            oid.to_u32(),
+            quote(column).replace('\'', "''")
+        )),
+        _ => failure,
+    })?;
     let key = source_columns::named("key", column, &columns)?;
     check_kind(model, column, KeyKind::of_column(key)?, kind)?;
     let (name, cast, source) = (quote(column), kind.cast(), source.table_expression()?);
@@ -340,7 +351,30 @@ fn forget_keys(
 }
 
 fn without_key(model: &str) -> Failure {
-    following::refresh_without_key(model, training(model, "key => 'id'"))
+    let again = |key: &str| training(model, &format!("key => {}", quote_literal(key)));
+    let look = |text| {
+        let source = Source::of_text(text).ok()?;
+        Some((source.columns().ok()?, source))
+    };
+    // what it was trained on may be gone
+    let found = trained_by::source(model).and_then(|text| attempt(|| look(text)).ok()?);
+    let key = found
+        .as_ref()
+        .and_then(|(columns, _)| source_columns::likely_key(columns));
+    let how = match (key, &found) {
+            (Some(key), _) => format!("Train it again with one: {}", again(&key)),
+            (None, Some((columns, source @ Source::Relation(oid)))) if source.is_table() => {
+                let (table, key) = (qualified_relation(*oid), free_name("id", columns));
+                format!(
+                    "Give its rows one: ALTER TABLE {} ADD COLUMN {} bigint GENERATED ALWAYS AS IDENTITY. Then train it again: {}",
+                    table.unwrap_or_default(),
+                    quote(&key),
+                    again(&key)
+                )
+            }
+            (None, _) => "Have its source return a column that tells its rows apart, and train it again with that as key.".to_owned(),
+    };
+    following::refresh_without_key(model, how)
 }
 
 /// What a training begins from whose options say `warm_start`, and the features with the categories known there; None

@@ -44,7 +44,7 @@ fn svm_deploy(
     let _prepared = prepared();
     let deploy = || {
         let owned = Owned::lock("svm_deploy()", model, fcinfo)?;
-        let version = required(version, "version")?;
+        let version = required(version, "version").map_err(|it| it.hint(owned.versions_hint()))?;
         owned.check_version(version)?;
         owned.execute(
             "UPDATE {s}.svm_model SET current_version = $2 WHERE id OPERATOR(pg_catalog.=) $1",
@@ -243,7 +243,7 @@ impl Owned {
                 owned.follow_owner()?;
                 Ok(owned)
             }
-            _ => Err(missing(&schema, &name)),
+            _ => Err(missing(&schema, &name, function)),
         }
     }
 
@@ -395,11 +395,15 @@ impl Owned {
             Code::ERRCODE_UNDEFINED_OBJECT,
             format!("model \"{}\" has no version {version}", self.name),
         )
-        .hint(format!(
+        .hint(self.versions_hint()))
+    }
+
+    fn versions_hint(&self) -> String {
+        format!(
             "Its versions: SELECT version FROM {}.svm_versions WHERE name = {}.",
             self.schema,
             literal(&self.name)
-        )))
+        )
     }
 
     /// Refuses what cannot be a name, and the name of another model.
@@ -424,6 +428,15 @@ impl Owned {
 
     fn version_in_use(&self) -> Failure {
         let name = literal(&self.name);
+        let other = read_one::<i32>(
+            &format!(
+                "SELECT pg_catalog.max(version) FROM {}.svm_version
+                 WHERE model_id OPERATOR(pg_catalog.=) $1 AND version OPERATOR(pg_catalog.<>) $2",
+                self.schema
+            ),
+            &[self.id.into(), self.current_version.into()],
+        );
+        let other = other.ok().flatten();
         Failure::new(
             Code::ERRCODE_OBJECT_IN_USE,
             format!(
@@ -431,22 +444,31 @@ impl Owned {
                 self.current_version, self.name
             ),
         )
-        .hint(format!(
-            "SELECT svm_deploy({name}, …) makes another version the current one, SELECT svm_drop({name}) drops them all."
-        ))
+        .hint(match other {
+            Some(other) => format!(
+                "SELECT svm_deploy({name}, {other}) makes another version the current one, SELECT svm_drop({name}) drops them all."
+            ),
+            None => format!("It is the only one: SELECT svm_drop({name}) drops the model."),
+        })
     }
 }
 
-fn missing(schema: &str, name: &str) -> Failure {
+fn missing(schema: &str, name: &str, function: &str) -> Failure {
     let failure = Failure::new(
         Code::ERRCODE_UNDEFINED_OBJECT,
         format!("model \"{name}\" does not exist"),
     );
     match name.rsplit_once('@') {
-        Some((base, version)) => failure.hint(format!(
-            "The model is called by its name alone: {name}. svm_deploy and svm_drop take the version as an argument of its own: {name}, {version}.",
-            name = literal(base)
-        )),
+        Some((base, version)) => failure.hint(match function.trim_end_matches("()") {
+            function @ ("svm_deploy" | "svm_drop") => format!(
+                "The version is an argument of its own: SELECT {function}({}, {version}).",
+                literal(base)
+            ),
+            function => format!(
+                "{function} takes the model by its name alone: {}.",
+                literal(base)
+            ),
+        }),
         None => failure.hint(match near_name(schema, name) {
             Some(near) => format!("Perhaps {} is meant.", literal(&near)),
             None => format!("The models you can use: SELECT name FROM {schema}.svm_models."),

@@ -11,6 +11,7 @@ use crate::pg::query::{self, Column};
 use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::varlena::Varlena;
+use crate::predict::ranked::checked_count;
 use crate::request::source::{free_name, quote, Source};
 use crate::request::words::sql_float;
 use crate::sql::out_of_fold;
@@ -44,6 +45,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let model = model::of_call(fcinfo, &name).or_raise();
         let source = Source::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
+        limit.map(|limit| checked_count("n", limit).or_raise());
         let schema = model::schema_of_call(fcinfo);
         check_label(&model, &source.columns().or_raise(), &source).or_raise();
         if !folds.isnull {

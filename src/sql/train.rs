@@ -361,6 +361,7 @@ pub fn store(
         request: &request,
         trained: &trained,
         labelled: &labelled,
+        classed: &prepared.job.columns.label.classed,
         version,
         left_out: &prepared.left_out,
         giveaways: &giveaways,

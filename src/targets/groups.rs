@@ -81,7 +81,7 @@ impl Groups {
             (None | Some(Folds::Forward(_) | Folds::Column), _) => Known::None,
         };
         Self {
-            labels: Labels::new(label.name.clone(), label.kind),
+            labels: Labels::new(label),
             label_at: label.at,
             folds,
             stride: plan.stride(),
@@ -95,7 +95,7 @@ impl Groups {
         plan: &Plan,
     ) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            labels: Labels::known(label.name.clone(), label.kind, classes)?,
+            labels: Labels::known(label, classes)?,
             label_at: label.at,
             folds: Known::None,
             stride: plan.stride(),

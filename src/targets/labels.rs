@@ -51,6 +51,13 @@ pub struct LabelValue {
     pub text: String,
 }
 
+impl LabelValue {
+    /// Whether it is a text, and no number, boolean or value of an enum.
+    pub fn is_text(&self) -> bool {
+        matches!(self.key, LabelKey::Text(_))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum LabelKey {
     Integer(i64),
@@ -78,12 +85,20 @@ pub struct LabelColumn {
     pub kind: LabelKind,
     /// Its place in the row; text-like ones are cast to text.
     pub at: usize,
+    /// What trains on classes that are made of the values, with [`TEST`] where the test of a value stands.
+    #[serde(deserialize_with = "text")]
+    pub classed: String,
 }
+
+/// Stands for the test that makes classes of a label's values.
+pub const TEST: &str = "\u{1}";
 
 /// The label column of a training, and the classes seen so far.
 pub struct Labels {
     column: String,
     kind: LabelKind,
+    /// As of [`LabelColumn`].
+    classed: String,
     classes: Vec<LabelValue>,
     /// By class, what tells values of fixed width apart.
     bits: Vec<u64>,
@@ -130,10 +145,11 @@ impl LabelKind {
 }
 
 impl Labels {
-    pub fn new(column: String, kind: LabelKind) -> Self {
+    pub fn new(label: &LabelColumn) -> Self {
         Self {
-            column,
-            kind,
+            column: label.name.clone(),
+            kind: label.kind,
+            classed: label.classed.clone(),
             classes: Vec::with_capacity(2),
             bits: Vec::with_capacity(2),
             numbers: HashMap::new(),
@@ -144,12 +160,8 @@ impl Labels {
     }
 
     /// Of a column all of whose values are known: a value that is none of these becomes another class.
-    pub fn known(
-        column: String,
-        kind: LabelKind,
-        classes: &[LabelValue],
-    ) -> Result<Self, OutOfMemory> {
-        let mut this = Self::new(column, kind);
+    pub fn known(label: &LabelColumn, classes: &[LabelValue]) -> Result<Self, OutOfMemory> {
+        let mut this = Self::new(label);
         for (class, value) in (0..).zip(classes) {
             match value.key.bits() {
                 None => {
@@ -350,7 +362,24 @@ impl Labels {
             "Each value is a class. The first are {}.",
             first.join(", ")
         ))
-        .hint(classes_hint(&self.column, &self.classes))
+        .hint(classes_hint(&self.classed, &self.classes))
+    }
+
+    /// Refuses values that are no classes, as most of so many rows have one of their own.
+    pub fn check(&self, rows: u64) -> Result<(), Failure> {
+        let count = self.classes.len();
+        match are_doubtful((&self.column, &self.classed), &self.classes, rows) {
+            Some(failure)
+                if count as u64 == rows
+                    || (count > LIKE_A_KEY && are_mostly_alone(&self.classes, rows)) =>
+            {
+                Err(Failure {
+                    code: Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                    ..failure
+                })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -476,7 +505,7 @@ pub fn compared_type(label_type: &str, column: pg_sys::Oid) -> &'static str {
 }
 
 /// How to make classes of the numbers, or of the texts, that a column has.
-fn classes_hint(column: &str, values: &[LabelValue]) -> String {
+fn classes_hint(classed: &str, values: &[LabelValue]) -> String {
     let are_numbers = values.iter().all(|value| value.key.number().is_some());
     let (make, test) = match ascending(values).get(values.len() / 2) {
         Some(middle) if are_numbers => (
@@ -487,47 +516,45 @@ fn classes_hint(column: &str, values: &[LabelValue]) -> String {
             "Make",
             format!("= {}", quote_literal(shortened(&values[*middle].text))),
         ),
-        None => ("Make", "= '…'".to_owned()),
+        None => ("Make", "IS NOT NULL".to_owned()),
     };
-    format!(
-        "{make} classes of them: svm_train_query({}, 'label', model => '…')",
-        quote_literal(format!(
-            "SELECT …, {} {test} AS label FROM …",
-            quote_identifier(column)
-        ))
-    )
+    // it stands within a text of SQL
+    let test = test.replace('\'', "''");
+    let classed = classed.replace(TEST, &test);
+    format!("{make} classes of them. {classed}")
+        .trim_end()
+        .to_owned()
 }
 
-/// What is said of a label column whose `values`, of so many rows, look like numbers to predict: many of them, each in few rows
-/// or fractions some of them.
-pub fn looks_like_regression(column: &str, values: &[LabelValue], rows: u64) -> Option<Failure> {
+/// What is said of a label column whose `values`, of so many rows, look like no classes: like numbers to predict, many of them,
+/// each in few rows or fractions some of them; or like a key, where most rows have one of their own.
+pub fn are_doubtful(
+    (column, classed): (&str, &str),
+    values: &[LabelValue],
+    rows: u64,
+) -> Option<Failure> {
     let mut numbers = values.iter().map(|value| value.key.number());
     let whole = |number: f64| number.fract() == 0.0 || !number.is_finite();
     let are_codes = numbers.clone().all(|number| number.is_none_or(whole))
         && rows >= ROWS_OF_A_CLASS * values.len() as u64;
-    if values.len() <= FEW_CLASSES || are_codes || numbers.any(|number| number.is_none()) {
-        return None;
-    }
-    let message = format!("label column \"{column}\" looks like a number to predict");
+    let looks = match numbers.any(|number| number.is_none()) {
+        _ if values.len() <= FEW_CLASSES => return None,
+        true if are_mostly_alone(values, rows) => "key",
+        false if !are_codes => "number to predict",
+        _ => return None,
+    };
+    let message = format!("label column \"{column}\" looks like a {looks}");
     let failure = Failure::new(Code::ERRCODE_WARNING, message);
     let failure = failure.detail(format!(
         "It has {} values in {rows} rows, and each is a class.",
         values.len()
     ));
-    Some(failure.hint(classes_hint(column, values)))
+    Some(failure.hint(classes_hint(classed, values)))
 }
 
-/// The same where no training can be meant: most rows have a value that no other has.
-pub fn check_classes(column: &str, values: &[LabelValue], rows: u64) -> Result<(), Failure> {
-    match looks_like_regression(column, values, rows) {
-        Some(failure) if values.len() > LIKE_A_KEY && values.len() as u64 > rows / 2 => {
-            Err(Failure {
-                code: Code::ERRCODE_INVALID_PARAMETER_VALUE,
-                ..failure
-            })
-        }
-        _ => Ok(()),
-    }
+/// Whether most of so many rows have a value that no other has.
+fn are_mostly_alone(values: &[LabelValue], rows: u64) -> bool {
+    values.len() as u64 > rows / 2
 }
 
 /// The class ids in ascending order of their values.

@@ -104,5 +104,22 @@ def test_hints_repeat_what_is_left_out_and_do_not_undo_each_other(connection, sa
     # what is typed works, and nothing is left to be said of it
     assert arguments(hints(f"features => {features[0]}"), "(?:features|exclude)") == []
     assert arguments(hints(f"exclude => {excludes[0]}, options => '{{\"inherit\": false}}'"), "exclude") == []
-    named = hints("features => '{Zip,weekday,amount,refund}'")
-    assert arguments(named, "features") == ["'{Zip,weekday,amount}'", "'{category(Zip),weekday,amount}'"]
+    # who names a code as a number means that
+    assert arguments(hints("features => '{Zip,weekday,amount,refund}'"), "features") == ["'{Zip,weekday,amount}'"]
+
+
+def test_the_notice_names_columns_with_other_roles_and_texts_that_are_categories(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE orders AS SELECT i AS nr, i % 3 AS part, 1.0 + i % 2 AS w, i * 7919 % 1000 AS amount,
+            (ARRAY['Berlin', 'berlin', 'Rome', '?'])[1 + i % 4] AS city, chr(97 + i % 3) AS plan, i * 7919 % 1000 > 500 AS y
+        FROM generate_series(1, 900) AS i"""
+    )
+    connection.execute("SELECT svm_train('orders', 'y', key => 'nr', weight => 'w', probability => true, fold_column => 'part')")
+    lines = details(said)
+    assert "Left out: nr (key), w (weight), part (folds)." in lines
+    assert "Texts as categories: city (4 values), plan (3 values)." in lines
+    assert "Categories that look like missing values: city ('?')." in lines
+    assert "Categories that differ only in case or blanks: city ('Berlin', 'berlin')." in lines
+    said.clear()
+    connection.execute("SELECT svm_train('orders', 'y', '{amount,\"category(plan)\"}', model => 'asked', weight => 'w')")
+    assert not any(line.startswith(("Left out", "Texts as categories")) for line in details(said))

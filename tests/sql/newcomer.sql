@@ -64,3 +64,66 @@ SELECT length(svm_as_sql('exact_linear')) > 0 AS written;
 SET client_min_messages = notice;
 SELECT svm_grant('exact', 'public');
 SET client_min_messages = warning;
+
+-- a key that the source has, the primary one first; or else how to get one
+CREATE TABLE numbered (nr int PRIMARY KEY, id int, a float8, y bool);
+INSERT INTO numbered SELECT i, i, i % 7, i % 2 = 0 FROM generate_series(1, 50) AS i;
+CREATE TABLE bare AS SELECT a, y FROM numbered;
+CREATE VIEW seen AS SELECT a, y FROM numbered;
+SET client_min_messages = error;
+SELECT svm_train('numbered', 'y', model => 'numbered'), svm_train_query('SELECT nr, a, y FROM numbered', 'y', model => 'queried'),
+    svm_train('bare', 'y', model => 'bare'), svm_train('seen', 'y', model => 'seen');
+SET client_min_messages = warning;
+SELECT svm_refresh('numbered');
+SELECT svm_refresh('queried');
+SELECT svm_refresh('bare');
+SELECT svm_update('seen', 'bare');
+DROP TABLE bare;
+SELECT svm_forget('bare', 'numbered');
+
+-- labels that are numbers or dates, and columns that other columns are made of
+SELECT svm_train_query('SELECT id, age, plan, date ''2024-01-01'' + id AS day FROM churn', 'age', model => 'old');
+SELECT svm_train_query('SELECT id, age, plan, date ''2024-01-01'' + id AS day FROM churn', 'day', exclude => '{id}', model => 'days');
+SELECT svm_train('churn', 'plan = ''a''', model => 'plan_a');
+-- texts that are numbers
+CREATE TABLE codes AS SELECT to_char(i, 'FM0000') AS code, i * 7 % 100 AS z, i % 3 = 0 AS y FROM generate_series(1, 300) AS i;
+SELECT svm_train('codes', 'y', '{code}');
+SELECT svm_train('codes', 'y', '{code,z}');
+SELECT svm_train('codes', 'y');
+-- forms of one column that are given several
+SELECT svm_train('churn', 'y', '{category(plan,part),age}');
+SELECT svm_train('churn', 'y', ARRAY['category(plan, part)', 'age']);
+SELECT svm_train('churn', 'y', '{categorical(plan),age}');
+
+-- versions, numbers where relations are, counts below 0
+SELECT svm_train('churn', 'y', '{age,spend}', 'kept', key => 'id'), svm_train('churn', 'y', '{age}', 'kept', key => 'id', options => '{"deploy": false}');
+SELECT svm_deploy('kept@2');
+SELECT svm_deploy('kept');
+SELECT svm_drop('kept@2');
+SELECT svm_drop('kept', 1);
+SELECT svm_drop('bare', 1);
+SELECT svm_refresh('kept@1');
+SELECT svm_forget('kept', 7);
+SELECT svm_forget('kept', '7');
+SELECT svm_update('kept', 7);
+SELECT * FROM svm_predict_set('kept', (SELECT c FROM churn AS c WHERE id = 1), -1);
+SELECT count(*) FROM svm_predict_set('kept', (SELECT c FROM churn AS c WHERE id = 1), 0);
+SELECT * FROM svm_explain('kept', (SELECT c FROM churn AS c WHERE id = 1), -1);
+SELECT * FROM svm_suspects('kept', 'churn', -1);
+
+-- labels that hardly anybody means to be classes: marks of missing values, those that differ in case alone, keys
+CREATE TABLE answers AS
+SELECT i AS id, i * 7919 % 100 AS a, (ARRAY['Yes', 'yes', 'No', '?', 'n/a', 'none'])[1 + i % 6] AS answer, 'code ' || i AS code, i % 2 = 0 AS y,
+    (ARRAY['red', 'Red', 'blue', '', 'N/A'])[1 + i % 5] AS colour
+FROM generate_series(1, 90) AS i;
+SELECT svm_train('answers', 'answer', '{a}', model => 'answers');
+SELECT svm_train('answers', 'answer', model => 'answers', exclude => '{code,colour}', c => 2);
+SELECT svm_train('answers', 'code', '{a}', model => 'codes');
+SELECT svm_train_query('SELECT a, left(code, 6) AS code FROM answers', 'code', '{a}', model => 'codes');
+-- fields that an object does not have
+SELECT svm_train('churn', 'y', '{age,spend}', 'fields');
+SELECT svm_decision('fields', '{"age": 1}'::jsonb);
+SELECT svm_decision('fields', '{"age": 1, "spent": 2, "plan": "a"}'::jsonb);
+SELECT svm_decision('fields', '{"Age": 1, "spend": 2}'::json);
+SELECT svm_decision('fields', '{"nested": {"spend": 1}, "age": 1}'::jsonb);
+SELECT svm_decision('fields', '{"age": 1, "spend": null}'::jsonb) IS NULL AS is_null;
