@@ -60,7 +60,7 @@ PRINTED = {
         "buys true",
         "buys false",
         *["buys {} with a probability between 0 and 1: True"] * 3,
-        'error column "plan" does not exist',
+        'error the object has no field "plan"',
     ],
     "with_sqlalchemy.py": ["models 0", "trained buyers_sqlalchemy", "best 3 in order True", "buys true"],
     "with_pandas.py": ["trained buyers_pandas", "rows 2000 better than nine in ten True", "rows 2000 left out 0"],
