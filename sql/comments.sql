@@ -4,7 +4,7 @@ COMMENT ON TABLE svm_model IS 'models: name, owner and current version';
 COMMENT ON TABLE svm_permission IS 'roles other than the owner that may see a model and predict with it';
 COMMENT ON TABLE svm_version IS 'trainings, and models from other programs: what was trained on, with which settings, and what came out';
 COMMENT ON TABLE svm_head IS
-    'the binary problems of a version: of two classes one, of more each class against the rest; with certificate and probabilities';
+    'the binary problems of a version: of two classes one, of more each class against the rest or each pair; with certificate and probabilities';
 COMMENT ON TABLE svm_weight IS 'weights for raw rows, in chunks of at most 16384 features; chunks of zeros are left out';
 COMMENT ON TABLE svm_dual IS
     'dual variables in chunks of at most 16384 rows, of versions trained with options => ''{"duals": true}''';

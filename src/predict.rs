@@ -163,8 +163,8 @@ unsafe fn svm_margin(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe { about_class(fcinfo, |model, class, all| model.margin(class, all)) }
 }
 
-/// `svm_answers(model, features) -> float8[]`: the number of the predicted class from 1, then the decision of each head, then, where
-/// there are probabilities, the probability of each head's class.
+/// `svm_answers(model, features) -> float8[]`: the number of the predicted class from 1, then the decision for each class, then, where
+/// there are probabilities, the probability of each class; of two classes of the second alone.
 ///
 /// # Safety
 /// As for `svm_decision`.
@@ -177,9 +177,9 @@ unsafe fn svm_answers(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             return null(fcinfo);
         };
         let mut answers = Vec::new();
-        let room = answers.room(1 + 2 * decisions.len()).or_raise();
+        let room = answers.room(1 + 2 * model.labels.len()).or_raise();
         room.push(1.0 + model.class(decisions) as f64);
-        room.extend_from_slice(decisions);
+        model.put_decisions(decisions, room);
         model.put_probabilities(decisions, room);
         array::made(&answers, pg_sys::FLOAT8OID)
     }

@@ -8,6 +8,7 @@ pub mod deploy;
 pub mod given;
 mod holding_out;
 pub mod kernel;
+pub mod multiclass;
 mod no_effect;
 pub mod numbers;
 mod options;
@@ -235,6 +236,7 @@ impl Arguments {
         if choices.chooses_c {
             check_chosen(&c)?;
         }
+        let pairs_up_to = choices.pairs_up_to(&terms, kernel.as_ref())?;
         // beyond the usual C there may be better ones; whoever names some wants these
         let usual = c == Numbers::Auto && choices.costs.is_none();
         let (costs, given) = costs(c, choices.costs)?;
@@ -247,6 +249,7 @@ impl Arguments {
             probability,
             calibration: calibration(choices.calibration, probability)?,
             by_probability: by_probability(choices.classes_by, probability, &class_weight)?,
+            pairs_up_to,
             scoring: scoring(self.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
         };

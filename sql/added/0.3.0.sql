@@ -85,6 +85,8 @@ CREATE FUNCTION svm_internal.svm_is_isotonic(decisions float8[], probabilities f
     END;
 COMMENT ON FUNCTION svm_internal.svm_is_isotonic(float8[], float8[]) IS 'part of svm_head: whether these are points of an isotonic function';
 ALTER TABLE svm_head ADD COLUMN isotonic_decisions float8[], ADD COLUMN isotonic_probabilities float8[],
+    -- the negative label, of a head that tells two of several classes apart; NULL: the rest
+    ADD COLUMN against text,
     ADD CONSTRAINT svm_head_isotonic CHECK (svm_internal.svm_is_isotonic(isotonic_decisions, isotonic_probabilities));
 
 -- Dumps of 0.2.0 set these; nothing draws from them.

@@ -51,6 +51,22 @@ combinations! {
         reason: "They say different things about one number.",
         hint: "Give one of them",
     }
+    pairs_linear() {
+        what: "\"multiclass\": \"one_vs_one\"",
+        with: "a linear model",
+        why: not_yet,
+        message: "classes of linear models are told apart one against the rest",
+        reason: "What follows a table, explains and exports linear models has one row of weights for each class.",
+        hint: "Leave \"multiclass\" out of the options, or kernel => 'rbf'",
+    }
+    pairs_by_rows(solver) {
+        what: "\"multiclass\": \"one_vs_one\"",
+        with: "solver => 'scan', 'ocas', 'cutting_plane' and 'interior_point'",
+        why: not_yet,
+        message: "solver '{solver}' tells classes apart one against the rest",
+        reason: "Their sums are over all rows for every head.",
+        hint: "Leave \"multiclass\" or solver out",
+    }
     interior_average() {
         what: "solver => 'interior_point'",
         with: "\"machines\": \"average\"",

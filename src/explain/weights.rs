@@ -91,10 +91,14 @@ impl Listing<'_> {
     /// The rows are those of `svm_weights_unordered`.
     unsafe fn landmarks(&mut self, machine: &KernelMachine) {
         for head in 0..self.model.heads.len() {
+            let against = self.model.classes_of_head(head).1;
+            let against = against.map(|it| format!(" against {}", self.model.labels[it]));
+            let against = against.unwrap_or_default();
             for (number, factor) in machine.factors(head).iter().enumerate() {
                 crate::pg::check_for_interrupts();
+                let name = format!("landmark {}{against}", number + 1);
                 // SAFETY: as the caller promises.
-                unsafe { self.put(head, None, &format!("landmark {}", number + 1), *factor) };
+                unsafe { self.put(head, None, &name, *factor) };
             }
         }
     }
@@ -133,7 +137,7 @@ impl Listing<'_> {
             false => 0.0,
         });
         let index = feature.and_then(|feature| features.feature(feature).index());
-        let class = &self.model.labels[self.model.class_of_head(head)];
+        let class = &self.model.labels[self.model.classes_of_head(head).0];
         // SAFETY: the values are of the declared types.
         unsafe {
             self.rows.put_first(|| {

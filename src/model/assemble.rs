@@ -2,7 +2,7 @@
 //! written them, so nothing is taken for granted; what is wrong is said in words that follow "it".
 
 use super::classes::is_number;
-use super::heads::{ClassesBy, Head};
+use super::heads::{ClassesBy, Head, HeadPairs};
 use super::kernel_machine::KernelMachine;
 use super::version::Model;
 use super::weights::{OutOfMemory, SparseWeights};
@@ -11,12 +11,13 @@ use crate::features::{FeatureSet, KernelForm, Nulls, LONGEST_VALUE_BYTES};
 use crate::pg::memory;
 use crate::targets::labels::MOST_CLASSES;
 use pgsvm_core::kernels::Rows;
-use pgsvm_core::memory::gathered;
-use pgsvm_core::{Calibration, Isotonic, Sigmoid};
+use pgsvm_core::memory::{gathered, Room as _};
+use pgsvm_core::{Calibration, Isotonic, Pairs, Sigmoid};
 
 /// Sparse features have 32-bit numbers.
 const MOST_SPARSE: u64 = 1 << 32;
 pub const HEADS_OUT_OF_ORDER: &str = "has heads that are not numbered one a class";
+const OF_ANOTHER_CLASS: &str = "has a head of another class than its labels say";
 
 /// What a version says of its model, but for heads and weights.
 pub struct Header {
@@ -74,6 +75,7 @@ impl Header {
             label_type: self.label_type,
             labels: self.labels,
             heads: Vec::new(),
+            pairs: None,
             classes_by: classes_by.ok_or("has an unknown rule for its classes")?,
             intercept: self.intercept,
             stored_rows: StoredRows::uncounted(),
@@ -100,12 +102,20 @@ impl Header {
     }
 }
 
-/// How many heads a model has.
-fn head_count(model: &Model) -> usize {
+/// How many heads a model has: of several classes one a class, or one a pair.
+fn head_count(model: &Model, in_pairs: bool) -> usize {
     match model.labels.len() {
         2 => 1,
-        more => more,
+        classes if in_pairs => Pairs::count(classes),
+        classes => classes,
     }
+}
+
+/// The heads of a model, as they come.
+#[derive(Default)]
+pub struct Heads {
+    /// Of pairs, the classes of each head's sides.
+    sides: Vec<[usize; 2]>,
 }
 
 /// What is said of a head's probabilities.
@@ -136,51 +146,85 @@ impl Probabilities {
     }
 }
 
-/// Adds the head behind those that are there.
-pub fn add_head(
-    model: &mut Model,
-    class: &str,
-    intercept: f64,
-    probabilities: Probabilities,
-) -> Result<(), &'static str> {
-    let (place, count) = (model.heads.len(), head_count(model));
-    if place >= count {
-        return Err(HEADS_OUT_OF_ORDER);
+impl Heads {
+    /// Adds the head of a class, against another one or the rest, behind those that are there.
+    pub fn add(
+        &mut self,
+        model: &mut Model,
+        (class, against): (&str, Option<&str>),
+        intercept: f64,
+        probabilities: Probabilities,
+    ) -> Result<(), Bad> {
+        let (place, in_pairs) = (model.heads.len(), against.is_some());
+        let count = head_count(model, in_pairs);
+        if place >= count || self.sides.len() != if in_pairs { place } else { 0 } {
+            return Err(Bad::Chunk(HEADS_OUT_OF_ORDER));
+        }
+        match against {
+            Some(against) => self.add_pair(model, class, against)?,
+            None => {
+                let of = if count == 1 { 1 } else { place };
+                if model.labels.get(of).is_none_or(|label| label != class) {
+                    return Err(Bad::Chunk(OF_ANOTHER_CLASS));
+                }
+            }
+        }
+        if !intercept.is_finite() {
+            return Err(Bad::Chunk("has an intercept that is not finite"));
+        }
+        let calibration = probabilities.calibration().map_err(Bad::Chunk)?;
+        let room = model.heads.room(1).map_err(|_| Bad::Memory)?;
+        room.push(Head {
+            intercept,
+            calibration,
+        });
+        Ok(())
     }
-    let of = match count {
-        1 => 1,
-        _ => place,
-    };
-    if model.labels.get(of).is_none_or(|label| label != class) {
-        return Err("has a head of another class than its labels say");
-    }
-    if !intercept.is_finite() {
-        return Err("has an intercept that is not finite");
-    }
-    let calibration = probabilities.calibration()?;
-    model.heads.push(Head {
-        intercept,
-        calibration,
-    });
-    Ok(())
-}
 
-/// Looks whether all heads are there. A version of two classes may have none: its head is what the version
-/// itself says.
-pub fn complete_heads(model: &mut Model) -> Result<(), &'static str> {
-    match (model.heads.len(), head_count(model)) {
-        (0, 1) => model.heads.push(Head {
-            intercept: model.intercept,
-            calibration: None,
-        }),
-        (found, count) if found < count => return Err("lacks a head"),
-        _ => model.intercept = model.heads[0].intercept,
+    fn add_pair(&mut self, model: &Model, class: &str, against: &str) -> Result<(), Bad> {
+        let place = |name: &str| model.labels.iter().position(|label| label == name);
+        let sides = place(class).zip(place(against));
+        let (positive, negative) = sides.ok_or(Bad::Chunk(OF_ANOTHER_CLASS))?;
+        if model.labels.len() < 3 {
+            return Err(Bad::Chunk(OF_ANOTHER_CLASS));
+        }
+        let sides = self.sides.room(1).map_err(|_| Bad::Memory)?;
+        sides.push([positive, negative]);
+        Ok(())
     }
-    let has_probabilities = model.heads.iter().all(|head| head.calibration.is_some());
-    if model.classes_by == ClassesBy::Probability && !has_probabilities {
-        return Err("has classes by probability, and no probabilities");
+
+    /// Looks whether all heads are there. A version of two classes may have none: its head is what the version
+    /// itself says.
+    pub fn complete(self, model: &mut Model) -> Result<(), Bad> {
+        let in_pairs = !self.sides.is_empty();
+        match (model.heads.len(), head_count(model, in_pairs)) {
+            (0, 1) => model.heads.push(Head {
+                intercept: model.intercept,
+                calibration: None,
+            }),
+            (found, count) if found < count => return Err(Bad::Chunk("lacks a head")),
+            _ => model.intercept = model.heads[0].intercept,
+        }
+        if in_pairs && model.features.kernel.is_none() {
+            return Err(Bad::Chunk(
+                "has weights for pairs of classes, as kernel machines have",
+            ));
+        }
+        if in_pairs {
+            let pairs = Pairs::of(model.labels.len(), self.sides).map_err(|_| Bad::Memory)?;
+            let pairs = pairs.ok_or(Bad::Chunk("has not one head for each pair of its classes"))?;
+            model.pairs = Some(HeadPairs::new(pairs).map_err(|_| Bad::Memory)?);
+        }
+        let heads = model.heads.iter();
+        let with = heads.clone().filter(|head| head.calibration.is_some());
+        let (with, all) = (with.count(), heads.len());
+        if model.classes_by == ClassesBy::Probability && with < all {
+            return Err(Bad::Chunk(
+                "has classes by probability, and no probabilities",
+            ));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The labels as numbers: 0 and 1 for a boolean; None for text and enums, and where two of them are one number in double

@@ -1,9 +1,10 @@
 //! The heads of a model: the binary problems whose decisions make its answer. Two classes need one
-//! head, whose positive side is the second class; more need one a class, against the rest. Pure.
+//! head, whose positive side is the second class; more need one a class, against the rest, or one for each pair of classes. Pure.
 
 use super::version::Model;
+use core::cell::{Ref, RefCell};
 use core::cmp::Ordering;
-use pgsvm_core::{Calibration, Score};
+use pgsvm_core::{Calibration, OutOfMemory, Pairs, PairsRoom, Score};
 
 /// One binary problem, besides its weights.
 #[derive(Debug, PartialEq)]
@@ -14,10 +15,59 @@ pub struct Head {
     pub calibration: Option<Calibration>,
 }
 
+/// The pairs of classes that heads tell apart.
+pub struct HeadPairs {
+    pairs: Pairs,
+    room: RefCell<PairsRoom>,
+}
+
+impl HeadPairs {
+    pub fn new(pairs: Pairs) -> Result<Self, OutOfMemory> {
+        let room = RefCell::new(pairs.room()?);
+        Ok(Self { pairs, room })
+    }
+
+    /// The positive class of a head, and the negative one.
+    pub fn sides(&self, head: usize) -> [usize; 2] {
+        self.pairs.sides(head)
+    }
+
+    /// By class how much the heads' decisions speak for it.
+    fn scores(&self, decisions: &[f64]) -> Ref<'_, [f64]> {
+        self.pairs
+            .scores(|head| decisions[head], &mut self.room.borrow_mut());
+        Ref::map(self.room.borrow(), PairsRoom::found)
+    }
+
+    /// By class its probability; None without calibrations.
+    fn probabilities(&self, heads: &[Head], decisions: &[f64]) -> Option<Ref<'_, [f64]>> {
+        heads.first()?.calibration.as_ref()?;
+        let positive = |head: usize| {
+            let calibration = heads[head].calibration.as_ref();
+            calibration.map_or(0.5, |it| it.probability(decisions[head]))
+        };
+        self.pairs.couple(positive, &mut self.room.borrow_mut());
+        Some(Ref::map(self.room.borrow(), PairsRoom::found))
+    }
+
+    /// How clearly the decisions speak for a class against the other one that does best against it.
+    fn margin(&self, class: usize, decisions: &[f64]) -> f64 {
+        let own = decisions.iter().enumerate().filter_map(|(head, decision)| {
+            let [positive, negative] = self.pairs.sides(head);
+            match (positive == class, negative == class) {
+                (true, _) => Some(*decision),
+                (_, true) => Some(-decision),
+                _ => None,
+            }
+        });
+        own.fold(f64::INFINITY, f64::min)
+    }
+}
+
 /// What says which of more than two classes it is; of two it is the side of the boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClassesBy {
-    /// The largest decision.
+    /// The largest decision, or where heads tell two classes apart the most votes.
     #[default]
     Decision,
     /// The largest probability.
@@ -51,11 +101,23 @@ pub fn side(decision: f64) -> usize {
     usize::from(decision >= 0.0)
 }
 
+/// The place of the largest number, of equals the first.
+fn largest(numbers: &[f64]) -> usize {
+    let mut best = 0;
+    for (place, number) in numbers.iter().enumerate() {
+        if *number > numbers[best] {
+            best = place;
+        }
+    }
+    best
+}
+
 impl Model {
     /// The class that these decisions, one a head, speak for: of equals the first.
     pub fn class(&self, decisions: &[f64]) -> usize {
-        match decisions {
-            [decision] => side(*decision),
+        match (decisions, &self.pairs) {
+            ([decision], _) => side(*decision),
+            (_, Some(pairs)) => largest(&self.told_by(pairs, decisions)),
             _ => {
                 let first = (0, self.score(0, decisions));
                 let others =
@@ -69,7 +131,17 @@ impl Model {
         }
     }
 
-    /// How much these decisions, of more than two classes, speak for a class.
+    /// By class what says which one it is.
+    fn told_by<'a>(&self, pairs: &'a HeadPairs, decisions: &[f64]) -> Ref<'a, [f64]> {
+        let probable = self.classes_by == ClassesBy::Probability;
+        let found = probable.then(|| pairs.probabilities(&self.heads, decisions));
+        match found.flatten() {
+            Some(probabilities) => probabilities,
+            None => pairs.scores(decisions),
+        }
+    }
+
+    /// How much these decisions, of more than two classes against the rest, speak for a class.
     fn score(&self, class: usize, decisions: &[f64]) -> Score {
         let decision = decisions[class];
         match (self.classes_by, &self.heads[class].calibration) {
@@ -78,8 +150,11 @@ impl Model {
         }
     }
 
-    /// How far these decisions, one a head, speak for a class.
+    /// How far these decisions, one a head, speak for a class. Of pairs: its votes, and a part of 1/3 for their sum.
     pub fn decision_for(&self, class: usize, decisions: &[f64]) -> f64 {
+        if let Some(pairs) = &self.pairs {
+            return pairs.scores(decisions)[class];
+        }
         match (decisions, class) {
             // the boundary is 0, not -0
             ([decision], 0) => 0.0 - decision,
@@ -89,8 +164,11 @@ impl Model {
     }
 
     /// The decision for the class, of more than two less the best one of another: negative where another one's decision is
-    /// larger.
+    /// larger. Of pairs the least decision for it against another one.
     pub fn margin(&self, class: usize, decisions: &[f64]) -> f64 {
+        if let Some(pairs) = &self.pairs {
+            return pairs.margin(class, decisions);
+        }
         let own = self.decision_for(class, decisions);
         let others = decisions.iter().enumerate();
         match decisions.len() {
@@ -107,14 +185,31 @@ impl Model {
             let class = side(*decision);
             return vec![class, 1 - class];
         }
-        let score = |class| (class, self.score(class, decisions));
+        let told = self.pairs.as_ref().map(|it| self.told_by(it, decisions));
+        let score = |class: usize| match &told {
+            Some(told) => (class, (told[class], 0.0)),
+            None => (class, self.score(class, decisions)),
+        };
         let mut classes: Vec<_> = (0..self.labels.len()).map(score).collect();
         classes.sort_by(|(_, a), (_, b)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
         classes.into_iter().map(|(class, _)| class).collect()
     }
 
-    /// Appends the probability of each head's class, as `probability` has them; nothing where the model was trained without.
+    /// Appends the decision for each class, or of two classes the one decision.
+    pub fn put_decisions(&self, decisions: &[f64], out: &mut Vec<f64>) {
+        match &self.pairs {
+            Some(pairs) => out.extend_from_slice(&pairs.scores(decisions)),
+            None => out.extend_from_slice(decisions),
+        }
+    }
+
+    /// Appends the probability of each class, or of two classes that of the second, as `probability` has them; nothing where the
+    /// model was trained without.
     pub fn put_probabilities(&self, decisions: &[f64], out: &mut Vec<f64>) {
+        if let Some(pairs) = &self.pairs {
+            let found = pairs.probabilities(&self.heads, decisions);
+            return out.extend(found.iter().flat_map(|it| it.iter()));
+        }
         let (heads, start) = (self.heads.iter().zip(decisions), out.len());
         out.extend(heads.map_while(|(head, decision)| {
             let calibration = head.calibration.as_ref()?;
@@ -136,8 +231,14 @@ impl Model {
 
     /// The probability of a class; None where the model was trained without.
     ///
-    /// Of more than two classes the heads' answers are made to sum to 1 (Zadrozny and Elkan 2002).
+    /// Of more than two classes the heads' answers are made to sum to 1 (Zadrozny and Elkan 2002); those of pairs are coupled, see
+    /// [`Pairs::couple`].
     pub fn probability(&self, class: usize, decisions: &[f64]) -> Option<f64> {
+        if let Some(pairs) = &self.pairs {
+            return pairs
+                .probabilities(&self.heads, decisions)
+                .map(|all| all[class]);
+        }
         if let ([head], [decision]) = (self.heads.as_slice(), decisions) {
             let (positive, negative) = head.calibration.as_ref()?.probabilities(*decision);
             return Some([negative, positive][class]);

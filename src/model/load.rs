@@ -108,9 +108,9 @@ impl Plans {
             false => ["NULL::pg_catalog.text"; 2],
         };
         // which came with the counts
-        let isotonic = match has_counts {
-            true => "h.isotonic_decisions, h.isotonic_probabilities",
-            false => "NULL::pg_catalog.float8[], NULL::pg_catalog.float8[]",
+        let added = match has_counts {
+            true => "h.isotonic_decisions, h.isotonic_probabilities, h.against",
+            false => "NULL::pg_catalog.float8[], NULL::pg_catalog.float8[], NULL::pg_catalog.text",
         };
         let prepare = |sql: &str, types: &[pg_sys::Oid]| {
             let sql = CString::new(sql.replace("{s}", &schema_name)).unwrap_or_default();
@@ -142,12 +142,12 @@ impl Plans {
             heads: prepare(
                 &match has_heads {
                     true => format!(
-                        "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset, {isotonic}
+                        "SELECT h.head, h.class, h.intercept, h.sigmoid_slope, h.sigmoid_offset, {added}
                          FROM {{s}}.svm_head AS h WHERE h.version_id OPERATOR(pg_catalog.=) $1 ORDER BY h.head"
                     ),
                     false => format!(
                         "SELECT 0, NULL::pg_catalog.text, 0::pg_catalog.float8, NULL::pg_catalog.float8,
-                         NULL::pg_catalog.float8, {isotonic} WHERE $1 IS NULL"
+                         NULL::pg_catalog.float8, {added} WHERE $1 IS NULL"
                     ),
                 },
                 &[pg_sys::INT8OID],
@@ -300,9 +300,9 @@ fn read_heads(
     parameters: &[Parameter<'_>],
     model: &mut Model,
 ) -> Result<(), Failure> {
-    let mut outcome = Ok(());
+    let (mut outcome, mut heads) = (Ok(()), assemble::Heads::default());
     plans.heads.for_each(parameters, |row| {
-        outcome = read_head(row, model);
+        outcome = read_head(row, model, &mut heads);
         outcome.is_ok()
     });
     outcome.map_err(|bad| bad_part(&model.name, bad))?;
@@ -311,11 +311,13 @@ fn read_heads(
             .stored_rows
             .check(&model.name, "svm_head", model.heads.len())?;
     }
-    assemble::complete_heads(model).map_err(|what| damaged(&model.name, what))
+    heads
+        .complete(model)
+        .map_err(|bad| bad_part(&model.name, bad))
 }
 
 /// Reads the head behind those read before.
-fn read_head(row: &ResultRow, model: &mut Model) -> Result<(), Bad> {
+fn read_head(row: &ResultRow, model: &mut Model, heads: &mut assemble::Heads) -> Result<(), Bad> {
     let number = row.datum(1).map(|head| head.value() as i32);
     if number.is_none() || number != i32::try_from(model.heads.len()).ok() {
         return Err(Bad::Chunk(assemble::HEADS_OUT_OF_ORDER));
@@ -327,7 +329,13 @@ fn read_head(row: &ResultRow, model: &mut Model) -> Result<(), Bad> {
         sigmoid: (row.float8(4), row.float8(5)),
         isotonic: (points(6)?, points(7)?),
     };
-    assemble::add_head(model, &class, intercept, probabilities).map_err(Bad::Chunk)
+    let against = row.text(8);
+    heads.add(
+        model,
+        (&class, against.as_deref()),
+        intercept,
+        probabilities,
+    )
 }
 
 /// Reads the landmarks of a kernel machine.

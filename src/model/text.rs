@@ -120,7 +120,7 @@ columns! {
     HeadColumns,
     /// The same of a head.
     SAID_OF_HEAD:
-    class, intercept, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities
+    class, intercept, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities, against
 }
 
 /// Whether a text is meant to be one of these.
@@ -144,14 +144,15 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
         .version
         .ok_or_else(|| malformed(number, "lacks the version"))?;
     let (mut model, feature_count) = read_version(number, version, &name)?;
-    let mut heads = Vec::new();
+    let (mut heads, mut taken) = (Vec::new(), assemble::Heads::default());
     let mut line = next(&mut lines)?;
     while let Some(head) = line.1.head.take() {
-        read_head(line.0, head, &mut model)?;
+        read_head(line.0, head, &mut model, &mut taken)?;
         heads.room(1)?.push(head.get());
         line = next(&mut lines)?;
     }
-    assemble::complete_heads(&mut model).map_err(|what| nonsense(&name, what))?;
+    let completed = taken.complete(&mut model);
+    completed.map_err(|bad| bad_chunk(&name, bad))?;
     let landmarks = read_landmarks(&mut line, &mut lines, &model)?;
     let (number, last) = read_weights(line, &mut lines, &mut model, feature_count, landmarks)?;
     match (last.lines, lines.next()) {
@@ -171,10 +172,15 @@ fn read_version(number: usize, version: &RawValue, name: &str) -> Result<(Model,
     model.map_err(|what| nonsense(name, what))
 }
 
-fn read_head(number: usize, head: &RawValue, model: &mut Model) -> Result<(), Failure> {
+fn read_head(
+    number: usize,
+    head: &RawValue,
+    model: &mut Model,
+    taken: &mut assemble::Heads,
+) -> Result<(), Failure> {
     let columns: HeadColumns<'_> =
         json::read(head.get()).map_err(|error| unreadable(number, error))?;
-    add_head(model, &columns).map_err(|bad| bad_chunk(&model.name, bad))
+    add_head(model, &columns, taken).map_err(|bad| bad_chunk(&model.name, bad))
 }
 
 /// Takes the landmarks of `line` and those that follow, which a kernel machine has; `line` is the one behind them.
@@ -301,7 +307,11 @@ fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
     })
 }
 
-fn add_head(model: &mut Model, head: &HeadColumns<'_>) -> Result<(), Bad> {
+fn add_head(
+    model: &mut Model,
+    head: &HeadColumns<'_>,
+    taken: &mut assemble::Heads,
+) -> Result<(), Bad> {
     let class = text_of(head.class);
     let intercept = number_of(head.intercept).unwrap_or(f64::NAN);
     let probabilities = Probabilities {
@@ -314,7 +324,14 @@ fn add_head(model: &mut Model, head: &HeadColumns<'_>) -> Result<(), Bad> {
             numbers_of(head.isotonic_probabilities)?,
         ),
     };
-    assemble::add_head(model, &class, intercept, probabilities).map_err(Bad::Chunk)
+    let against = head.against.filter(|it| it.get() != "null");
+    let against = against.map(|it| text_of(Some(it)));
+    taken.add(
+        model,
+        (&class, against.as_deref()),
+        intercept,
+        probabilities,
+    )
 }
 
 fn take_landmark(form: &KernelForm, rows: &mut Rows, landmark: &TextLandmark) -> Result<(), Bad> {

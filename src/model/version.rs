@@ -1,6 +1,6 @@
 //! One version of a model in memory, and what it decides about a row.
 
-use super::heads::{ClassesBy, Head};
+use super::heads::{ClassesBy, Head, HeadPairs};
 use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
@@ -23,8 +23,9 @@ pub struct Model {
     pub labels: Vec<String>,
     /// The labels as numbers, where their type is a number or boolean.
     pub numbers: Option<Vec<f64>>,
-    /// One where there are two classes, else one a class.
+    /// One where there are two classes, else one a class, or one for each of these pairs.
     pub heads: Vec<Head>,
+    pub pairs: Option<HeadPairs>,
     pub classes_by: ClassesBy,
     /// Head 0's, for raw rows, as are all weights.
     pub intercept: f64,
@@ -95,15 +96,19 @@ impl Model {
         &self.dense[head * self.dense_count..][..self.dense_count]
     }
 
-    /// The class that a head's positive side stands for.
-    pub fn class_of_head(&self, head: usize) -> usize {
-        match self.heads.len() {
-            1 => 1,
-            _ => head,
+    /// The class that a head's positive side stands for, and the one of its negative side; None: all others.
+    pub fn classes_of_head(&self, head: usize) -> (usize, Option<usize>) {
+        match (&self.pairs, self.heads.len()) {
+            (Some(pairs), _) => {
+                let [positive, negative] = pairs.sides(head);
+                (positive, Some(negative))
+            }
+            (None, 1) => (1, None),
+            (None, _) => (head, None),
         }
     }
 
-    /// The head that decides about a class, and the sign of its decision for it.
+    /// The head that decides about a class, and the sign of its decision for it; not of pairs.
     pub fn head_of_class(&self, class: usize) -> (usize, f64) {
         match (self.heads.len(), class) {
             (1, 0) => (0, -1.0),

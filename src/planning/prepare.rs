@@ -17,6 +17,7 @@ use crate::planning::roles;
 use crate::planning::source_columns::{self, Checked, LeftOut};
 use crate::planning::watched::watched;
 use crate::request::kernel::KernelTerms;
+use crate::request::multiclass::pairs_with_room;
 use crate::request::reads::Reads;
 use crate::request::source::{qualified_relation, Source};
 use crate::request::{ClassWeight, Request};
@@ -253,6 +254,8 @@ fn job(
     roles: Vec<Role>,
 ) -> Job {
     let by_scans = request.terms.leader == Leader::Scans;
+    let heads = request.plan.heads_of_pair();
+    let pairs_up_to = pairs_with_room(request.plan.pairs_up_to, statement.expected_rows, heads);
     let chooses = (by_scans && request.plan.holds_out()).then(|| request.plan.clone());
     Job {
         select: statement.select,
@@ -273,7 +276,10 @@ fn job(
         expected_rows: statement.expected_rows,
         plan: match (&chooses, request.plan.costs.as_slice()) {
             (Some(_), [first, ..]) => Plan::train(*first),
-            _ => request.plan.clone(),
+            _ => Plan {
+                pairs_up_to,
+                ..request.plan.clone()
+            },
         },
         chooses,
         kernel: match by_scans {
@@ -289,7 +295,7 @@ fn job(
         watch: None,
         index: None,
         doubts: None,
-        balance: request.class_weight.balance(),
+        balance: request.class_weight.balance(pairs_up_to),
         class_weights: match &request.class_weight {
             ClassWeight::ByLabel(weights) => weights.clone(),
             _ => Vec::new(),

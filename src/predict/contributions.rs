@@ -164,14 +164,14 @@ impl Explanation {
         row: &FeatureBuffer,
         baseline: Baseline,
     ) -> Result<Self, Failure> {
-        let side = model.head_of_class(class);
         let (mut contributions, base, interactions) = match &model.kernel {
             Some(machine) => {
                 let found =
-                    kernel_contributions::contributions((&model, machine), side, row, baseline)?;
+                    kernel_contributions::contributions((&model, machine), class, row, baseline)?;
                 (found.contributions, found.base, Some(found.interactions))
             }
             None => {
+                let side = model.head_of_class(class);
                 let (contributions, base) = contributions(&model, side, row, baseline)?;
                 (contributions, base, None)
             }

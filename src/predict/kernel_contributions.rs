@@ -17,17 +17,17 @@ pub struct Found {
     pub interactions: f64,
 }
 
-/// The contributions to the decision of a head, with that sign, that are not zero.
+/// The contributions to the decision for a class that are not zero.
 pub fn contributions(
     (model, machine): (&Model, &KernelMachine),
-    (head, sign): (usize, f64),
+    class: usize,
     row: &FeatureBuffer,
     baseline: Baseline,
 ) -> Result<Found, OutOfMemory> {
     let mut asked = Asked {
+        model,
         machine,
-        head,
-        sign,
+        class,
         row: with_all(model, row, baseline)?,
         decisions: Vec::new(),
     };
@@ -69,9 +69,9 @@ pub fn contributions(
 
 /// A row whose values are changed, and the machine that is asked about it.
 struct Asked<'a> {
+    model: &'a Model,
     machine: &'a KernelMachine,
-    head: usize,
-    sign: f64,
+    class: usize,
     row: FeatureBuffer,
     decisions: Vec<f64>,
 }
@@ -81,7 +81,7 @@ impl Asked<'_> {
         let bytes = OutOfMemory { bytes: 0 };
         let decided = self.machine.decide(&self.row, &mut self.decisions);
         decided.map_err(|_| bytes)?;
-        Ok(self.sign * self.decisions[self.head])
+        Ok(self.model.decision_for(self.class, &self.decisions))
     }
 
     /// The feature at a place of the row, and its value.

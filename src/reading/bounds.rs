@@ -5,7 +5,7 @@ use crate::base::errors::{Code, Failure};
 use crate::base::settings;
 use crate::features::FeaturePart;
 use crate::planning::job::Job;
-use pgsvm_core::Leader;
+use pgsvm_core::{Leader, Pairs};
 
 /// Bytes of weights for each feature and head, at most: see "Memory" in docs/reference/server.md.
 const WEIGHT_BYTES: usize = 60;
@@ -32,6 +32,8 @@ pub(super) struct Bounds {
     rank: usize,
     /// Values of C and s that are compared, each on every fold.
     candidates: usize,
+    /// Classes up to which each head tells two apart.
+    pairs_up_to: usize,
     /// Rows that are expected.
     rows: u64,
     /// How indices are hashed, where some are taken as they are.
@@ -74,6 +76,7 @@ impl Bounds {
                 true => job.plan.candidate_count(),
                 false => 0,
             },
+            pairs_up_to: job.plan.pairs_up_to,
             rows: job.expected_rows,
             hashed: job.features.parts.iter().find_map(hashed),
             widest: 0,
@@ -117,9 +120,13 @@ impl Bounds {
         self.rank.min(rows)
     }
 
-    /// Two classes have one head, more have one each; rows that are held out have them for each fold and candidate.
+    /// Two classes have one head, more have one each or one a pair; rows that are held out have them for each fold and candidate.
     fn heads(&self, seen: &Seen) -> usize {
-        let classifier = if seen.classes > 2 { seen.classes } else { 1 };
+        let classifier = match seen.classes {
+            ..=2 => 1,
+            classes if classes <= self.pairs_up_to => Pairs::count(classes),
+            classes => classes,
+        };
         classifier * (1 + self.candidates * seen.folds)
     }
 
@@ -153,7 +160,7 @@ impl Bounds {
             ),
         )
         .detail(format!(
-            "Up to row {} of the source there are {} {}, and weights for {} {}: one for two classes, else one for each class, and as many again for each fold and value of C. The cache of rows takes {} MB.",
+            "Up to row {} of the source there are {} {}, and weights for {} {}: one for two classes, else one for each class or pair of classes, and as many again for each fold and value of C. The cache of rows takes {} MB.",
             seen.rows,
             if self.rank > 0 { self.landmarks(seen) } else { self.widest },
             if self.rank > 0 { "landmarks" } else { "features" },

@@ -51,10 +51,10 @@ impl ClassWeight {
         }
     }
 
-    /// What the pure reader is to balance.
-    pub fn balance(&self) -> Balance {
+    /// What the pure reader is to balance, where up to so many classes are told apart two by two.
+    pub fn balance(&self, pairs_up_to: usize) -> Balance {
         match self {
-            Self::Balanced => Balance::Positives,
+            Self::Balanced => Balance::PositivesBeyond(pairs_up_to.max(2)),
             Self::BalancedExamples => Balance::Examples,
             Self::Equal | Self::ByLabel(_) => Balance::None,
         }

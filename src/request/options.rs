@@ -37,7 +37,6 @@ pub(super) enum Solvers {
     InteriorPoint,
     Machines,
     Ocas,
-    Planes,
     Indexed,
 }
 
@@ -53,10 +52,18 @@ impl Solvers {
             Self::InteriorPoint => Some("'interior_point'"),
             Self::Machines => Some("'interior_point', or 'scan' with \"average\""),
             Self::Ocas => Some("'ocas'"),
-            Self::Planes => Some("'ocas' or 'cutting_plane'"),
             Self::Indexed => Some("'indexed'"),
         }
     }
+}
+
+/// How more than two classes are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Multiclass {
+    OneVsRest,
+    OneVsOne,
+    /// By one machine, of planes.
+    Together,
 }
 
 /// What rows are filed by, so that passes leave chunks of them unread.
@@ -113,6 +120,7 @@ pub(super) const FOLD_ORDER: &str = "fold_order";
 pub(super) const MULTICLASS: &str = "multiclass";
 /// Several classes told apart by one problem; and the loss of models that are trained so.
 pub const CRAMMER_SINGER: &str = "crammer_singer";
+pub const ONE_VS_ONE: &str = "one_vs_one";
 
 const TRUTH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
@@ -316,9 +324,13 @@ static OPTIONS: [Entry; 51] = [
         };
         part.map(|part| all.lambda = Some(part))
     }),
-    entry(MULTICLASS, Solvers::Planes, Of::Training, |all, it| {
-        it.word(&[("one_vs_rest", false), (CRAMMER_SINGER, true)])
-            .map(|together| all.together = together)
+    entry(MULTICLASS, Solvers::All, Of::Model, |all, it| {
+        it.word(&[
+            ("one_vs_rest", Multiclass::OneVsRest),
+            (ONE_VS_ONE, Multiclass::OneVsOne),
+            (CRAMMER_SINGER, Multiclass::Together),
+        ])
+        .map(|how| all.multiclass = Some(how))
     }),
     entry("truncation", Solvers::All, Of::Model, |all, it| {
         let given = match it.text.as_str() {
@@ -464,8 +476,7 @@ pub(super) struct Choices {
     pub(super) rank_exponent: Option<f64>,
     pub(super) trace_tolerance: Option<f64>,
     pub(super) lambda: Option<f64>,
-    /// Whether several classes are told apart together.
-    pub(super) together: bool,
+    pub(super) multiclass: Option<Multiclass>,
     pub(super) truncation: Option<TruncationWord>,
     pub(super) classes_by: Option<ClassesBy>,
     pub(super) calibration: Option<CalibrationChoice>,

@@ -5,7 +5,6 @@ use crate::base::errors::Failure;
 use crate::combinations::{losses, options, scans};
 use crate::request::options::{
     Choices, ChunksWord, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
-    MULTICLASS,
 };
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
@@ -173,7 +172,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
     // what minimizes one loss only takes that where none is given; else what the best known peers do: LIBLINEAR's loss, and LIBSVM's
     let solver = match given.solver.as_deref() {
         // planes alone tell classes apart together
-        None | Some("auto") if choices.together => OCAS,
+        None | Some("auto") if choices.together() => OCAS,
         given => given.unwrap_or("auto"),
     };
     let is_kernel = given.kernel.as_deref().is_some_and(|it| it != "linear");
@@ -193,7 +192,7 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         policy: choices.policy_of(solver)?,
         leader: choices.leader_of(solver, loss)?,
         cuts: choices.cuts_of(solver),
-        together: choices.together,
+        together: choices.together(),
         free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
         averages: choices.averages(solver)?,
         indexed: solver == INDEXED,
@@ -277,13 +276,13 @@ impl Choices {
                 .words()
                 .filter(|words| !words.contains(&this))
             {
-                return Err(match option.name {
-                    MULTICLASS => losses::together_by_planes(solver),
-                    name => options::of_another_solver(solver, name, solvers),
-                });
+                return Err(options::of_another_solver(solver, option.name, solvers));
             }
         }
-        Ok(policy)
+        match self.together() && ![OCAS, CUTTING_PLANE].contains(&solver) {
+            true => Err(losses::together_by_planes(solver)),
+            false => Ok(policy),
+        }
     }
 
     /// Whether this solver has all options that were given.

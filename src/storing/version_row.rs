@@ -17,7 +17,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::JsonB;
 use pgsvm_core::kernels::Rows as LandmarkRows;
-use pgsvm_core::StopReason;
+use pgsvm_core::{Pairs, StopReason};
 use serde_json::Value;
 
 /// What is stored besides the outcome of the training.
@@ -242,23 +242,30 @@ pub fn insert_heads(
     labelled: &Labelled<'_>,
 ) -> Result<(), SpiError> {
     let report = &trained.trainer.report;
+    let labels = labelled.values;
+    let pairs = report.in_pairs.then(|| Pairs::all(labels.len()).or_raise());
     // of two classes the one head's positive class is the second
-    let classes = match labelled.values {
-        [_, positive] => std::slice::from_ref(positive),
-        all => all,
+    let sides = |head: usize| match (&pairs, labels) {
+        (Some(pairs), _) => {
+            let [positive, negative] = pairs.sides(head);
+            (&labels[positive], Some(&labels[negative]))
+        }
+        (None, [_, positive]) => (positive, None),
+        (None, all) => (&all[head], None),
     };
     let insert = format!(
         "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
              support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities,
-             updates, truncated_primal, outliers)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+             updates, truncated_primal, outliers, against)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
     );
-    for (number, (class, head)) in classes.iter().zip(&report.heads).enumerate() {
+    for (number, head) in report.heads.iter().enumerate() {
+        let (class, against) = sides(number);
         let calibration = report.calibrations.heads.get(number);
         let sigmoid = calibration.map(|it| it.sigmoid);
         let isotonic = calibration.and_then(|it| it.isotonic.as_ref());
         let points = isotonic.map(|it| it.points());
-        let values: [DatumWithOid<'_>; 17] = [
+        let values: [DatumWithOid<'_>; 18] = [
             version_id.into(),
             (number as i32).into(),
             class.as_str().into(),
@@ -278,6 +285,7 @@ pub fn insert_heads(
             head.updates.map(|updates| updates as i64).into(),
             head.truncated.map(|it| it.objective).into(),
             head.truncated.map(|it| it.outliers as i64).into(),
+            against.map(String::as_str).into(),
         ];
         client.update(Kept(&insert), None, &values)?;
     }

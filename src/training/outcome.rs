@@ -14,10 +14,8 @@ use crate::warm_start::followed::Followed;
 use crate::warm_start::screening::{merge, RowSlacks, Screening};
 use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
-use pgsvm_core::memory::gathered;
-use pgsvm_core::{
-    Calibration, Doubt, ExactOutcome, HeadReport, InteriorOutcome, Leeways, MachineTimes,
-};
+use pgsvm_core::memory::{copied, filled, gathered};
+use pgsvm_core::{Doubt, ExactOutcome, InteriorOutcome, Leeways, MachineTimes, Pairs};
 
 /// A finished training.
 pub struct Trained {
@@ -244,16 +242,19 @@ impl Trained {
     /// positive one. Returns the labels.
     pub fn order_classes(&mut self) -> Vec<String> {
         let order = labels::ascending(&self.reader.classes);
-        let report = &mut self.trainer.report;
-        if let ([1, 0], [head]) = (order.as_slice(), self.heads.as_mut_slice()) {
-            head.weights.flip();
-            report.heads.iter_mut().for_each(HeadReport::swap_sides);
-            let calibrations = report.calibrations.heads.iter_mut();
-            calibrations.for_each(Calibration::swap_sides);
+        let report = &self.trainer.report;
+        if let ([1, 0], [_]) = (order.as_slice(), report.heads.as_slice()) {
+            self.swap_sides(0);
         }
-        permute(&mut self.heads, &order);
-        permute(&mut report.heads, &order);
-        permute(&mut report.calibrations.heads, &order);
+        let report = &self.trainer.report;
+        let heads = match report.in_pairs {
+            true => self.order_pairs(&order),
+            false => copied(&order).or_raise(),
+        };
+        let report = &mut self.trainer.report;
+        permute(&mut self.heads, &heads);
+        permute(&mut report.heads, &heads);
+        permute(&mut report.calibrations.heads, &heads);
         if let Some(fit) = &mut report.fit {
             permute(&mut fit.actual, &order);
             permute(&mut fit.predicted, &order);
@@ -264,6 +265,35 @@ impl Trained {
             .iter()
             .map(|class| classes[*class].text.clone())
             .collect()
+    }
+}
+
+impl Trained {
+    /// Has the class of each pair that comes first in this order be the positive one. Returns the order of heads that goes with it.
+    fn order_pairs(&mut self, order: &[usize]) -> Vec<usize> {
+        let known = Pairs::all(order.len()).or_raise();
+        let mut places = filled(0, known.len()).or_raise();
+        for (place, head) in places.iter_mut().enumerate() {
+            let [positive, negative] = known.sides(place).map(|class| order[class]);
+            let sides = [positive.min(negative), positive.max(negative)];
+            *head = known.head(sides);
+            if positive > negative {
+                self.swap_sides(*head);
+            }
+        }
+        places
+    }
+
+    /// Has the other side of a head be the positive one.
+    fn swap_sides(&mut self, head: usize) {
+        let report = &mut self.trainer.report;
+        if let Some(head) = self.heads.get_mut(head) {
+            head.weights.flip();
+        }
+        report.heads[head].swap_sides();
+        if let Some(calibration) = report.calibrations.heads.get_mut(head) {
+            calibration.swap_sides();
+        }
     }
 }
 

@@ -97,26 +97,29 @@ class Hyperplane:
 
 
 class Machine:
-    """A stored kernel machine of two classes over `columns` of a table (id, label, cost, columns...), label > 0 being the
-    positive class."""
+    """A head of a stored kernel machine over `columns` of a table (id, label, cost, columns...)."""
 
-    def __init__(self, connection, name, table, columns, sparse=False, terms=()):
-        self.connection, self.name, self.table = connection, name, table
+    def __init__(self, connection, name, table, columns, sparse=False, terms=(), head=0):
+        self.connection, self.name, self.table, self.head = connection, name, table, head
         self.columns, self.sparse = columns, sparse
         self.version = one(connection, "SELECT svm_internal.svm_version_id(%s)", [name])
         self.about = connection.execute(
-            "SELECT features->'kernel', loss, c, solver, intercept_used, options, primal, dual, gap, stop_reason, intercept,"
-            " tolerance FROM svm_version WHERE id = %s",
-            [self.version],
+            "SELECT features->'kernel', loss, c, solver, intercept_used, options, h.primal, h.dual, h.gap, h.stop_reason,"
+            " h.intercept, tolerance, class, against, cardinality(label_values) FROM svm_version AS v"
+            " JOIN svm_head AS h ON h.version_id = v.id WHERE v.id = %s AND head = %s",
+            [self.version, head],
         ).fetchone()
         self.kernel, self.loss, self.c, self.solver, self.regularized = self.about[:5]
-        self.primal, self.dual, self.gap, self.stop, self.intercept, self.tolerance = self.about[6:]
+        self.primal, self.dual, self.gap, self.stop, self.intercept, self.tolerance = self.about[6:12]
+        self.positive, self.against, self.classes = self.about[12:]
         # of interior points in no norm
         self.free = self.regularized and self.solver == "interior_point"
         self.regularized &= not self.free
         # what a row counts beside its own weight
         weights = dict(terms).get("class_weight") or {}
-        self.cost = f"{'cost' if 'weight' in terms else '1'} * CASE WHEN label > 0 THEN {weights.get('1', 1)} ELSE {weights.get('-1', 1)} END"
+        own = " ".join(f"WHEN {label} THEN {weight}" for label, weight in weights.items())
+        own = f"CASE label {own} ELSE 1 END" if own else "1"
+        self.cost = f"{'cost' if 'weight' in terms else '1'} * {own}"
         self._lay_out()
 
     def _lay_out(self):
@@ -124,10 +127,14 @@ class Machine:
         connection, count = self.connection, len(self.columns)
         connection.execute("DROP TABLE IF EXISTS pg_temp.xs, pg_temp.zs, pg_temp.ks")
         values = ", ".join(f"({self._scaled(j, column)})::float8 AS v{j}" for j, column in enumerate(self.columns))
+        positive, against = int(self.positive), self.against
         connection.execute(
-            f"CREATE TEMP TABLE xs AS SELECT row_number() OVER (ORDER BY t.ctid) - 1 AS row, id, sign(label) AS y, ({self.cost})::float8 AS cost, {values}"
+            f"CREATE TEMP TABLE xs AS SELECT row_number() OVER (ORDER BY t.ctid) - 1 AS row, id,"
+            f" CASE label WHEN {positive} THEN 1 ELSE -1 END AS y, label, ({self.cost})::float8 AS cost, {values}"
             f" FROM {self.table} AS t"
         )
+        if against is not None:
+            connection.execute(f"DELETE FROM xs WHERE label NOT IN ({positive}, {int(against)})")
         width = self.kernel["width"]
         places = [
             f"dense[{j + 1}]" if j < width else f"coalesce(sparse_value[array_position(sparse_index, {j}::bigint)], 0)"
@@ -137,9 +144,9 @@ class Machine:
         connection.execute(
             f"CREATE TEMP TABLE zs AS SELECT landmark, coalesce(factor, 0) AS factor, {values} FROM svm_landmark"
             " LEFT JOIN (SELECT coalesce(first_feature + features[n], first_feature + n - 1) AS landmark, weights[n] AS factor"
-            "   FROM svm_weight, generate_series(1, cardinality(weights)) AS n WHERE version_id = %s AND head = 0) AS f"
+            "   FROM svm_weight, generate_series(1, cardinality(weights)) AS n WHERE version_id = %s AND head = %s) AS f"
             " USING (landmark) WHERE version_id = %s",
-            [self.version, self.version],
+            [self.version, self.head, self.version],
         )
         connection.execute(
             f"CREATE TEMP TABLE ks AS SELECT row, landmark, {self._value('x', 'z')} AS k FROM xs AS x CROSS JOIN zs AS z"
@@ -201,9 +208,14 @@ class Machine:
     def decision_error(self):
         """The largest difference of a decision from what the stored rows say, beyond what sums of such terms lose in double precision, as a
         part of 1 or of the decision."""
+        number = str(self.positive)
+        decision = "svm_decision(%s, t)" if self.classes == 2 else f"svm_decision(%s, t, '{number}')"
+        if self.against is not None:
+            # of pairs only votes are told
+            return 0.0
         return one(
             self.connection,
-            f"""SELECT max(greatest(0, abs(svm_decision(%s, t) - f) - 2e-14 * size) / greatest(1, abs(f))) FROM {self.table} AS t JOIN (
+            f"""SELECT max(greatest(0, abs({decision} - f) - 2e-14 * size) / greatest(1, abs(f))) FROM {self.table} AS t JOIN (
                 SELECT id, coalesce(sum(k * factor), 0) + %s::float8 AS f, coalesce(sum(abs(k * factor)), 0) AS size FROM xs LEFT JOIN ks USING (row) LEFT JOIN zs USING (landmark)
                 GROUP BY id) AS decided USING (id)""",
             [self.name, self.intercept],
@@ -252,15 +264,17 @@ class Machine:
     def recomputed_dual(self, number=float):
         """The dual of the stored dual variables; None where none are stored."""
         chunks = self.connection.execute(
-            "SELECT first_row, rows, duals FROM svm_dual WHERE version_id = %s AND head = 0", [self.version]
+            "SELECT first_row, rows, duals FROM svm_dual WHERE version_id = %s AND head = %s", [self.version, self.head]
         ).fetchall()
         if not chunks:
             return None
         y, weights, gram = self._problem(number)
-        a = numpy.zeros(len(y))
+        part = [row for (row,) in self.connection.execute("SELECT row FROM xs ORDER BY row")]
+        a = numpy.zeros(one(self.connection, f"SELECT count(*) FROM {self.table}"))
         for first, rows, duals in chunks:
             # as they are, not as the fewest digits say them
             a[numpy.array(rows) + first] = numpy.array(duals, dtype=numpy.float32)
+        a = a[part]
         return float(self._dual_at(*(of(number, values) for values in (a, y, weights)), gram))
 
     def _dual_at(self, a, y, weights, gram):

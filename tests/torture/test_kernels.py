@@ -14,7 +14,7 @@ import numpy
 import psycopg
 
 from harness.effort import LONG, SEED, record, seconds
-from harness.sessions import NO_WORKER, configure
+from harness.sessions import NO_WORKER, configure, one
 from torture.recomputed import Hyperplane, Machine
 
 # rounding of the sums themselves, relative to what is summed up
@@ -57,6 +57,8 @@ class Tried:
         rows, count = chance.randint(30, 220), chance.randint(1, 4)
         kinds = [chance.choice(list(COLUMNS)) for _ in range(count)]
         noise, twins = chance.choice([0, 0.1, 0.5, 3]), chance.choice([1, 1, 1, 5])
+        labels = [-1, 1, 2, 3][: chance.choice([2, 2, 2, 3, 4])]
+        self.classes = len(labels)
         self.columns = [f"c{j}" for j in range(count)]
         self.sparse = chance.random() < 0.15
         self.connection.execute("DROP TABLE IF EXISTS drawn")
@@ -68,13 +70,20 @@ class Tried:
                     xs = [chance.gauss(0, 1) for _ in kinds]
                 values = [COLUMNS[kind](chance, i, x) for kind, x in zip(kinds, xs)]
                 score = sum(xs) + 0.7 * xs[0] ** 2 - 0.5 + noise * chance.gauss(0, 1)
-                label = (1 if score > 0 else -1) if i > 1 else (-1, 1)[i]
+                label = labels[i] if i < len(labels) else self.label(score, labels)
                 cost = chance.choice([0.25, 1, 1, 3])
                 if self.sparse:
                     held = [(j, value) for j, value in enumerate(values) if value]
                     values = ["{" + ",".join(str(of[at]) for of in held) + "}" for at in (0, 1)]
                 copy.write_row([i, label, cost, *values])
         self.kinds = kinds
+
+    @staticmethod
+    def label(score, labels):
+        """By where the score lies: of two classes its sign."""
+        if len(labels) == 2:
+            return 1 if score > 0 else -1
+        return labels[min(len(labels) - 1, max(0, int(score + len(labels) / 2)))]
 
     def terms(self):
         """Of a machine on the table."""
@@ -105,6 +114,8 @@ class Tried:
             options = {"method": method, "duals": True}
             if method == "low_rank" and chance.random() < 0.3:
                 options["landmarks"] = chance.choice(["uniform", "drawn"])
+            if self.classes > 2:
+                options["multiclass"] = chance.choice(["one_vs_one", "one_vs_rest"])
         elif method == "interior_point":
             terms["solver"], options = "interior_point", {"duals": True}
         else:
@@ -141,7 +152,13 @@ class Tried:
 
     def look(self, terms):
         """What is false of the machine; empty where nothing is."""
-        machine = Machine(self.connection, "m", "drawn", self.columns, self.sparse, terms)
+        version = one(self.connection, "SELECT svm_internal.svm_version_id('m')")
+        heads = one(self.connection, "SELECT count(*) FROM svm_head WHERE version_id = %s", [version])
+        return [what for head in range(heads) for what in self.look_at(terms, head)]
+
+    def look_at(self, terms, head):
+        """The same of a head."""
+        machine = Machine(self.connection, "m", "drawn", self.columns, self.sparse, terms, head)
         found = []
         primal = machine.recomputed_primal()
         rounding = ROUNDING * primal + machine.rounding()

@@ -24,6 +24,9 @@ pub struct Expansion {
     /// Machine after machine, as many as there are landmarks.
     factors: Vec<f64>,
     intercepts: Vec<f64>,
+    /// By part of the landmarks and machine: where in the part factors other than 0 begin and end. Machines that tell two classes of many
+    /// apart have few.
+    spans: Vec<[u32; 2]>,
 }
 
 impl Expansion {
@@ -38,13 +41,34 @@ impl Expansion {
         if landmarks.is_empty() || landmarks.len() * intercepts.len() != factors.len() {
             return Ok(None);
         }
-        Ok(Some(Self {
+        let mut this = Self {
             kernel,
             level: Level::best(),
             landmarks: Landmarks::new(landmarks)?,
             factors,
             intercepts,
-        }))
+            spans: Vec::new(),
+        };
+        this.spans = this.find_spans()?;
+        Ok(Some(this))
+    }
+
+    fn find_spans(&self) -> Result<Vec<[u32; 2]>, OutOfMemory> {
+        let (landmarks, part) = (self.landmarks.len(), self.part());
+        let mut spans = Vec::new();
+        spans.room(landmarks.div_ceil(part) * self.machines())?;
+        for from in (0..landmarks).step_by(part) {
+            for factors in self.factors.chunks_exact(landmarks) {
+                let own = &factors[from..(from + part).min(landmarks)];
+                let begin = own.iter().position(|factor| *factor != 0.0);
+                let end = own.iter().rposition(|factor| *factor != 0.0);
+                spans.push(match begin.zip(end) {
+                    Some((begin, last)) => [begin as u32, last as u32 + 1],
+                    None => [0, 0],
+                });
+            }
+        }
+        Ok(spans)
     }
 
     /// The width that rows to be decided must have.
@@ -124,9 +148,11 @@ impl Expansion {
         let part = self.part();
         for first in (0..rows.len()).step_by(ROWS) {
             let count = ROWS.min(rows.len() - first);
-            for from in (0..landmarks).step_by(part) {
+            let parts = self.spans.chunks_exact(machines.max(1));
+            for (from, spans) in (0..landmarks).step_by(part).zip(parts) {
                 let mut sums = Sums {
                     factors: &self.factors,
+                    spans,
                     landmarks,
                     machines,
                     count,
@@ -145,6 +171,8 @@ impl Expansion {
 /// The decisions about a block of rows.
 struct Sums<'a> {
     factors: &'a [f64],
+    /// Of the part under way, by machine.
+    spans: &'a [[u32; 2]],
     landmarks: usize,
     machines: usize,
     /// Rows.
@@ -158,8 +186,9 @@ impl Sums<'_> {
         let rows = values.chunks_exact(some.len());
         for (values, sums) in rows.zip(self.decisions.chunks_exact_mut(self.machines)) {
             let machines = self.factors.chunks_exact(self.landmarks);
-            for (sum, factors) in sums.iter_mut().zip(machines) {
-                *sum += dot(values, &factors[some.clone()]);
+            for ((sum, factors), [begin, end]) in sums.iter_mut().zip(machines).zip(self.spans) {
+                let span = *begin as usize..*end as usize;
+                *sum += dot(&values[span.clone()], &factors[some.clone()][span]);
             }
         }
     }

@@ -25,7 +25,10 @@
 //!    only tell what steps add to them: so each round takes off most of what 32 bits lack (iterative refinement). Where three
 //!    passes come no nearer the head ends with the best of them.
 //!
-//! Pairs: Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6, 2005; blocks of kernel rows: Wen, Shi, Li, He,
+//! A head that tells two classes of several apart goes over the rows of those two alone. Where heads are such pairs all rows are decided
+//! once more at the end, by all support vectors together, for the classes that the heads say together.
+//!
+//! Pairs of candidates: Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6, 2005; blocks of kernel rows: Wen, Shi, Li, He,
 //! Chen, *ThunderSVM*, JMLR 19, 2018. Candidates from a machine of low rank, and passes that bring violators in: StreamSVM's dual
 //! cached loops (Matsushima, Vishwanathan, Smola, KDD 2012) with kernel rows.
 //!
@@ -51,14 +54,15 @@ use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
 use crate::task::calibration::Calibration;
-use crate::task::heads::HeadSpec;
+use crate::task::heads::{HeadSpec, Signs};
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
 
 pub use outcome::ExactOutcome;
 
-/// Rows of a pass that are decided together.
+/// Rows of a pass that are decided together; and that are read until there are so many that take part, at most.
 const BLOCK: usize = 240;
+const READ_AT_ONCE: usize = 1 << 14;
 /// Seconds for a number of a row and one of a support vector, over all that is done with them at C = 1, and how they grow with C:
 /// measured on sets of 3,000 to 50,000 rows, with 4 to 22 features and 2 to 26 classes.
 const SECONDS_A_PRODUCT: f64 = 1e-9;
@@ -148,14 +152,18 @@ pub struct ExactProgress {
 /// All heads, one after the other: see the head of this file.
 pub struct ExactSolver {
     job: ExactJob,
-    /// Of the machine of low rank, until its decisions are known.
-    first: Option<Expansion>,
+    /// The machine whose decisions about all rows are being noted: at first the one of low rank, and of pairs at the end the one found.
+    noted: Option<Expansion>,
+    /// Rows of it that have been gone over.
+    row: usize,
     starts: Vec<ExactStart>,
     /// Those by which classes are told apart, or none.
     calibrations: Vec<Calibration>,
     /// Decisions by head and row: at first those of the machine of low rank, then those that each head ends with.
     decisions: Vec<Vec<f32>>,
     groups: Vec<u32>,
+    /// Of pairs, whether the machine found has been asked for all rows.
+    is_told: bool,
     deciding: Deciding,
     head: Option<Head>,
     support: Support,
@@ -169,6 +177,8 @@ pub struct ExactSolver {
 /// A block of rows on its way to be decided.
 pub(crate) struct Deciding {
     rows: Rows,
+    /// By row its place among all.
+    ordinals: Vec<u32>,
     groups: Vec<u32>,
     costs: Vec<f32>,
     room: Room,
@@ -179,6 +189,7 @@ impl Deciding {
     fn new(width: usize) -> Self {
         Self {
             rows: Rows::new(width),
+            ordinals: Vec::new(),
             groups: Vec::new(),
             costs: Vec::new(),
             room: Room::default(),
@@ -188,35 +199,46 @@ impl Deciding {
 
     fn clear(&mut self) {
         self.rows.clear();
+        self.ordinals.clear();
         self.groups.clear();
         self.costs.clear();
     }
 
-    fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
+    fn take(&mut self, row: &Row<'_>, ordinal: usize) -> Result<(), OutOfMemory> {
         self.rows.push(row.dense(), row.sparse())?;
+        self.ordinals.room(1)?.push(ordinal as u32);
         self.groups.room(1)?.push(row.group() as u32);
         self.costs.room(1)?.push(row.cost());
         Ok(())
     }
 
-    /// Takes the next rows; true where the last one is among them.
+    /// Takes the next rows that take part, by their places, from this one on, which moves behind them; true where the last one is
+    /// among them.
     fn read<S: Source, P: Spool>(
         &mut self,
         source: &mut LowRankSource<S, P>,
+        from: &mut usize,
+        takes_part: impl Fn(usize) -> bool,
     ) -> Result<bool, ExactError<S::Error, P::Error>> {
         self.clear();
-        let taken = source.go_over(BLOCK, |row| self.take(&row));
-        taken.map_err(ExactError::Read)
+        let begun = *from;
+        let mut last = false;
+        while !last && self.rows.len() < BLOCK && *from - begun < READ_AT_ONCE {
+            let taken = source.go_over(BLOCK, |row| {
+                let ordinal = *from;
+                *from += 1;
+                match takes_part(ordinal) {
+                    true => self.take(&row, ordinal),
+                    false => Ok(()),
+                }
+            });
+            last = taken.map_err(ExactError::Read)?;
+        }
+        Ok(last)
     }
 
-    /// The same, and has them decided; `wide`: by kernel values in 64 bits.
-    fn go_on<S: Source, P: Spool>(
-        &mut self,
-        source: &mut LowRankSource<S, P>,
-        machine: Option<&Expansion>,
-        wide: bool,
-    ) -> Result<bool, ExactError<S::Error, P::Error>> {
-        let last = self.read(source)?;
+    /// Has the rows taken decided; `wide`: by kernel values in 64 bits.
+    fn decide(&mut self, machine: Option<&Expansion>, wide: bool) -> Result<(), OutOfMemory> {
         let (rows, room, values) = (&self.rows, &mut self.room, &mut self.values);
         match machine {
             Some(machine) if wide => machine.decide(rows, room, values)?,
@@ -228,7 +250,7 @@ impl Deciding {
                 self.values.room(rows)?.resize(rows, 0.0);
             }
         }
-        Ok(last)
+        Ok(())
     }
 }
 
@@ -245,9 +267,11 @@ impl ExactSolver {
         Ok(Self {
             decisions: filled(Vec::new(), starts.len())?,
             groups: Vec::new(),
+            is_told: false,
             deciding: Deciding::new(width),
             support: Support::new(width),
-            first: Some(first),
+            noted: Some(first),
+            row: 0,
             job,
             starts,
             calibrations,
@@ -278,10 +302,27 @@ impl ExactSolver {
         let of_a_value = (self.deciding.rows.width() + BESIDE) as f64 * SECONDS_A_PRODUCT;
         let support = |start: &ExactStart| start.duals.iter().filter(|dual| **dual > 0.0).count();
         let of_head = |start: &ExactStart| {
-            let compared = support(start) as f64 * start.duals.len() as f64;
+            let rows = start.duals.len() as f64 * start.spec.signs.share();
+            let compared = support(start) as f64 * rows;
             compared * start.spec.c.max(1.0).powf(BY_C)
         };
-        of_a_value * self.starts.iter().map(of_head).sum::<f64>()
+        of_a_value * (self.starts.iter().map(of_head).sum::<f64>() + self.compared_at_end())
+    }
+
+    /// Rows times support vectors of the machine that decides all rows at the end, about.
+    fn compared_at_end(&self) -> f64 {
+        let Some(first) = self.starts.first().filter(|_| self.is_in_pairs()) else {
+            return 0.0;
+        };
+        let rows = first.duals.len();
+        let is_support = |row: &usize| self.starts.iter().any(|start| start.duals[*row] > 0.0);
+        (0..rows).filter(is_support).count() as f64 * rows as f64
+    }
+
+    /// Whether each head tells two classes of several apart.
+    fn is_in_pairs(&self) -> bool {
+        let first = self.starts.first();
+        first.is_some_and(|start| matches!(start.spec.signs, Signs::Between { .. }))
     }
 
     pub fn progress(&self) -> ExactProgress {
@@ -304,11 +345,14 @@ impl ExactSolver {
         &mut self,
         source: &mut LowRankSource<S, P>,
     ) -> Result<Step, ExactError<S::Error, P::Error>> {
-        if let Some(first) = &self.first {
-            let last = self.deciding.go_on(source, Some(first), false)?;
+        if let Some(machine) = &self.noted {
+            let wide = self.ended > 0;
+            let last = self.deciding.read(source, &mut self.row, |_| true)?;
+            self.deciding.decide(Some(machine), wide)?;
             self.note()?;
             if last {
-                self.first = None;
+                self.noted = None;
+                self.row = 0;
                 self.passes += 1;
             }
             return Ok(Step::Progress);
@@ -348,27 +392,42 @@ impl ExactSolver {
         Ok(Step::Progress)
     }
 
-    /// Takes down what the machine of low rank decides.
+    /// Takes down what the machine decides, and at the beginning the rows' groups.
     fn note(&mut self) -> Result<(), OutOfMemory> {
-        let groups = &self.deciding.groups;
-        self.groups.room(groups.len())?.extend_from_slice(groups);
-        let machines = self.starts.len();
+        let (groups, machines) = (&self.deciding.groups, self.starts.len());
+        if self.ended == 0 {
+            self.groups.room(groups.len())?.extend_from_slice(groups);
+        }
         for (head, decisions) in self.decisions.iter_mut().enumerate() {
-            let own = self
-                .deciding
-                .values
-                .iter()
-                .skip(head)
-                .step_by(machines.max(1));
-            let own = own.map(|value| *value as f32);
+            let own = self.deciding.values.iter().skip(head);
+            let own = own.step_by(machines.max(1)).map(|value| *value as f32);
             decisions.room(groups.len())?.extend(own);
         }
         Ok(())
     }
 
+    /// All heads have ended: of pairs all rows are decided once more.
+    fn end_heads(&mut self) -> Result<Step, OutOfMemory> {
+        if self.is_told || !self.is_in_pairs() {
+            return Ok(Step::Done);
+        }
+        self.is_told = true;
+        self.support
+            .put_in_order(&self.groups, &self.starts[0].spec.signs)?;
+        self.noted = self.support.machine(self.job.kernel)?;
+        for decisions in &mut self.decisions {
+            match &self.noted {
+                Some(_) => decisions.clear(),
+                // there are no support vectors
+                None => decisions.fill(0.0),
+            }
+        }
+        Ok(Step::Progress)
+    }
+
     fn begin_head<S, P>(&mut self) -> Result<Step, ExactError<S, P>> {
         if self.ended == self.starts.len() {
-            return Ok(Step::Done);
+            return Ok(self.end_heads()?);
         }
         let start = &mut self.starts[self.ended];
         let duals = std::mem::take(&mut start.duals);

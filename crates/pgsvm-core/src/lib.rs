@@ -88,6 +88,7 @@ pub use task::heads::{HeadSpec, HeldOut, Signs, Start};
 pub use task::isotonic::Isotonic;
 pub use task::loss::Loss;
 pub use task::outside::Outside;
+pub use task::pairs::{Pairs, PairsRoom};
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
     self, Compression, Cuts, ForestShape, Inner, Leader, Order, Picks, Policy, Problem,

@@ -9,6 +9,7 @@ pub mod heads;
 pub mod isotonic;
 pub mod loss;
 pub mod outside;
+pub mod pairs;
 pub mod plan;
 pub mod problem;
 pub mod report;

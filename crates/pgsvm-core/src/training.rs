@@ -277,6 +277,7 @@ impl Trainer {
                 evictions: 0,
                 replaced: 0,
                 newton: false,
+                in_pairs: false,
             },
         })
     }

@@ -254,7 +254,7 @@ fn balanced_classes_cost_their_weights() {
         .map(|row| c * f64::from(row.cost) * f64::from(weight(row) as f32))
         .collect();
     let least = reference(&rows, &costs, 4);
-    for balance in [Balance::Examples, Balance::Positives] {
+    for balance in [Balance::Examples, Balance::PositivesBeyond(2)] {
         let problem = problem(c, 1e-3, Cuts::Ocas(0.1));
         let parts = Parts::by_turns(&rows, 3);
         let trained = train_together(&problem, &parts, None, balance);

@@ -234,7 +234,7 @@ fn balanced_positives_weigh_in_their_own_heads_alone() {
                 let expected = primals_of_weighed_heads(&problem, &examples, classes, Scale::None);
                 for cache in [PLENTY, LITTLE] {
                     let settings = Settings {
-                        balance: Balance::Positives,
+                        balance: Balance::PositivesBeyond(2),
                         ..settings(cache, Scale::None, Threads::One)
                     };
                     let plan = Plan::train(0.1);
@@ -267,7 +267,7 @@ fn balanced_positives_find_room_whatever_the_cache() {
     let needed = 900 * CacheLayout::dense_row_bytes(5);
     for cache in (needed - 256..needed + 512).step_by(128) {
         let settings = Settings {
-            balance: Balance::Positives,
+            balance: Balance::PositivesBeyond(2),
             ..settings(cache, Scale::None, Threads::One)
         };
         let trained = train_examples(problem, Plan::train(problem.c()), &examples, settings);

@@ -323,6 +323,7 @@ fn three_folds() -> Plan {
         probability: true,
         calibration: CalibrationChoice::Auto,
         by_probability: false,
+        pairs_up_to: 0,
         scoring: Scoring::Accuracy,
         beyond: 0,
         truncations: Vec::new(),

@@ -143,9 +143,13 @@ impl Lines {
             )
         });
         let points = points.unwrap_or_default();
+        let (class, against) = model.classes_of_head(place);
+        let against =
+            against.map(|it| format!(",\"against\":{}", serde_json::json!(model.labels[it])));
+        let against = against.unwrap_or_default();
         self.put(format_args!(
-            "{{\"head\":{{\"class\":{},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{points}{}}}",
-            serde_json::json!(model.labels[model.class_of_head(place)]),
+            "{{\"head\":{{\"class\":{}{against},\"intercept\":{},\"sigmoid_slope\":{},\"sigmoid_offset\":{}{points}{}}}",
+            serde_json::json!(model.labels[class]),
             serde_json::json!(head.intercept),
             serde_json::json!(sigmoid.map(|it| it.a)),
             serde_json::json!(sigmoid.map(|it| it.b)),

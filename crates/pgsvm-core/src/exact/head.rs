@@ -213,10 +213,12 @@ impl Head {
         job: &ExactJob,
         source: &mut LowRankSource<S, P>,
         deciding: &mut Deciding,
-        (decisions, mut row): (&[f32], usize),
+        (decisions, mut begun): (&[f32], usize),
     ) -> Result<Stage, ExactError<S::Error, P::Error>> {
-        let last = deciding.read(source)?;
+        let sides = &self.sides;
+        let last = deciding.read(source, &mut begun, |row| sides[row] != 0)?;
         for at in 0..deciding.rows.len() {
+            let row = deciding.ordinals[at] as usize;
             let (side, weight) = self.of_row(row, deciding.costs[at]);
             let (known, decision) = (self.duals[row], f64::from(decisions[row]));
             let near = f64::from(side) * decision < self.near || known > 0.0;
@@ -225,17 +227,16 @@ impl Head {
                 0 => (0.0, 0.0),
                 _ => (known, decision),
             };
-            if side != 0.0 && weight > 0.0 && near {
+            if weight > 0.0 && near {
                 self.places[row] = self.candidates.len() as u32;
                 let weighted = (side, weight);
                 let rows = (&deciding.rows, at);
                 self.candidates
                     .push(rows, row as u32, weighted, dual, decision)?;
             }
-            row += 1;
         }
         if !last {
-            return Ok(Stage::Gathering(row));
+            return Ok(Stage::Gathering(begun));
         }
         self.candidates.close()?;
         self.open_kernel_rows(job)?;
@@ -307,7 +308,8 @@ impl Head {
 
     /// And that it may: as many as its passes in 64 bits with all candidates.
     fn most_seconds(&self, job: &ExactJob) -> f64 {
-        let values = self.duals.len() * self.candidates.len();
+        let rows = self.sides.iter().filter(|side| **side != 0).count();
+        let values = rows * self.candidates.len();
         let pass = effort::wide_values(values, self.candidates.width());
         (f64::from(job.max_passes) * pass).max(LEAST_SECONDS)
     }
@@ -355,7 +357,9 @@ impl Head {
         mut pass: Box<Pass>,
     ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
         let wide = self.proved.begun;
-        let last = deciding.go_on(source, pass.machine.as_ref(), wide)?;
+        let sides = &self.sides;
+        let last = deciding.read(source, &mut pass.row, |row| sides[row] != 0)?;
+        deciding.decide(pass.machine.as_ref(), wide)?;
         let support = pass.machine.as_ref().map_or(0, |it| it.landmarks().len());
         let (values, width) = (deciding.rows.len() * support, deciding.rows.width());
         self.seconds += match wide {
@@ -363,9 +367,8 @@ impl Head {
             false => effort::values(values, width),
         };
         for at in 0..deciding.rows.len() {
-            decisions[pass.row] = deciding.values[at] as f32;
+            decisions[deciding.ordinals[at] as usize] = deciding.values[at] as f32;
             self.look(job, deciding, at, &mut pass)?;
-            pass.row += 1;
         }
         match last {
             false => {
@@ -384,11 +387,8 @@ impl Head {
         at: usize,
         pass: &mut Pass,
     ) -> Result<(), OutOfMemory> {
-        let (row, decision) = (pass.row, deciding.values[at]);
+        let (row, decision) = (deciding.ordinals[at] as usize, deciding.values[at]);
         let (side, weight) = self.of_row(row, deciding.costs[at]);
-        if side == 0.0 {
-            return Ok(());
-        }
         let margin = f64::from(side) * decision;
         pass.rows += 1;
         pass.nothing += weight.max(0.0) * job.loss.value(0.0);
@@ -421,7 +421,7 @@ impl Head {
         (loss, lost): (f64, f64),
         pass: &mut Pass,
     ) -> Result<(), OutOfMemory> {
-        let row = pass.row;
+        let row = deciding.ordinals[at] as usize;
         let room = self.kernel_rows.as_ref().map_or(0, KernelRows::candidates);
         if self.candidates.len() < room {
             self.places[row] = self.candidates.len() as u32;

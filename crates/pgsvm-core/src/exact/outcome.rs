@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::base::memory::{all_of, copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::head::Head;
-use crate::kernels::{Kernel, Rows};
+use crate::kernels::{Expansion, Kernel, Rows};
 use crate::task::calibration::Calibration;
 use crate::task::fit::fit;
-use crate::task::heads::HeadSpec;
+use crate::task::heads::{HeadSpec, Signs};
 use crate::task::report::{Fit, HeadReport};
 
 /// Machines over shared support vectors.
@@ -31,8 +31,9 @@ pub struct ExactOutcome {
 /// The support vectors of heads that have ended.
 pub(super) struct Support {
     landmarks: Rows,
-    /// By the row's ordinal its landmark.
+    /// By the row's ordinal its landmark, and by landmark its row.
     known: HashMap<u32, u32>,
+    rows: Vec<u32>,
     /// By head: landmarks and factors.
     factors: Vec<Vec<(u32, f64)>>,
     intercepts: Vec<f64>,
@@ -45,6 +46,7 @@ impl Support {
         Self {
             landmarks: Rows::new(width),
             known: HashMap::new(),
+            rows: Vec::new(),
             factors: Vec::new(),
             intercepts: Vec::new(),
             reports: Vec::new(),
@@ -81,7 +83,54 @@ impl Support {
         let landmark = self.landmarks.len() as u32;
         head.candidates.copy_to(at, &mut self.landmarks)?;
         self.known.room(1)?.insert(row, landmark);
+        self.rows.room(1)?.push(row);
         Ok(landmark)
+    }
+
+    /// Puts the landmarks in the order of their classes: so those of a pair stand side by side. `groups`: of all rows.
+    pub(super) fn put_in_order(
+        &mut self,
+        groups: &[u32],
+        signs: &Signs,
+    ) -> Result<(), OutOfMemory> {
+        let class = |landmark: &u32| {
+            let row = self.rows[*landmark as usize] as usize;
+            (signs.class(groups[row] as usize), *landmark)
+        };
+        let mut order = gathered(0..self.landmarks.len() as u32)?;
+        order.sort_unstable_by_key(class);
+        let mut places = filled(0, order.len())?;
+        let mut landmarks = Rows::new(self.landmarks.width());
+        for (place, landmark) in order.iter().enumerate() {
+            places[*landmark as usize] = place as u32;
+            landmarks.push_from(&self.landmarks, *landmark as usize)?;
+        }
+        self.landmarks = landmarks;
+        for (landmark, _) in self.factors.iter_mut().flatten() {
+            *landmark = places[*landmark as usize];
+        }
+        Ok(())
+    }
+
+    /// By head a factor for each landmark.
+    fn all_factors(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        all_of(self.factors.iter().map(|listed| {
+            let mut factors = filled(0.0, self.landmarks.len())?;
+            for (landmark, factor) in listed {
+                factors[*landmark as usize] = *factor;
+            }
+            Ok(factors)
+        }))
+    }
+
+    /// What the heads are together; None without support vectors.
+    pub(super) fn machine(&self, kernel: Kernel) -> Result<Option<Expansion>, OutOfMemory> {
+        let mut factors = Vec::new();
+        for own in self.all_factors()? {
+            factors.room(own.len())?.extend(own);
+        }
+        let landmarks = self.landmarks.copied()?;
+        Expansion::new(kernel, landmarks, factors, copied(&self.intercepts)?)
     }
 
     pub(super) fn finish<'a>(
@@ -95,18 +144,10 @@ impl Support {
         if self.landmarks.is_empty() {
             self.landmarks.push(&[], &[])?;
         }
-        let mut all = Vec::new();
-        for listed in &self.factors {
-            let mut factors = filled(0.0, self.landmarks.len())?;
-            for (landmark, factor) in listed {
-                factors[*landmark as usize] = *factor;
-            }
-            all.room(1)?.push(factors);
-        }
         Ok(ExactOutcome {
             kernel,
+            factors: self.all_factors()?,
             landmarks: self.landmarks,
-            factors: all,
             intercepts: self.intercepts,
             reports: self.reports,
             duals: self.duals,

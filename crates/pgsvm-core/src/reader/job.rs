@@ -58,8 +58,9 @@ pub enum Balance {
     None,
     /// The cost of each row of the class.
     Examples,
-    /// The same in the head that takes the class for positive, as LIBLINEAR has it; with two classes on both sides.
-    Positives,
+    /// Of more classes than so many the same in the head that takes the class for positive, as LIBLINEAR has it; of fewer, which have
+    /// both sides in a head, that of each row.
+    PositivesBeyond(usize),
 }
 
 /// How rows are spooled. What differs from the default is for comparison.

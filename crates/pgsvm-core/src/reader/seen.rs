@@ -380,7 +380,7 @@ impl Seen {
     pub(super) fn weighed(&self) -> usize {
         let classes = self.groups.classes();
         match self.balance {
-            Balance::Positives if classes > 2 => classes,
+            Balance::PositivesBeyond(few) if classes > few => classes,
             _ => 0,
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{all_of, list, OutOfMemory};
-use crate::task::evaluation::{largest, predicted_class, Sigmoid};
+use crate::task::evaluation::Sigmoid;
 use crate::task::isotonic::Isotonic;
 
 /// What makes a probability of a head's decision.
@@ -64,16 +64,6 @@ impl Calibration {
             ..self.sigmoid.into()
         })
     }
-}
-
-/// The class that the decisions of a classifier's heads say, by the probabilities that these calibrations, one a head, make of them:
-/// of equals the first. By decisions where there are none.
-pub(crate) fn told_class(decisions: &[f32], calibrations: &[Calibration]) -> usize {
-    if calibrations.len() < 2 {
-        return predicted_class(decisions);
-    }
-    let scores = decisions.iter().zip(calibrations);
-    largest(scores.map(|(decision, it)| it.score(f64::from(*decision))))
 }
 
 /// What may say probabilities.

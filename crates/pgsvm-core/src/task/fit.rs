@@ -1,9 +1,10 @@
 //! How well heads fit rows whose decisions are all at hand.
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
-use crate::task::calibration::{told_class, Calibration};
+use crate::task::calibration::Calibration;
 use crate::task::evaluation::Ranking;
-use crate::task::heads::HeadSpec;
+use crate::task::heads::{HeadSpec, Signs};
+use crate::task::pairs::Telling;
 use crate::task::report::Fit;
 
 /// What the decisions of these heads, by head and row, make of rows of these groups; None where there are none. `calibrations`: those by
@@ -17,13 +18,15 @@ pub(crate) fn fit<'a>(
     let mut signs = Vec::new();
     signs.room(specs.len())?.extend(specs.map(|it| &it.signs));
     let class = |group: u32| match signs.as_slice() {
+        [pair @ Signs::Between { .. }, ..] => pair.class(group as usize),
         [only] => usize::from(only.of(group as usize) > 0),
         many => many
             .iter()
             .position(|signs| signs.of(group as usize) > 0)
             .unwrap_or(0),
     };
-    let classes = decisions.len().max(2);
+    let mut telling = Telling::of(signs.iter().copied(), calibrations)?;
+    let classes = telling.classes(decisions.len());
     let mut fit = Fit {
         rows: groups.len() as u64,
         actual: filled(0, classes)?,
@@ -32,7 +35,7 @@ pub(crate) fn fit<'a>(
         auc: None,
         deviation: 0.0,
     };
-    count(&mut fit, (decisions, calibrations), groups, class)?;
+    count(&mut fit, (decisions, &mut telling), groups, class)?;
     fit.deviation = decisions
         .iter()
         .map(|all| deviation(all))
@@ -52,7 +55,7 @@ pub(crate) fn fit<'a>(
 /// Counts the rows by class and by what is said of them.
 fn count(
     fit: &mut Fit,
-    (decisions, calibrations): (&[Vec<f32>], &[Calibration]),
+    (decisions, telling): (&[Vec<f32>], &mut Telling),
     groups: &[u32],
     class: impl Fn(u32) -> usize,
 ) -> Result<(), OutOfMemory> {
@@ -61,7 +64,7 @@ fn count(
         for (decision, all) in own.iter_mut().zip(decisions) {
             *decision = all[row];
         }
-        let (actual, predicted) = (class(*group), told_class(&own, calibrations));
+        let (actual, predicted) = (class(*group), telling.class(&own));
         fit.actual[actual] += 1;
         fit.predicted[predicted] += 1;
         fit.right[actual] += u64::from(actual == predicted);

@@ -64,6 +64,14 @@ pub enum Signs {
         held_out: HeldOut,
         groups: usize,
     },
+    /// The same of one class against another one, without the rows of all others.
+    Between {
+        positive: usize,
+        negative: usize,
+        stride: usize,
+        held_out: HeldOut,
+        groups: usize,
+    },
 }
 
 /// The folds without whose rows a head is trained.
@@ -113,6 +121,18 @@ impl Signs {
                 (false, true) => 1,
                 (false, false) => -1,
             },
+            Self::Between {
+                positive,
+                negative,
+                stride,
+                held_out,
+                ..
+            } => match group / stride {
+                _ if held_out.has((group % stride) as u32) => 0,
+                class if class == *positive => 1,
+                class if class == *negative => -1,
+                _ => 0,
+            },
         }
     }
 
@@ -121,6 +141,23 @@ impl Signs {
         match self {
             Self::Listed(_) => heads > 1,
             Self::Against { stride, groups, .. } => groups / stride > 2,
+            Self::Between { .. } => false,
+        }
+    }
+
+    /// The share of the rows that take part, about, where no fold is held out.
+    pub(crate) fn share(&self) -> f64 {
+        match self {
+            Self::Between { stride, groups, .. } => 2.0 / (groups / stride).max(2) as f64,
+            Self::Listed(_) | Self::Against { .. } => 1.0,
+        }
+    }
+
+    /// The class of a group of a classifier's, of which these are the signs.
+    pub(crate) fn class(&self, group: usize) -> usize {
+        match self {
+            Self::Listed(all) => usize::from(all[group] > 0),
+            Self::Against { stride, .. } | Self::Between { stride, .. } => group / stride,
         }
     }
 
@@ -128,7 +165,9 @@ impl Signs {
     fn are_sound(&self) -> bool {
         match self {
             Self::Listed(all) => all.iter().all(|sign| (-1..=1).contains(sign)),
-            Self::Against { stride, groups, .. } => (1..=*groups).contains(stride),
+            Self::Against { stride, groups, .. } | Self::Between { stride, groups, .. } => {
+                (1..=*groups).contains(stride)
+            }
         }
     }
 
@@ -136,7 +175,7 @@ impl Signs {
     pub(crate) fn groups(&self) -> usize {
         match self {
             Self::Listed(all) => all.len(),
-            Self::Against { groups, .. } => *groups,
+            Self::Against { groups, .. } | Self::Between { groups, .. } => *groups,
         }
     }
 

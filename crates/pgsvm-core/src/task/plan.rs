@@ -37,6 +37,7 @@ use crate::base::memory::{list, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::task::calibration::{Calibration, CalibrationChoice};
 use crate::task::heads::{HeadSpec, HeldOut, Signs};
+use crate::task::pairs::{Pairs, Telling};
 use crate::task::problem::Problem;
 use crate::task::scoring::Scoring;
 
@@ -85,8 +86,11 @@ pub struct Plan {
     pub probability: bool,
     /// And by what.
     pub calibration: CalibrationChoice,
-    /// Whether the class of a row is the most probable one, of more than two; else that of the largest decision.
+    /// Whether the class of a row is the most probable one, of more than two; else that of the largest decision, or of the most votes.
     pub by_probability: bool,
+    /// Up to so many classes, where there are more than two, each head tells two of them apart: see [`crate::Pairs`]. With more
+    /// each tells one from the rest.
+    pub pairs_up_to: usize,
     /// What says which C is the best.
     pub scoring: Scoring,
     /// How many values of C beyond the smallest or largest are tried, one after the other, as long as scores rise there.
@@ -116,6 +120,13 @@ pub enum PlanError {
     NoFolds,
     /// Rows of so many folds only, where two are the least.
     FoldsFound(u32),
+    OutOfMemory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for PlanError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
 }
 
 impl fmt::Display for PlanError {
@@ -134,6 +145,7 @@ impl fmt::Display for PlanError {
             Self::FoldsFound(found) => {
                 write!(f, "the rows are of {found} fold(s), at least 2 are needed")
             }
+            Self::OutOfMemory(error) => error.fmt(f),
         }
     }
 }
@@ -151,6 +163,7 @@ impl Plan {
             probability: false,
             calibration: CalibrationChoice::Auto,
             by_probability: false,
+            pairs_up_to: 0,
             scoring: Scoring::Accuracy,
             beyond: 0,
         }
@@ -177,6 +190,14 @@ impl Plan {
     /// How many those are.
     pub fn candidate_count(&self) -> usize {
         self.costs.len() * self.truncations.len().max(1)
+    }
+
+    /// How many heads each pair of classes has, final and held-out ones, with as many folds as there may be.
+    pub fn heads_of_pair(&self) -> usize {
+        match self.holds_out() {
+            true => 1 + self.candidate_count() * self.stride() as usize,
+            false => 1,
+        }
     }
 
     /// Whether rows are held out.
@@ -263,6 +284,8 @@ pub(crate) struct Layout {
     positive_weights: Arc<Vec<f32>>,
     /// Whether the class of a row is the most probable one.
     by_probability: bool,
+    /// Those that heads tell apart; None where each tells a class from the rest.
+    pairs: Option<Arc<Pairs>>,
 }
 
 impl Layout {
@@ -285,13 +308,17 @@ impl Layout {
         if forward {
             folds.remove(0);
         }
+        let classes = groups.div_ceil(stride);
+        let in_pairs = classes > 2 && classes <= plan.pairs_up_to;
+        let pairs = in_pairs.then(|| Pairs::all(classes)).transpose()?;
         Ok(Self {
-            classes: groups.div_ceil(stride),
+            classes,
             stride,
             folds,
             forward,
             positive_weights: positive_weights.clone(),
             by_probability: plan.by_probability,
+            pairs: pairs.map(Arc::new),
         })
     }
 
@@ -305,21 +332,29 @@ impl Layout {
         self.classes
     }
 
-    /// Heads of one classifier: one for two classes, one a class for more.
+    /// Heads of one classifier: one for two classes, for more one a class or one a pair of them.
     pub(crate) fn heads(&self) -> usize {
-        if self.classes > 2 {
-            self.classes
-        } else {
-            1
+        match &self.pairs {
+            Some(pairs) => Pairs::count(pairs.classes()),
+            None if self.classes > 2 => self.classes,
+            None => 1,
         }
     }
 
-    /// Of the calibrations that were fitted those by which classes are told apart: none where decisions do.
-    pub(crate) fn telling<'a>(&self, calibrations: &'a [Calibration]) -> &'a [Calibration] {
-        match self.by_probability {
-            true => calibrations,
-            false => &[],
-        }
+    /// The pairs that heads tell apart; None where each tells a class from the rest.
+    pub(crate) fn pairs(&self) -> Option<&Pairs> {
+        self.pairs.as_deref()
+    }
+
+    /// What says the class of a row, where these calibrations were fitted.
+    pub(crate) fn telling(&self, calibrations: &[Calibration]) -> Result<Telling, OutOfMemory> {
+        Telling::new(
+            self.pairs(),
+            match self.by_probability {
+                true => calibrations,
+                false => &[],
+            },
+        )
     }
 
     /// The class of a group.
@@ -332,13 +367,23 @@ impl Layout {
         (group % self.stride) as u32
     }
 
-    /// The class that is positive for a head of a classifier.
-    pub(crate) fn positive(&self, head: usize) -> usize {
-        if self.classes > 2 {
-            head
-        } else {
-            1
+    /// The class that is positive for a head of a classifier, and the one that is negative; None: all others are.
+    fn sides(&self, head: usize) -> (usize, Option<usize>) {
+        match &self.pairs {
+            Some(pairs) => {
+                let [positive, negative] = pairs.sides(head);
+                (positive, Some(negative))
+            }
+            None if self.classes > 2 => (head, None),
+            None => (1, None),
         }
+    }
+
+    /// Whether a class is positive for a head of a classifier; None where its rows take no part.
+    pub(crate) fn is_positive(&self, class: usize, head: usize) -> Option<bool> {
+        let (positive, negative) = self.sides(head);
+        let takes_part = negative.is_none_or(|it| it == class) || class == positive;
+        takes_part.then_some(class == positive)
     }
 
     /// The final heads, appended to `heads`.
@@ -382,15 +427,26 @@ impl Layout {
     ) -> Result<(), OutOfMemory> {
         let groups = self.classes.max(2) * self.stride;
         for head in 0..self.heads() {
-            let signs = Signs::Against {
-                positive: self.positive(head),
-                stride: self.stride,
-                held_out,
-                groups,
+            let (positive, negative) = self.sides(head);
+            let stride = self.stride;
+            let signs = match negative {
+                None => Signs::Against {
+                    positive,
+                    stride,
+                    held_out,
+                    groups,
+                },
+                Some(negative) => Signs::Between {
+                    positive,
+                    negative,
+                    stride,
+                    held_out,
+                    groups,
+                },
             };
             let bytes = size_of::<HeadSpec>() as u64;
             heads.try_reserve(1).map_err(|_| OutOfMemory { bytes })?;
-            let weight = self.positive_weights.get(self.positive(head));
+            let weight = self.positive_weights.get(positive);
             heads.push(HeadSpec {
                 positive_weight: weight.copied().unwrap_or(1.0),
                 truncation: candidate.truncation,

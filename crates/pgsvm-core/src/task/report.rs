@@ -256,6 +256,8 @@ pub struct TrainerReport {
     pub replaced: u64,
     /// Whether Newton's method led the heads.
     pub newton: bool,
+    /// Whether each final head tells two of several classes apart, as [`crate::Pairs::all`] has them.
+    pub in_pairs: bool,
 }
 
 /// The certificates of all heads in one.

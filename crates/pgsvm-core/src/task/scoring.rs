@@ -21,7 +21,8 @@ pub enum Scoring {
     BalancedAccuracy,
     /// The harmonic mean of precision and recall: of two classes that of the positive one, of more the mean over all.
     F1,
-    /// The area under the ROC curve, of more than two classes the mean over those against their rest.
+    /// The area under the ROC curve, of more than two classes the mean over those against their rest, or over their pairs where heads
+    /// tell two of them apart.
     Auc,
     /// The mean of -ln(probability of the row's own class); smaller is better.
     LogLoss,

@@ -519,6 +519,7 @@ impl ScanTrainer {
             evictions: 0,
             replaced: 0,
             newton: matches!(self.method, ByScans::Led(_)),
+            in_pairs: false,
         })
     }
 }

@@ -264,10 +264,10 @@ fn keys(
     (cost, head): (usize, usize),
     sample: &[u32],
 ) -> Result<Vec<u64>, TrainError> {
-    let keys = sample.iter().map(|&row| {
-        let (decision, positive) = held_out.for_head(row as usize, cost, head);
+    let keys = sample.iter().filter_map(|&row| {
+        let (decision, positive) = held_out.for_head(row as usize, cost, head)?;
         let half = half(held_out, row) as u64;
-        order_key(decision) << 2 | half << 1 | u64::from(positive)
+        Some(order_key(decision) << 2 | half << 1 | u64::from(positive))
     });
     let mut keys = gathered(keys)?;
     keys.sort_unstable();

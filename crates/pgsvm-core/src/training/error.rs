@@ -58,6 +58,9 @@ impl From<OutOfMemory> for TrainError {
 
 impl From<PlanError> for TrainError {
     fn from(error: PlanError) -> Self {
-        Self::Plan(error)
+        match error {
+            PlanError::OutOfMemory(error) => error.into(),
+            error => Self::Plan(error),
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::task::calibration::{Calibration, Calibrations};
-use crate::task::evaluation::{predicted_class, Ranking, SigmoidFit};
+use crate::task::evaluation::{Ranking, SigmoidFit};
 use crate::task::plan::Candidate;
 use crate::task::report::{Doubt, HeadReport, Validation};
 use crate::task::scoring::{Counts, Scoring};
@@ -119,7 +119,7 @@ impl Evaluation {
                     let (held_out, at) = (&self.held_out, &self.at);
                     let rows = self.order[portion.rows].iter();
                     let decision = |row: &u32| held_out.for_head(*row as usize, at.cost, at.head);
-                    ranking.add(rows.map(decision));
+                    ranking.add(rows.filter_map(decision));
                 } else if ranking.step() {
                     let area = ranking.area();
                     self.end_ranking(area)?;
@@ -191,7 +191,7 @@ impl Evaluation {
         for row in &self.order[portion.rows] {
             interrupts::check();
             let row = *row as usize;
-            let predicted = predicted_class(held_out.of(row, cost));
+            let predicted = held_out.told(row, cost);
             self.fold.add(held_out.class(row), predicted);
             if held_out.scoring == Scoring::LogLoss {
                 let heads = &self.sigmoids[cost];
@@ -218,10 +218,9 @@ impl Evaluation {
         };
         let head = self.sigmoids[cost].len();
         let held = |row: &usize| held_out.place(held_out.groups[*row] as usize).is_some();
-        fit.take(portion.rows.filter(held).map(|row| {
-            let (decision, positive) = held_out.for_head(row, cost, head);
-            (f64::from(decision), positive)
-        }));
+        let own = portion.rows.filter(held);
+        let own = own.filter_map(|row| held_out.for_head(row, cost, head));
+        fit.take(own.map(|(decision, positive)| (f64::from(decision), positive)));
         if portion.last {
             self.gone = 0;
             if fit.end_of_rows() {

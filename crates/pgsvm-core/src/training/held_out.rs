@@ -3,6 +3,8 @@
 //! Each row is decided by the held-out heads of its own fold: one f32 for each candidate, a C or a C and s, and head of a classifier. Beside them
 //! stands the group of each row.
 
+use std::cell::RefCell;
+
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
@@ -12,7 +14,7 @@ use crate::simd::{Isa, Real};
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
 use crate::task::calibration::CalibrationChoice;
-use crate::task::evaluation::predicted_class;
+use crate::task::pairs::{Pairs, PairsRoom, Telling};
 use crate::task::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
 use crate::task::report::Doubt;
 use crate::task::scoring::Scoring;
@@ -36,6 +38,9 @@ pub(super) struct HeldOutDecisions {
     pub(super) groups: Vec<u32>,
     /// By row, C and head of a classifier.
     decisions: Vec<f32>,
+    /// What says the class of a row by its decisions, and room for the probabilities of pairs.
+    telling: RefCell<Telling>,
+    room: RefCell<Option<PairsRoom>>,
 }
 
 impl HeldOutDecisions {
@@ -60,6 +65,8 @@ impl HeldOutDecisions {
             places,
             groups: zeros(rows)?,
             decisions: zeros(rows * plan.candidate_count() * layout.heads())?,
+            telling: RefCell::new(Telling::new(layout.pairs(), &[])?),
+            room: RefCell::new(layout.pairs().map(Pairs::room).transpose()?),
             layout,
         })
     }
@@ -111,15 +118,26 @@ impl HeldOutDecisions {
         &self.decisions[row * self.width() + cost * heads..][..heads]
     }
 
-    /// A row's decision by one head at one C, and whether the row is positive for it.
-    pub(super) fn for_head(&self, row: usize, cost: usize, head: usize) -> (f32, bool) {
-        let positive = self.class(row) == self.layout.positive(head);
-        (self.of(row, cost)[head], positive)
+    /// A row's decision by one head at one C, and whether the row is positive for it; None where it takes no part in it.
+    pub(super) fn for_head(&self, row: usize, cost: usize, head: usize) -> Option<(f32, bool)> {
+        let positive = self.layout.is_positive(self.class(row), head)?;
+        Some((self.of(row, cost)[head], positive))
     }
 
-    /// How far a row's decisions at one C speak for its own class: of more than two less than for another, the best one.
+    /// The class that a row's decisions at one C say.
+    pub(super) fn told(&self, row: usize, cost: usize) -> usize {
+        self.telling.borrow_mut().class(self.of(row, cost))
+    }
+
+    /// How far a row's decisions at one C speak for its own class: of more than two less than for another, the best one; of pairs
+    /// against the one that does best against it.
     fn margin(&self, row: usize, cost: usize) -> f32 {
         let (decisions, class) = (self.of(row, cost), self.class(row));
+        if self.layout.pairs().is_some() {
+            let own = (0..decisions.len()).filter_map(|head| self.for_head(row, cost, head));
+            let margins = own.map(|(it, positive)| if positive { it } else { -it });
+            return margins.fold(f32::INFINITY, f32::min);
+        }
         match *decisions {
             [decision] if class == 1 => decision,
             [decision] => -decision,
@@ -140,7 +158,7 @@ impl HeldOutDecisions {
             interrupts::check();
             let margin = self.margin(row, cost);
             if self.place(*group as usize).is_some() && f64::from(margin) < below {
-                let class = predicted_class(self.of(row, cost));
+                let class = self.told(row, cost);
                 found.room(1)?.push(Doubt { row, class, margin });
             }
         }
@@ -155,7 +173,12 @@ impl HeldOutDecisions {
         of: impl Fn(usize, f64) -> f64,
     ) -> f64 {
         let class = self.class(row);
-        let decisions = self.of(row, cost).iter().enumerate();
+        let decisions = self.of(row, cost);
+        if let (Some(pairs), Some(room)) = (self.layout.pairs(), &mut *self.room.borrow_mut()) {
+            let probability = |head: usize| of(head, f64::from(decisions[head]));
+            return pairs.couple(probability, room)[class];
+        }
+        let decisions = decisions.iter().enumerate();
         let mut each = decisions.map(|(head, decision)| of(head, f64::from(*decision)));
         if self.layout.heads() == 1 {
             let positive = each.next().unwrap_or(0.5);

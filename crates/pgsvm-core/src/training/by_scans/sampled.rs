@@ -62,7 +62,7 @@ impl SampleSearch {
             // otherwise the rows' costs are balanced already
             balance: match surveyed.positive_weights.is_empty() {
                 true => Balance::None,
-                false => Balance::Positives,
+                false => Balance::PositivesBeyond(2),
             },
             ..ReaderJob::new(Scale::None, &problem)
         };

@@ -15,8 +15,9 @@ use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::simd::{Isa, Real};
 use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
-use crate::task::calibration::{copies, told_class, Calibration};
+use crate::task::calibration::Calibration;
 use crate::task::evaluation::Ranking;
+use crate::task::pairs::Telling;
 use crate::task::plan::Layout;
 use crate::task::report::Fit;
 use crate::training::error::TrainError;
@@ -116,8 +117,7 @@ impl Sample {
 /// The evaluation, under way.
 pub(in crate::training) struct Survey {
     layout: Layout,
-    /// Those by which classes are told apart, or none.
-    calibrations: Vec<Calibration>,
+    telling: Telling,
     pick: SampleRule,
     fit: Fit,
     /// By head: the decisions of a row, and their sums and sums of squares.
@@ -157,7 +157,7 @@ impl Survey {
             },
             decisions: filled(0.0, heads)?,
             sums: filled([0.0; 2], heads)?,
-            calibrations: copies(layout.telling(calibrations))?,
+            telling: layout.telling(calibrations)?,
             ranking,
             layout,
         })
@@ -174,7 +174,7 @@ impl Survey {
             *squares += value * value;
         }
         let class = self.layout.class(row.group());
-        let predicted = told_class(&self.decisions, &self.calibrations);
+        let predicted = self.telling.class(&self.decisions);
         self.fit.rows += 1;
         self.fit.actual[class] += 1;
         self.fit.predicted[predicted] += 1;
