@@ -394,5 +394,13 @@ DATA_SETS = {
     "glass": of_r(["MASS/fgl"], "type", "RI Na Mg Al Si K Ca Ba Fe"),
     "crabs": of_r(["MASS/crabs"], "sp", "FL RW CL CW BD", ["sex"]),
     "chile": of_r(["car/Chile"], "vote", "population age income statusquo", ["region", "sex", "education"]),
+    "fishing": of_r(
+        ["Ecdat/Fishing"], "mode", "price catch pbeach ppier pboat pcharter cbeach cpier cboat ccharter income"
+    ),
+    "yogurt": of_r(
+        ["Ecdat/Yogurt"],
+        "choice",
+        "feat.yoplait feat.dannon feat.hiland feat.weight price.yoplait price.dannon price.hiland price.weight",
+    ),
     "turnout": of_r(["Zelig/turnout"], "vote", "age educate income", ["race"]),
 }

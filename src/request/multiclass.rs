@@ -11,7 +11,7 @@ use pgsvm_core::{Leader, Pairs};
 /// pairs.
 const USUAL_CLASSES: usize = 32;
 /// And as far as the dual variables of its pairs take no more bytes than this, four each.
-const USUAL_BYTES: usize = 512 << 20;
+const USUAL_BYTES: usize = 256 << 20;
 
 impl Choices {
     /// Whether several classes are told apart together.
