@@ -174,7 +174,7 @@ pub fn guess(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     prepared.guessed = true;
     let Prepared { job, planned, .. } = prepared;
     let width = job.columns.features.end;
-    let named = job.categories.named || job.categories.hash_keys;
+    let named = job.categories.named;
     let labels = Some(&job.columns.label);
     find_texts(
         (planned, width, labels),

@@ -108,10 +108,16 @@ pub(super) fn text_categories(features: &FeatureSet) -> Vec<String> {
             crossed: None,
             dictionary,
             ..
-        } if is_text(type_name) => Some((name, dictionary.values().count())),
+        } if is_text(type_name) => Some((name, dictionary)),
         _ => None,
     });
-    let told = texts.map(|(name, values)| format!("{name} ({})", counted(values as u64, "value")));
+    let told = texts.map(|(name, dictionary)| {
+        let values = counted(dictionary.values().count() as u64, "value");
+        match dictionary.is_hashed() {
+            true => format!("{name} ({values}, others hashed)"),
+            false => format!("{name} ({values})"),
+        }
+    });
     told.collect()
 }
 

@@ -127,3 +127,13 @@ SELECT svm_decision('fields', '{"age": 1, "spent": 2, "plan": "a"}'::jsonb);
 SELECT svm_decision('fields', '{"Age": 1, "spend": 2}'::json);
 SELECT svm_decision('fields', '{"nested": {"spend": 1}, "age": 1}'::jsonb);
 SELECT svm_decision('fields', '{"age": 1, "spend": null}'::jsonb) IS NULL AS is_null;
+
+-- bits for hashed values change how these are kept, and nothing else
+CREATE TABLE mixed AS
+SELECT '$' || to_char(i * 7919 % 5000, 'FM9,999.00') AS price, to_char(date '2024-01-01' + i % 300, 'DD.MM.YYYY') AS since, 'user' || i AS login,
+    repeat('word' || i % 40 || ' and word' || i % 7 || ' ', 3) || i AS body, 'c' || i % 300 AS city, i * 7919 % 5000 + i % 1000 > 3000 AS y
+FROM generate_series(1, 2000) AS i;
+SET client_min_messages = error;
+SELECT svm_train('mixed', 'y', model => 'plain', exclude => '{login}'), svm_train('mixed', 'y', model => 'hashed', options => '{"hash_bits": 10, "max_categories": 50}');
+SELECT column_name, plain.treatment, hashed.treatment AS with_bits
+FROM svm_features('plain') AS plain FULL JOIN svm_features('hashed') AS hashed USING (column_name) ORDER BY column_name COLLATE "C";
