@@ -33,7 +33,9 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
 }
 
 /// What other systems call what has another name here (scikit-learn, LIBSVM, LIBLINEAR, R, XGBoost), and the names that it has here.
-const ELSEWHERE: [(&str, &[&str]); 18] = [
+const ELSEWHERE: [(&str, &[&str]); 20] = [
+    ("one_vs_one", &["ovo", "pairwise"]),
+    ("one_vs_rest", &["ovr", "ova", "one_vs_all"]),
     ("category", &["categorical", "factor", "onehot", "one_hot"]),
     ("text", &["tfidf", "bag_of_words"]),
     ("number", &["numerical"]),

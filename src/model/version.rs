@@ -170,6 +170,7 @@ const LINEAR: Beside = Beside {
         "landmarks",
         "gammas",
         "choose",
+        "multiclass",
     ],
 };
 

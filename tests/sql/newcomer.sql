@@ -137,3 +137,4 @@ SET client_min_messages = error;
 SELECT svm_train('mixed', 'y', model => 'plain', exclude => '{login}'), svm_train('mixed', 'y', model => 'hashed', options => '{"hash_bits": 10, "max_categories": 50}');
 SELECT column_name, plain.treatment, hashed.treatment AS with_bits
 FROM svm_features('plain') AS plain FULL JOIN svm_features('hashed') AS hashed USING (column_name) ORDER BY column_name COLLATE "C";
+SELECT svm_train('mixed', 'y', model => 'pairs', kernel => 'rbf', options => '{"multiclass": "ovo"}');
