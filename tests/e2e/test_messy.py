@@ -114,12 +114,26 @@ def test_the_notice_names_columns_with_other_roles_and_texts_that_are_categories
             (ARRAY['Berlin', 'berlin', 'Rome', '?'])[1 + i % 4] AS city, chr(97 + i % 3) AS plan, i * 7919 % 1000 > 500 AS y
         FROM generate_series(1, 900) AS i"""
     )
-    connection.execute("SELECT svm_train('orders', 'y', key => 'nr', weight => 'w', probability => true, fold_column => 'part')")
+    connection.execute(
+        "SELECT svm_train('orders', 'y', key => 'nr', weight => 'w', probability => true, fold_column => 'part')"
+    )
     lines = details(said)
     assert "Left out: nr (key), w (weight), part (folds)." in lines
     assert "Texts as categories: city (4 values), plan (3 values)." in lines
     assert "Categories that look like missing values: city ('?')." in lines
     assert "Categories that differ only in case or blanks: city ('Berlin', 'berlin')." in lines
     said.clear()
-    connection.execute("SELECT svm_train('orders', 'y', '{amount,\"category(plan)\"}', model => 'asked', weight => 'w')")
+    connection.execute(
+        "SELECT svm_train('orders', 'y', '{amount,\"category(plan)\"}', model => 'asked', weight => 'w')"
+    )
     assert not any(line.startswith(("Left out", "Texts as categories")) for line in details(said))
+
+
+def test_a_rank_that_was_asked_for_has_the_notice_say_what_it_leaves_out(connection, said):
+    connection.execute(
+        "CREATE TEMP TABLE rings AS SELECT sin(i) AS x, cos(i * 1.7) AS y, sin(i) * cos(i * 1.7) > 0 AS ring FROM generate_series(1, 400) AS i"
+    )
+    connection.execute("SELECT svm_train('rings', 'ring', kernel => 'rbf', rank => 3)")
+    kernel = next(line for line in details(said) if line.startswith("Kernel rbf"))
+    left_out = re.search(r"3 landmarks \(pivots\), which leave out ([\d.e-]+) of the kernel's trace", kernel)
+    assert 0.05 < float(left_out[1]) < 1
