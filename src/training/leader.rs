@@ -441,6 +441,7 @@ fn fitted_exactly(job: &Job, found: &ExactOutcome, trainer: &TrainerRole) -> Fit
     report.passes += found.passes;
     report.newton = false;
     let head = |head: usize| {
+        check_for_interrupts();
         let mut duals = KeptDuals::new(job);
         found.duals[head].iter().for_each(|dual| duals.push(*dual));
         TrainedHead {

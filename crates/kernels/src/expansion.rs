@@ -66,6 +66,7 @@ impl Expansion {
                     Some((begin, last)) => [begin as u32, last as u32 + 1],
                     None => [0, 0],
                 });
+                interrupts::worked(own.len());
             }
         }
         Ok(spans)

@@ -44,6 +44,7 @@ mod pairs;
 
 use std::fmt;
 
+use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::base::step::Step;
 use crate::exact::effort::BESIDE;
@@ -300,23 +301,19 @@ impl ExactSolver {
     /// and on the way to them. More passes and steps come with larger C.
     pub fn seconds(&self) -> f64 {
         let of_a_value = (self.deciding.rows.width() + BESIDE) as f64 * SECONDS_A_PRODUCT;
-        let support = |start: &ExactStart| start.duals.iter().filter(|dual| **dual > 0.0).count();
-        let of_head = |start: &ExactStart| {
-            let rows = start.duals.len() as f64 * start.spec.signs.share();
-            let compared = support(start) as f64 * rows;
-            compared * start.spec.c.max(1.0).powf(BY_C)
-        };
-        of_a_value * (self.starts.iter().map(of_head).sum::<f64>() + self.compared_at_end())
-    }
-
-    /// Rows times support vectors of the machine that decides all rows at the end, about.
-    fn compared_at_end(&self) -> f64 {
-        let Some(first) = self.starts.first().filter(|_| self.is_in_pairs()) else {
-            return 0.0;
-        };
-        let rows = first.duals.len();
-        let is_support = |row: &usize| self.starts.iter().any(|start| start.duals[*row] > 0.0);
-        (0..rows).filter(is_support).count() as f64 * rows as f64
+        let (mut compared, mut at_end) = (0.0, 0.0);
+        for start in &self.starts {
+            let support = start.duals.iter().filter(|dual| **dual > 0.0).count() as f64;
+            let (rows, share) = (start.duals.len() as f64, start.spec.signs.share());
+            compared += support * rows * share * start.spec.c.max(1.0).powf(BY_C);
+            // a row that is one of some pair is one of about half of its pairs
+            at_end = rows.min(at_end + support * share);
+            interrupts::worked(start.duals.len());
+        }
+        if self.is_in_pairs() {
+            compared += at_end * self.starts[0].duals.len() as f64;
+        }
+        of_a_value * compared
     }
 
     /// Whether each head tells two classes of several apart.

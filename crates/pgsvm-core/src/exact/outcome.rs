@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::base::interrupts;
 use crate::base::memory::{all_of, copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::head::Head;
 use crate::kernels::{Expansion, Kernel, Rows};
@@ -119,6 +120,7 @@ impl Support {
             for (landmark, factor) in listed {
                 factors[*landmark as usize] = *factor;
             }
+            interrupts::worked(factors.len());
             Ok(factors)
         }))
     }

@@ -1,5 +1,6 @@
 //! From a trained machine of low rank to its decisions, and to the exact one: where its heads begin.
 
+use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room as _};
 use crate::exact::{ExactJob, ExactSolver, ExactStart};
 use crate::kernels::{Expansion, LowRank};
@@ -43,6 +44,7 @@ impl Trainer {
                 spec,
                 duals: gathered(self.duals(head).iter())?,
             });
+            interrupts::check();
         }
         let job = ExactJob::new(*map.kernel(), problem, bytes);
         let first = self.machines(map, starts.len())?;
