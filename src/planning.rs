@@ -3,7 +3,7 @@
 
 pub mod bad_rows;
 pub mod columns;
-pub mod feature_hints;
+mod feature_hints;
 pub mod job;
 mod parts;
 pub mod pieces;

@@ -8,7 +8,7 @@ use crate::pg::query::Column;
 use crate::pg::statement;
 use crate::request::source::{free_name, quote, Source};
 use crate::request::Request;
-use crate::targets::labels::TEST;
+use crate::targets::labels::MADE_OF;
 use pgrx::spi::quote_literal;
 
 /// Longest query that a hint has again.
@@ -142,14 +142,18 @@ pub(super) fn labelled_as_text(
     labelled_by(request, source, columns, &label)
 }
 
-/// The training with the label compared, with [`TEST`] for how.
-pub(super) fn labelled_by_test(request: &Request, source: &Source, columns: &[Column]) -> String {
-    let label = format!("{} {TEST}", quote(&request.label));
+/// The training with a label made of this one, which stands between two [`MADE_OF`].
+pub(super) fn labelled_by_another(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+) -> String {
+    let label = format!("{MADE_OF}{}{MADE_OF}", quote(&request.label));
     labelled_by(request, source, columns, &label).unwrap_or_default()
 }
 
 /// The training with a label that is computed of columns, which are no features then.
-pub fn labelled_by(
+fn labelled_by(
     request: &Request,
     source: &Source,
     columns: &[Column],
@@ -165,7 +169,11 @@ pub fn labelled_by(
     // of what is named nothing needs to be left out
     let words: Vec<_> = expression.split(|c: char| !is_in_word(c)).collect();
     let made_of = columns.iter().map(|column| column.name.as_str());
-    let made_of = made_of.filter(|name| request.features.is_none() && words.contains(name));
+    let is_read = |name: &&str| match quote(name) {
+        quoted if quoted == **name => words.contains(name),
+        quoted => expression.contains(&quoted),
+    };
+    let made_of = made_of.filter(|name| request.features.is_none() && is_read(name));
     let mut made_of = made_of.peekable();
     if made_of.peek().is_some() || !request.exclude.is_empty() {
         features.push(features::excluding(made_of, &request.exclude));

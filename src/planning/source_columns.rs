@@ -10,7 +10,9 @@ use crate::features::{self, FeatureError, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
-use crate::planning::feature_hints::{computed_label, labelled_as_text, labelled_by_test, Asked};
+use crate::planning::feature_hints::{
+    computed_label, labelled_as_text, labelled_by_another, Asked,
+};
 use crate::request::source::Source;
 use crate::request::Request;
 use crate::targets::labels::LabelKind;
@@ -54,7 +56,7 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     Ok(Checked {
         label_type: label.type_oid,
         label_kind,
-        classed: labelled_by_test(request, source, &columns),
+        classed: labelled_by_another(request, source, &columns),
         key,
         features,
         left_out,

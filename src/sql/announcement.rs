@@ -72,7 +72,10 @@ impl Announcement<'_> {
             self.hardly_read(),
             self.outdated(),
         ];
-        let labels = doubtful_labels(self.request, &self.trained.reader.classes);
+        let labels = doubtful_labels(
+            (&self.request.label, self.classed),
+            &self.trained.reader.classes,
+        );
         let warnings = warnings.into_iter().flatten().chain(labels);
         warnings.for_each(|it| it.warn());
     }

@@ -144,7 +144,7 @@ impl<'a> Deployed<'a> {
     ) -> Result<Self, Failure> {
         let version = owned.current_version;
         let stored = Stored::load(&owned.schema, &owned.name, version)?;
-        let (column, kind) = stored.key().ok_or_else(|| without_key(&owned.name))?;
+        let (column, kind) = stored.key().ok_or_else(|| without_key(owned, &stored))?;
         let known = model::of_call(fcinfo, &format!("{}@{version}", owned.name))?;
         stored.check_source(&known)?;
         Ok(Self {
@@ -350,14 +350,18 @@ fn forget_keys(
     failure.map_or(Ok((keys, found)), Err)
 }
 
-fn without_key(model: &str) -> Failure {
+/// What to do about a model without a key: its source, as its owner sees it, may have one.
+fn without_key(owned: &Owned, stored: &Stored) -> Failure {
+    let model = &owned.name;
     let again = |key: &str| training(model, &format!("key => {}", quote_literal(key)));
     let look = |text| {
         let source = Source::of_text(text).ok()?;
         Some((source.columns().ok()?, source))
     };
-    // what it was trained on may be gone
-    let found = trained_by::source(model).and_then(|text| attempt(|| look(text)).ok()?);
+    // only with its owner's rights: to look at a query may run functions of theirs; and what it reads may be gone
+    let acting = owned.acting(stored.search_path.as_deref()).ok();
+    let source = trained_by::source(model).zip(acting);
+    let found = source.and_then(|(text, acting)| attempt(|| acting.run(|| look(text))).ok()?);
     let key = found
         .as_ref()
         .and_then(|(columns, _)| source_columns::likely_key(columns));

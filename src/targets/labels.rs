@@ -85,13 +85,23 @@ pub struct LabelColumn {
     pub kind: LabelKind,
     /// Its place in the row; text-like ones are cast to text.
     pub at: usize,
-    /// What trains on classes that are made of the values, with [`TEST`] where the test of a value stands.
+    /// What trains on classes that are made of the values, with the column between two [`MADE_OF`] where these are made;
+    /// nothing where it is not for whoever trains to see.
     #[serde(deserialize_with = "text")]
     pub classed: String,
 }
 
-/// Stands for the test that makes classes of a label's values.
-pub const TEST: &str = "\u{1}";
+/// Stands on both sides of the column that classes are made of.
+pub const MADE_OF: char = '\u{1}';
+
+/// What trains on classes that `make` makes of the column, as [`LabelColumn::classed`] has it.
+pub fn classed_by(classed: &str, make: impl Fn(&str) -> String) -> Option<String> {
+    let mut pieces = classed.splitn(3, MADE_OF);
+    let (before, column, behind) = (pieces.next()?, pieces.next()?, pieces.next()?);
+    // both stand within a text of SQL
+    let made = make(&column.replace("''", "'")).replace('\'', "''");
+    Some(format!("{before}{made}{behind}"))
+}
 
 /// The label column of a training, and the classes seen so far.
 pub struct Labels {
@@ -518,12 +528,10 @@ fn classes_hint(classed: &str, values: &[LabelValue]) -> String {
         ),
         None => ("Make", "IS NOT NULL".to_owned()),
     };
-    // it stands within a text of SQL
-    let test = test.replace('\'', "''");
-    let classed = classed.replace(TEST, &test);
-    format!("{make} classes of them. {classed}")
-        .trim_end()
-        .to_owned()
+    match classed_by(classed, |column| format!("{column} {test}")) {
+        Some(training) => format!("{make} classes of them. {training}"),
+        None => format!("{make} classes of them."),
+    }
 }
 
 /// What is said of a label column whose `values`, of so many rows, look like no classes: like numbers to predict, many of them,

@@ -138,3 +138,24 @@ SELECT svm_train('mixed', 'y', model => 'plain', exclude => '{login}'), svm_trai
 SELECT column_name, plain.treatment, hashed.treatment AS with_bits
 FROM svm_features('plain') AS plain FULL JOIN svm_features('hashed') AS hashed USING (column_name) ORDER BY column_name COLLATE "C";
 SELECT svm_train('mixed', 'y', model => 'pairs', kernel => 'rbf', options => '{"multiclass": "ovo"}');
+
+-- what the owner of a model has put into its query runs with nobody else's rights when the query is looked at for a key
+CREATE ROLE regress_svm_newcomer;
+GRANT CREATE, USAGE ON SCHEMA newcomer TO regress_svm_newcomer;
+SET ROLE regress_svm_newcomer;
+CREATE FUNCTION spring(value int) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE WARNING 'run as %', current_user;
+    RETURN true;
+END $$;
+CREATE DOMAIN sprung AS int CHECK (newcomer.spring(VALUE));
+SET client_min_messages = error;
+SELECT svm_train_query('SELECT (''{1}''::newcomer.sprung[])[1] * i AS x, i % 2 = 0 AS y FROM generate_series(1, 10) AS i', 'y', model => 'springing');
+SET client_min_messages = warning;
+RESET ROLE;
+SELECT svm_refresh('springing');
+SELECT svm_drop('springing');
+DROP DOMAIN sprung;
+DROP FUNCTION spring;
+REVOKE ALL ON SCHEMA newcomer FROM regress_svm_newcomer;
+DROP ROLE regress_svm_newcomer;
