@@ -30,14 +30,14 @@ combinations! {
         reason: "The format has weights alone.",
         hint: "format => 'pgsvm' carries it to another database, svm_as_sql writes it as an expression.",
     }
-    classes_libsvm(model, classes) {
+    classes_libsvm(model, classes, training) {
         what: "LIBSVM's format",
-        with: "more than two classes",
+        with: "more than two classes, each against the rest",
         why: mathematics,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
-        message: "model \"{model}\" has {classes} classes, each against the rest, which LIBSVM's format cannot say",
-        detail: "LIBSVM has a machine for each pair of classes.",
-        hint: "format => 'pgsvm' carries it to another database; a model of one class against the rest can be exported: svm_train_query('SELECT *, label = ''a'' AS is_a FROM …', 'is_a')",
+        message: "model \"{model}\" has {classes} classes and no machine for each pair of them, as LIBSVM's format has",
+        reason: "LIBSVM has a machine for each pair of classes.",
+        hint: "Train one that has: {training}; or format => 'pgsvm' carries the model to another database",
     }
     unwritten_features(features, model, because, name) {
         what: "svm_as_sql",

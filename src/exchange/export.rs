@@ -188,9 +188,9 @@ fn check_weights(model: &Model) -> Result<(), Failure> {
         return Ok(());
     }
     let name = quote_literal(model.base_name());
-    let libsvm = match model.labels.len() {
-        2 => format!("svm_export({name}, format => 'libsvm_model') writes it for LIBSVM; "),
-        _ => String::new(),
+    let libsvm = match libsvm_export::can_be_said(model) {
+        true => format!("svm_export({name}, format => 'libsvm_model') writes it for LIBSVM; "),
+        false => String::new(),
     };
     Err(models::kernel_liblinear(&model.name, libsvm, name))
 }
@@ -312,7 +312,8 @@ impl Origin {
         let mut different = classes.clone();
         different.sort_unstable();
         different.dedup();
-        let fit = different.len() == model.labels.len() && self.labels.len() == classes.len();
+        let counts = [different.len(), classes.len(), self.labels.len()];
+        let fit = counts.iter().all(|count| *count == model.labels.len());
         fit.then(|| (self.labels.clone(), classes))
     }
 }

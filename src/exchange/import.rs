@@ -12,6 +12,7 @@ use crate::model;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
+use crate::pg::kept_statement::Kept;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::required;
@@ -22,7 +23,8 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 use pgrx::{pg_sys, JsonB};
 use pgsvm_core::kernels::Rows;
-use pgsvm_core::Scaling;
+use pgsvm_core::memory::gathered;
+use pgsvm_core::{Pairs, Scaling};
 use serde_json::{json, Value};
 
 /// What logistic regression says of a decision: 1 / (1 + exp(-decision)).
@@ -58,14 +60,22 @@ pub struct Imported {
     pub feature_count: u64,
     pub loss: Option<&'static str>,
     pub intercept_used: bool,
-    /// Of each head, where decisions have probabilities.
-    pub sigmoid: Option<(f64, f64)>,
     /// What is kept of the file.
     pub options: Value,
     pub labels: ImportedLabels,
-    pub heads: Vec<StoredWeights>,
+    pub heads: Vec<ImportedHead>,
     /// Of a kernel machine.
     pub landmarks: Option<Rows>,
+}
+
+/// A head of it.
+pub struct ImportedHead {
+    /// The class of the positive side, and of pairs that of the negative one, as places in the order of the file.
+    pub class: usize,
+    pub against: Option<usize>,
+    pub weights: StoredWeights,
+    /// Slope and offset, where decisions have probabilities.
+    pub sigmoid: Option<(f64, f64)>,
 }
 
 /// Stores the model of a file of LIBLINEAR's or LIBSVM's as a new version of the model `name`.
@@ -97,13 +107,20 @@ fn read_liblinear(
     let mut reader = LiblinearReader::new(content);
     let header = reader.header()?;
     let labels = ImportedLabels::of(&header.labels, classes)?;
-    let heads = read_heads(&mut reader, &header, &labels, form)?;
+    let weights = read_heads(&mut reader, &header, &labels, form)?;
+    let sigmoid = (header.loss() == Some("logistic")).then_some(LOGISTIC);
+    let heads = labels.heads().iter().zip(weights);
+    let heads = gathered(heads.map(|(class, weights)| ImportedHead {
+        class: *class,
+        against: None,
+        weights,
+        sigmoid,
+    }))?;
     Ok(Imported {
         features: json!({"parts": [form.part(header.features)]}),
-        feature_count: heads[0].features,
+        feature_count: heads[0].weights.features,
         loss: header.loss(),
         intercept_used: header.bias >= 0.0,
-        sigmoid: (header.loss() == Some("logistic")).then_some(LOGISTIC),
         options: origin(&header, &labels),
         labels,
         heads,
@@ -203,6 +220,20 @@ impl ImportedLabels {
             all => all,
         }
     }
+
+    /// The classes of the sides of each of these pairs, first the positive one, as places in the order of the file.
+    pub fn sides<'a>(&'a self, pairs: &'a Pairs) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let two = pairs.len() == 1;
+        (0..pairs.len()).map(move |head| {
+            let [first, second] = pairs.sides(head).map(|class| self.order[class]);
+            // of two classes alone the larger label is the positive one
+            if two {
+                (second, first)
+            } else {
+                (first, second)
+            }
+        })
+    }
 }
 
 pub fn invalid(message: String) -> Failure {
@@ -274,12 +305,12 @@ fn store(schema: &str, name: &str, imported: &Imported) -> Result<(), Failure> {
         );
         let row = client.update(&insert, None, &values)?;
         let id = row.first().get_one::<i64>()?.expect("id is NOT NULL");
-        insert_heads(schema, id, imported, client)?;
         Ok((model, version, id))
     })
     .map_err(spi_failure)?;
-    for (number, weights) in (0..).zip(&imported.heads) {
-        chunks::insert_weights(schema, id, number, weights).map_err(spi_failure)?;
+    for (number, head) in (0..).zip(&imported.heads) {
+        insert_head(schema, id, number, head, &imported.labels).map_err(spi_failure)?;
+        chunks::insert_weights(schema, id, number, &head.weights).map_err(spi_failure)?;
     }
     if let Some(rows) = &imported.landmarks {
         chunks::insert_landmarks(schema, id, rows).map_err(spi_failure)?;
@@ -307,7 +338,7 @@ fn version_columns<'a>(
         ("scale", "none".to_owned().into()),
         ("solver", "imported".to_owned().into()),
         ("intercept_used", imported.intercept_used.into()),
-        ("intercept", imported.heads[0].intercept.into()),
+        ("intercept", imported.heads[0].weights.intercept.into()),
         ("feature_count", (imported.feature_count as i64).into()),
         ("stop_reason", "imported".to_owned().into()),
         ("options", JsonB(imported.options.clone()).into()),
@@ -316,7 +347,8 @@ fn version_columns<'a>(
 
 /// How many rows the version gets in the tables of heads, weights and landmarks.
 fn stored_rows(imported: &Imported) -> Value {
-    let chunks = imported.heads.iter().map(|head| head.chunks.len()).sum();
+    let heads = imported.heads.iter();
+    let chunks = heads.map(|head| head.weights.chunks.len()).sum();
     StoredRows::to_json(&[
         ("svm_head", imported.heads.len()),
         ("svm_weight", chunks),
@@ -338,27 +370,26 @@ fn origin(header: &LiblinearHeader, labels: &ImportedLabels) -> Value {
     json!({"liblinear": origin})
 }
 
-fn insert_heads(
+fn insert_head(
     schema: &str,
     version_id: i64,
-    imported: &Imported,
-    client: &mut pgrx::spi::SpiClient<'_>,
+    number: i32,
+    head: &ImportedHead,
+    labels: &ImportedLabels,
 ) -> Result<(), SpiError> {
+    check_for_interrupts();
     let insert = format!(
-        "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, sigmoid_slope, sigmoid_offset)
-         VALUES ($1, $2, $3, $4, $5, $6)"
+        "INSERT INTO {schema}.svm_head (version_id, head, class, against, intercept, sigmoid_slope, sigmoid_offset)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)"
     );
-    let (labels, sigmoid) = (&imported.labels, imported.sigmoid);
-    for (number, (head, place)) in (0i32..).zip(imported.heads.iter().zip(labels.heads())) {
-        let values: [DatumWithOid<'_>; 6] = [
-            version_id.into(),
-            number.into(),
-            labels.names[*place].as_str().into(),
-            head.intercept.into(),
-            sigmoid.map(|(slope, _)| slope).into(),
-            sigmoid.map(|(_, offset)| offset).into(),
-        ];
-        client.update(&insert, None, &values)?;
-    }
-    Ok(())
+    let against = head.against.map(|place| labels.names[place].as_str());
+    Kept(&insert).run(&[
+        version_id.into(),
+        number.into(),
+        labels.names[head.class].as_str().into(),
+        against.into(),
+        head.weights.intercept.into(),
+        head.sigmoid.map(|(slope, _)| slope).into(),
+        head.sigmoid.map(|(_, offset)| offset).into(),
+    ])
 }

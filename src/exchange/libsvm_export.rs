@@ -1,17 +1,26 @@
-//! `svm_export(model, format => 'libsvm_model')`: a model of two classes as LIBSVM's own `svm-predict` reads it. Of a kernel
-//! machine its landmarks are the support vectors; a linear model is a machine of one, its weights.
+//! `svm_export(model, format => 'libsvm_model')`: a model as LIBSVM's own `svm-predict` reads it. Of a kernel machine its landmarks are
+//! the support vectors; a linear model of two classes is a machine of one, its weights.
 
 use super::export::{labels, own_indices, put, weight, StoredVersion};
 use super::libsvm_model::LibsvmHeader;
 use crate::base::errors::{notice, Code, Failure};
+use crate::catalog::trained_by::{training_beside, Beside};
 use crate::combinations::models;
-use crate::model::Model;
+use crate::model::{KernelMachine, Model};
 use crate::pg::check_for_interrupts;
 use pgsvm_core::kernels::{Kernel, Rows};
-use pgsvm_core::Scaling;
+use pgsvm_core::memory::{filled, gathered, OutOfMemory};
+use pgsvm_core::{Pairs, Scaling};
 
 /// Features of a linear model between two looks for interrupts.
 const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
+/// A training of a kernel machine that the format can say.
+const IN_PAIRS: Beside = Beside {
+    suffix: "_pairs",
+    with: ("multiclass", "one_vs_one"),
+    is_option: true,
+    without: &["solver"],
+};
 
 /// The whole file.
 pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
@@ -19,51 +28,106 @@ pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
     say_sigmoid(model);
     let first = u64::from(own_indices(model));
     let (labels, classes) = labels(model, stored);
-    let sign = model.head_of_class(classes[0]).1;
-    let header = |kernel, counts| LibsvmHeader {
-        svm_type: "c_svc".to_owned(),
-        kernel,
-        rho: -sign * model.heads[0].intercept,
-        labels: [labels[0], labels[1]],
+    let machines = Machines::of(model, &classes)?;
+    let heads = machines.heads.iter();
+    let sigmoids = gathered(heads.clone().filter_map(|(head, sign)| {
+        let sigmoid = &model.heads[*head].calibration.as_ref()?.sigmoid;
         // 1 less the probability of the second class is that of the first
-        sigmoid: model.heads[0]
-            .calibration
-            .as_ref()
-            .map(|it| (it.sigmoid.a, sign * it.sigmoid.b)),
-        counts,
+        Some((sigmoid.a, sign * sigmoid.b))
+    }))?;
+    let mut header = LibsvmHeader {
+        svm_type: "c_svc".to_owned(),
+        kernel: Kernel::Linear,
+        rho: gathered(heads.map(|(head, sign)| -sign * model.heads[*head].intercept))?,
+        labels,
+        sigmoids: match sigmoids.len() == machines.heads.len() {
+            true => sigmoids,
+            false => Vec::new(),
+        },
+        counts: Vec::new(),
     };
     match (&model.kernel, &model.features.kernel) {
         (Some(machine), Some(form)) => {
-            let kernel = form.kernel().unwrap_or(Kernel::Linear);
+            header.kernel = form.kernel().unwrap_or(Kernel::Linear);
             say_scaling(model, form.scaling.as_ref());
-            write_machine(
-                machine.landmarks(),
-                machine.factors(0),
-                sign,
-                first,
-                |counts| header(kernel, counts),
-            )
+            let lines = Lines::of(machine, &machines)?;
+            header.counts = lines.counts()?;
+            let mut text = header.write()?;
+            lines.write(machine, &machines, first, &mut text)?;
+            Ok(text)
         }
         _ => {
             say_scaling(model, Some(&Scaling::default()));
-            let counts = [usize::from(sign > 0.0), usize::from(sign <= 0.0)];
-            write_weights(model, stored, sign, first, header(Kernel::Linear, counts))
+            let sign = machines.heads[0].1;
+            header.counts = vec![usize::from(sign > 0.0), usize::from(sign <= 0.0)];
+            write_weights(model, stored, sign, first, &header)
         }
     }
 }
 
-/// Refuses a model of several classes.
+/// Whether the format can say how a model tells its classes apart.
+pub fn can_be_said(model: &Model) -> bool {
+    model.labels.len() == 2 || model.pairs.is_some()
+}
+
 fn check_classes(model: &Model) -> Result<(), Failure> {
-    if model.labels.len() == 2 {
+    if can_be_said(model) {
         return Ok(());
     }
-    Err(models::classes_libsvm(&model.name, model.labels.len()))
+    let training = match model.features.kernel {
+        Some(_) => training_beside(&model.name, &IN_PAIRS),
+        None => "svm_train(…, kernel => 'rbf', options => '{\"multiclass\": \"one_vs_one\"}')"
+            .to_owned(),
+    };
+    Err(models::classes_libsvm(
+        &model.name,
+        model.labels.len(),
+        training,
+    ))
+}
+
+/// The machines of a file, one for each pair of its classes.
+struct Machines {
+    /// Of classes in the order of the file.
+    pairs: Pairs,
+    /// By pair the head that tells the two apart, and the sign of its decision for the first of them.
+    heads: Vec<(usize, f64)>,
+}
+
+impl Machines {
+    /// `classes`: the model's, in the order of the file.
+    fn of(model: &Model, classes: &[usize]) -> Result<Self, OutOfMemory> {
+        let pairs = Pairs::all(classes.len())?;
+        let mut places = filled(0, classes.len())?;
+        for (place, class) in classes.iter().enumerate() {
+            places[*class] = place;
+        }
+        let mut heads = filled((0, 1.0), pairs.len())?;
+        for head in 0..pairs.len() {
+            let (positive, negative) = model.classes_of_head(head);
+            let [one, other] = [positive, negative.unwrap_or(0)].map(|class| places[class]);
+            let sign = if one < other { 1.0 } else { -1.0 };
+            heads[pairs.head([one.min(other), one.max(other)])] = (head, sign);
+        }
+        Ok(Self { pairs, heads })
+    }
+
+    /// A landmark's factor in the machine of a pair, for the first class.
+    fn factor(&self, machine: &KernelMachine, pair: usize, landmark: usize) -> f64 {
+        let (head, sign) = self.heads[pair];
+        sign * machine.factors(head)[landmark]
+    }
+
+    /// The pair of two classes, in any order.
+    fn pair(&self, one: usize, other: usize) -> usize {
+        self.pairs.head([one.min(other), one.max(other)])
+    }
 }
 
 /// Says that LIBSVM's probabilities are others.
 fn say_sigmoid(model: &Model) {
-    let calibration = model.heads[0].calibration.as_ref();
-    if calibration.is_some_and(|it| it.isotonic.is_some()) {
+    let mut calibrations = model.heads.iter().filter_map(|it| it.calibration.as_ref());
+    if calibrations.any(|it| it.isotonic.is_some()) {
         notice(format!(
             "model \"{}\" has probabilities by isotonic regression, which LIBSVM does not know: the file has the sigmoid that was fitted beside it",
             model.name
@@ -94,43 +158,128 @@ fn say_scaling(model: &Model, scaling: Option<&Scaling>) {
     }
 }
 
-/// A kernel machine; factors of the first label come first.
-fn write_machine(
-    landmarks: &Rows,
-    factors: &[f64],
-    sign: f64,
-    first: u64,
-    header: impl FnOnce([usize; 2]) -> LibsvmHeader,
-) -> Result<String, Failure> {
-    let of_side = |positive: bool| {
-        let all = factors.iter().enumerate();
-        all.filter(move |(_, factor)| **factor != 0.0 && (sign * **factor > 0.0) == positive)
-    };
-    let counts = [true, false].map(|side| of_side(side).count());
-    let mut text = header(counts).write();
-    for (landmark, factor) in of_side(true).chain(of_side(false)) {
-        check_for_interrupts();
-        put(&mut text, sign * factor)?;
-        let dense = (0..).zip(landmarks.dense(landmark).iter().copied());
-        let sparse = landmarks.sparse(landmark).iter();
-        let sparse = sparse.map(|[id, bits]| (u64::from(*id), f32::from_bits(*bits)));
-        for (id, value) in dense.chain(sparse).filter(|(_, value)| *value != 0.0) {
-            put_entry(&mut text, id, first, f64::from(value))?;
-        }
-        text.push('\n');
-    }
-    Ok(text)
+/// Where a landmark has no line of a class.
+const NO_LINE: u16 = u16::MAX;
+
+/// The lines of the file, each of a landmark and a class.
+///
+/// The line of a class has room for the factors of the machines of that class. A landmark of an exact machine is of one class, and has one
+/// line; one of low rank has factors in all machines, and lines of all classes but one. Its lines are taken one after the other, each
+/// of the class with most factors that have no place yet, or of equals the one that more of them speak for.
+struct Lines {
+    classes: usize,
+    /// By landmark and class how many lines the landmark has before this one, or [`NO_LINE`].
+    turns: Vec<u16>,
 }
 
-/// A linear model.
+impl Lines {
+    fn of(machine: &KernelMachine, machines: &Machines) -> Result<Self, OutOfMemory> {
+        let (classes, landmarks) = (machines.pairs.classes(), machine.landmarks().len());
+        let mut turns = filled(NO_LINE, landmarks * classes)?;
+        let mut factors = filled(0.0, machines.pairs.len())?;
+        let mut left = filled((0, 0), classes)?;
+        for (landmark, turns) in turns.chunks_exact_mut(classes).enumerate() {
+            check_for_interrupts();
+            for (pair, factor) in factors.iter_mut().enumerate() {
+                *factor = machines.factor(machine, pair, landmark);
+            }
+            take_turns(machines, &factors, &mut left, turns);
+        }
+        Ok(Self { classes, turns })
+    }
+
+    /// The landmarks that have a line of a class.
+    fn of_class(&self, class: usize) -> impl Iterator<Item = (usize, &[u16])> {
+        let landmarks = self.turns.chunks_exact(self.classes).enumerate();
+        landmarks.filter(move |(_, turns)| turns[class] != NO_LINE)
+    }
+
+    /// Lines of each class.
+    fn counts(&self) -> Result<Vec<usize>, OutOfMemory> {
+        gathered((0..self.classes).map(|class| self.of_class(class).count()))
+    }
+
+    fn write(
+        &self,
+        machine: &KernelMachine,
+        machines: &Machines,
+        first: u64,
+        text: &mut String,
+    ) -> Result<(), Failure> {
+        for class in 0..self.classes {
+            for (landmark, turns) in self.of_class(class) {
+                check_for_interrupts();
+                for other in (0..self.classes).filter(|other| *other != class) {
+                    let factor = match turns[class] < turns[other] {
+                        true => machines.factor(machine, machines.pair(class, other), landmark),
+                        false => 0.0,
+                    };
+                    put(text, factor)?;
+                }
+                put_entries(text, machine.landmarks(), landmark, first)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives all factors of a landmark, one a pair, a place in lines. `left`: room for two counts of each class.
+fn take_turns(machines: &Machines, factors: &[f64], left: &mut [(u32, u32)], turns: &mut [u16]) {
+    left.fill((0, 0));
+    for (pair, factor) in factors.iter().enumerate().filter(|(_, it)| **it != 0.0) {
+        let [first, second] = machines.pairs.sides(pair);
+        left[first].0 += 1;
+        left[second].0 += 1;
+        left[if *factor > 0.0 { first } else { second }].1 += 1;
+    }
+    for turn in 0.. {
+        let mut taken = 0;
+        for class in 1..left.len() {
+            if left[class] > left[taken] {
+                taken = class;
+            }
+        }
+        if left[taken].0 == 0 {
+            return;
+        }
+        turns[taken] = turn;
+        left[taken] = (0, 0);
+        for other in (0..left.len()).filter(|other| turns[*other] == NO_LINE) {
+            let factor = factors[machines.pair(taken, other)];
+            if factor != 0.0 {
+                left[other].0 -= 1;
+                left[other].1 -= u32::from((factor > 0.0) == (other < taken));
+            }
+        }
+    }
+}
+
+/// A landmark's entries, and the end of its line.
+fn put_entries(
+    text: &mut String,
+    landmarks: &Rows,
+    landmark: usize,
+    first: u64,
+) -> Result<(), Failure> {
+    let dense = (0..).zip(landmarks.dense(landmark).iter().copied());
+    let sparse = landmarks.sparse(landmark).iter();
+    let sparse = sparse.map(|[id, bits]| (u64::from(*id), f32::from_bits(*bits)));
+    for (id, value) in dense.chain(sparse).filter(|(_, value)| *value != 0.0) {
+        put_entry(text, id, first, f64::from(value))?;
+    }
+    text.push('\n');
+    Ok(())
+}
+
+/// A linear model of two classes.
 fn write_weights(
     model: &Model,
     stored: &StoredVersion,
     sign: f64,
     first: u64,
-    header: LibsvmHeader,
+    header: &LibsvmHeader,
 ) -> Result<String, Failure> {
-    let mut text = header.write();
+    let mut text = header.write()?;
     put(&mut text, 1.0)?;
     for id in 0..stored.features {
         if id % FEATURES_BETWEEN_INTERRUPTS == 0 {

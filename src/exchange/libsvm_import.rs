@@ -1,7 +1,7 @@
-//! `svm_import` of a model that LIBSVM trained for two classes: its support vectors become the landmarks of a kernel machine;
-//! of a linear one they are summed up to weights.
+//! `svm_import` of a model that LIBSVM trained: its support vectors become the landmarks of a kernel machine; of a linear one of two
+//! classes they are summed up to weights.
 
-use super::import::{invalid, FeatureForm, Imported, ImportedLabels};
+use super::import::{invalid, FeatureForm, Imported, ImportedHead, ImportedLabels};
 use super::libsvm_model::{LibsvmHeader, LibsvmReader, SupportVectors};
 use crate::base::errors::Failure;
 use crate::features::{KernelForm, SUPPORT_VECTORS};
@@ -10,10 +10,13 @@ use crate::pg::json::JsonText;
 use crate::training::weights::{Folding, StoredWeights};
 use pgsvm_core::kernels::{Kernel, Rows};
 use pgsvm_core::memory::Room;
+use pgsvm_core::Pairs;
 use serde_json::json;
 
 /// Most values of dense support vectors: 256 MB.
 const MOST_DENSE: u64 = 1 << 26;
+/// Most factors, one a support vector and pair of classes: 1 GB.
+const MOST_FACTORS: usize = 1 << 27;
 
 /// What a file of LIBSVM's says.
 pub fn read(
@@ -23,44 +26,65 @@ pub fn read(
 ) -> Result<Imported, Failure> {
     let mut reader = LibsvmReader::new(content);
     let header = reader.header()?;
+    check_size(&header)?;
     let labels = ImportedLabels::of(&header.labels, classes)?;
     let vectors = reader.support_vectors(&header, check_for_interrupts)?;
-    // of two classes the larger label is the positive one here
-    let sign = if labels.heads() == [0] { 1.0 } else { -1.0 };
     let features = feature_count(&vectors, form);
     let parts = [form.part(features)];
-    let (features_json, head, landmarks) = match header.kernel {
-        Kernel::Linear => {
-            let weights = summed(&vectors, form, sign)?;
-            (json!({"parts": parts}), weights, None)
-        }
-        _ => {
+    let (features_json, landmarks) = match (&header.kernel, header.labels.len()) {
+        (Kernel::Linear, 2) => (json!({"parts": parts}), None),
+        (kernel, _) => {
             let rows = rows(&vectors, form, features)?;
-            let told = (SUPPORT_VECTORS, 0.0);
-            let kernel = KernelForm::of(&header.kernel, &rows, told, None);
-            let factors = factors(&vectors, sign);
-            (
-                json!({"parts": parts, "kernel": kernel}),
-                factors,
-                Some(rows),
-            )
+            let kernel = KernelForm::of(kernel, &rows, (SUPPORT_VECTORS, 0.0), None);
+            (json!({"parts": parts, "kernel": kernel}), Some(rows))
         }
     };
-    let head = StoredWeights {
-        intercept: -sign * header.rho,
-        ..head
-    };
+    let pairs = Pairs::all(header.labels.len())?;
+    let mut heads = Vec::new();
+    for (class, against) in labels.sides(&pairs) {
+        check_for_interrupts();
+        // the file's machine speaks for the class that comes first there
+        let sign = if class < against { 1.0 } else { -1.0 };
+        let of_file = [class.min(against), class.max(against)];
+        let machine = pairs.head(of_file);
+        let weights = match landmarks {
+            None => summed(&vectors, form, sign)?,
+            Some(_) => factors(&vectors, &header.counts, of_file, sign),
+        };
+        let sigmoid = header.sigmoids.get(machine);
+        heads.room(1)?.push(ImportedHead {
+            class,
+            against: (pairs.len() > 1).then_some(against),
+            weights: StoredWeights {
+                intercept: -sign * header.rho[machine],
+                ..weights
+            },
+            sigmoid: sigmoid.map(|(slope, offset)| (*slope, sign * offset + 0.0)),
+        });
+    }
     Ok(Imported {
         features: features_json,
         feature_count: features,
         loss: Some("hinge"),
         intercept_used: true,
-        sigmoid: header.sigmoid.map(|(slope, offset)| (slope, sign * offset)),
         options: origin(&header, &labels),
-        heads: vec![head],
+        heads,
         landmarks,
         labels,
     })
+}
+
+/// Refuses more factors than a model should have in memory.
+fn check_size(header: &LibsvmHeader) -> Result<(), Failure> {
+    let (vectors, pairs) = (header.counts.iter().sum::<usize>(), header.rho.len());
+    if vectors.saturating_mul(pairs) <= MOST_FACTORS {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "{vectors} support vectors for {pairs} pairs of classes are too many"
+    ))
+    .detail(format!("Together they would have more than {MOST_FACTORS} factors."))
+    .hint("Train a model of each class against the rest: svm_train(…, options => '{\"multiclass\": \"one_vs_rest\"}')"))
 }
 
 /// Features of the rows, the index 0 of sparse ones included.
@@ -108,17 +132,32 @@ fn rows(vectors: &SupportVectors, form: FeatureForm, features: u64) -> Result<Ro
     Ok(rows)
 }
 
-/// Their factors, for the larger label.
-fn factors(vectors: &SupportVectors, sign: f64) -> StoredWeights {
+/// Their factors in the machine of these two classes, `sign` times; of other classes they have none.
+fn factors(
+    vectors: &SupportVectors,
+    counts: &[usize],
+    [first, second]: [usize; 2],
+    sign: f64,
+) -> StoredWeights {
     let mut weights = Folding::of_factors(0.0);
-    vectors
-        .factors
-        .iter()
-        .for_each(|it| weights.push(sign * it));
+    let mut end = 0;
+    for (class, count) in counts.iter().enumerate() {
+        let begin = end;
+        end += count;
+        let column = match class {
+            _ if class == first => second - 1,
+            _ if class == second => first,
+            _ => {
+                (begin..end).for_each(|_| weights.push(0.0));
+                continue;
+            }
+        };
+        (begin..end).for_each(|at| weights.push(sign * vectors.factor(at, column)));
+    }
     weights.finish()
 }
 
-/// The weights of a linear machine.
+/// The weights of a linear machine of two classes.
 fn summed(
     vectors: &SupportVectors,
     form: FeatureForm,
@@ -126,8 +165,9 @@ fn summed(
 ) -> Result<StoredWeights, Failure> {
     let mut terms: Vec<(u32, f64)> = Vec::new();
     terms.room(vectors.entries())?;
-    for (at, factor) in vectors.factors.iter().enumerate() {
+    for at in 0..vectors.len() {
         check_for_interrupts();
+        let factor = vectors.factor(at, 0);
         let own = vectors.of(at).iter();
         terms.extend(own.map(|[index, bits]| {
             let value = f64::from(f32::from_bits(*bits));

@@ -1,12 +1,18 @@
 //! LIBSVM's model format ("svm.cpp", `svm_save_model` and `svm_load_model`): a header of keys and values, the line `SV`, and
-//! then a line for each support vector: its factor, and its entries as in LIBSVM's data files. Of two classes the decision
-//! sum of factor * k(support vector, row) - rho speaks for the first label. Pure.
+//! then a line for each support vector, class after class: its factors, and its entries as in LIBSVM's data files.
+//!
+//! There is a machine for each pair of classes: (0, 1), (0, 2), …, (1, 2), …, in the order of the labels. Its decision, the sum of
+//! factor * k(support vector, row) - rho, speaks for the first of the two. The support vectors are those of both classes; each has a
+//! factor for each other class, in their order. Pure.
 
 use super::liblinear::{quoted, write_number};
 use crate::base::errors::{Code, Failure};
 use crate::features::MOST_LANDMARKS;
+use crate::targets::labels::MOST_CLASSES;
+use core::iter::once;
 use pgsvm_core::kernels::{Kernel, KernelKind, KernelSpec};
-use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
+use pgsvm_core::Pairs;
 
 /// The kernels that both know, by LIBSVM's words.
 const KERNELS: [(&str, KernelKind); 4] = [
@@ -16,25 +22,25 @@ const KERNELS: [(&str, KernelKind); 4] = [
     ("sigmoid", KernelKind::Sigmoid),
 ];
 
-/// What stands before the support vectors, of a machine of two classes.
+/// What stands before the support vectors.
 pub struct LibsvmHeader {
     pub svm_type: String,
     pub kernel: Kernel,
-    pub rho: f64,
-    /// In the order of the file.
-    pub labels: [i32; 2],
-    /// Slope and offset of the probability of the first label.
-    pub sigmoid: Option<(f64, f64)>,
-    /// Support vectors of each label.
-    pub counts: [usize; 2],
+    /// One a machine.
+    pub rho: Vec<f64>,
+    /// One a class, in the order of the file.
+    pub labels: Vec<i32>,
+    /// Slope and offset of the probability of the first class of each machine; empty where there are none.
+    pub sigmoids: Vec<(f64, f64)>,
+    /// Support vectors of each class.
+    pub counts: Vec<usize>,
 }
 
 impl LibsvmHeader {
     /// The header as text, the line `SV` included.
-    pub fn write(&self) -> String {
+    pub fn write(&self) -> Result<String, OutOfMemory> {
         let mut text = String::new();
-        let mut put = |key: &str, words: &str| text += &format!("{key} {words}\n");
-        put("svm_type", &self.svm_type);
+        put(&mut text, "svm_type", once(self.svm_type.clone()))?;
         let (word, gamma, degree, coef0) = match self.kernel {
             Kernel::Linear => ("linear", None, None, None),
             Kernel::Rbf { gamma } => ("rbf", Some(gamma), None, None),
@@ -45,25 +51,44 @@ impl LibsvmHeader {
             } => ("polynomial", Some(gamma), Some(degree), Some(coef0)),
             Kernel::Sigmoid { gamma, coef0 } => ("sigmoid", Some(gamma), None, Some(coef0)),
         };
-        put("kernel_type", word);
+        put(&mut text, "kernel_type", once(word.to_owned()))?;
         if let Some(degree) = degree {
-            put("degree", &degree.to_string());
+            put(&mut text, "degree", once(degree.to_string()))?;
         }
         let numbers = [("gamma", gamma), ("coef0", coef0)];
         for (key, number) in numbers.iter().filter_map(|(key, it)| Some((key, (*it)?))) {
-            put(key, &number_words(number));
+            put(&mut text, key, once(number_words(number)))?;
         }
-        put("nr_class", "2");
-        put("total_sv", &(self.counts[0] + self.counts[1]).to_string());
-        put("rho", &number_words(self.rho));
-        put("label", &format!("{} {}", self.labels[0], self.labels[1]));
-        if let Some((slope, offset)) = self.sigmoid {
-            put("probA", &number_words(slope));
-            put("probB", &number_words(offset));
+        let total: usize = self.counts.iter().sum();
+        put(&mut text, "nr_class", once(self.labels.len().to_string()))?;
+        put(&mut text, "total_sv", once(total.to_string()))?;
+        put(&mut text, "rho", self.rho.iter().copied().map(number_words))?;
+        put(&mut text, "label", self.labels.iter().map(i32::to_string))?;
+        if !self.sigmoids.is_empty() {
+            let (slopes, offsets) = (self.sigmoids.iter(), self.sigmoids.iter());
+            put(&mut text, "probA", slopes.map(|it| number_words(it.0)))?;
+            put(&mut text, "probB", offsets.map(|it| number_words(it.1)))?;
         }
-        put("nr_sv", &format!("{} {}", self.counts[0], self.counts[1]));
-        text + "SV\n"
+        put(&mut text, "nr_sv", self.counts.iter().map(usize::to_string))?;
+        put(&mut text, "SV", core::iter::empty())?;
+        Ok(text)
     }
+}
+
+/// Appends a line of the header.
+fn put(
+    text: &mut String,
+    key: &str,
+    words: impl Iterator<Item = String>,
+) -> Result<(), OutOfMemory> {
+    text.room(key.len())?.push_str(key);
+    for word in words {
+        let room = text.room(1 + word.len())?;
+        room.push(' ');
+        room.push_str(&word);
+    }
+    text.room(1)?.push('\n');
+    Ok(())
 }
 
 fn number_words(number: f64) -> String {
@@ -80,7 +105,9 @@ pub fn is_one(text: &str) -> bool {
 /// Support vectors, one after the other.
 #[derive(Default)]
 pub struct SupportVectors {
-    pub factors: Vec<f64>,
+    /// Factors of each.
+    columns: usize,
+    factors: Vec<f64>,
     /// Pairs of index, from 1, and value bits, and where those of each end.
     entries: Vec<[u32; 2]>,
     ends: Vec<usize>,
@@ -91,6 +118,11 @@ impl SupportVectors {
         self.ends.len()
     }
 
+    pub fn factor(&self, at: usize, column: usize) -> f64 {
+        self.factors[at * self.columns + column]
+    }
+
+    /// The entries of one.
     pub fn of(&self, at: usize) -> &[[u32; 2]] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.entries[start..self.ends[at]]
@@ -162,8 +194,11 @@ impl<'a> LibsvmReader<'a> {
         header: &LibsvmHeader,
         mut between: impl FnMut(),
     ) -> Result<SupportVectors, Failure> {
-        let count = header.counts[0] + header.counts[1];
-        let mut found = SupportVectors::default();
+        let count = header.counts.iter().sum();
+        let mut found = SupportVectors {
+            columns: header.labels.len() - 1,
+            ..SupportVectors::default()
+        };
         for left in (1..=count).rev() {
             between();
             let Some((at, line)) = self.lines.next() else {
@@ -204,13 +239,15 @@ impl Bad {
     }
 }
 
-/// Reads a factor and the entries behind it.
+/// Reads the factors and the entries behind them.
 fn read_line(line: &str, found: &mut SupportVectors) -> Result<(), Bad> {
     let mut tokens = line.split_ascii_whitespace();
-    let factor = tokens.next().unwrap_or_default();
-    let number = factor.parse::<f64>().ok().filter(|it| it.is_finite());
-    let no_factor = || Bad::Words(format!("{} is no factor", quoted(factor)));
-    found.factors.room(1)?.push(number.ok_or_else(no_factor)?);
+    for _ in 0..found.columns {
+        let factor = tokens.next().unwrap_or_default();
+        let number = factor.parse::<f64>().ok().filter(|it| it.is_finite());
+        let no_factor = || Bad::Words(format!("{} is no factor", quoted(factor)));
+        found.factors.room(1)?.push(number.ok_or_else(no_factor)?);
+    }
     let mut before = 0;
     for token in tokens {
         let no_entry = || Bad::Words(format!("{} is no index:value", quoted(token)));
@@ -256,63 +293,70 @@ impl<'a> Keys<'a> {
     }
 
     /// As many numbers behind a key as there must be.
-    fn numbers<T: core::str::FromStr + Copy, const COUNT: usize>(
+    fn numbers<T: core::str::FromStr>(
         &self,
         key: &str,
+        count: usize,
         is_sound: fn(&T) -> bool,
-    ) -> Result<[T; COUNT], Failure> {
+    ) -> Result<Vec<T>, Failure> {
         let (line, words) = self
             .words(key)
             .ok_or_else(|| malformed(format!("\"SV\" comes before \"{key}\"")))?;
-        let mut tokens = words.split_ascii_whitespace();
-        let mut next = || tokens.next()?.parse().ok().filter(is_sound);
-        let numbers: [Option<T>; COUNT] = core::array::from_fn(|_| next());
-        if tokens.next().is_none() && numbers.iter().all(Option::is_some) {
-            let mut numbers = numbers.into_iter().flatten();
-            if let Some(first) = numbers.next() {
-                let mut all = [first; COUNT];
-                all[1..]
-                    .iter_mut()
-                    .zip(numbers)
-                    .for_each(|(place, it)| *place = it);
-                return Ok(all);
-            }
+        let found = words.split_ascii_whitespace().count();
+        if found != count {
+            let what = format!("{found} values of {key}, expected {count}");
+            return Err(malformed_line(line, &what));
         }
-        let what = format!("{} is no value of {key}", quoted(words));
-        Err(malformed_line(line, &what))
+        let mut numbers = Vec::new();
+        numbers.room(count)?;
+        for word in words.split_ascii_whitespace() {
+            let number = word.parse().ok().filter(is_sound);
+            let no_value =
+                || malformed_line(line, &format!("{} is no value of {key}", quoted(word)));
+            numbers.push(number.ok_or_else(no_value)?);
+        }
+        Ok(numbers)
+    }
+
+    fn one<T: core::str::FromStr + Copy>(
+        &self,
+        key: &str,
+        is_sound: fn(&T) -> bool,
+    ) -> Result<T, Failure> {
+        self.numbers(key, 1, is_sound).map(|numbers| numbers[0])
     }
 
     fn number(&self, key: &str) -> Result<f64, Failure> {
-        let [number] = self.numbers::<f64, 1>(key, |it| it.is_finite())?;
-        Ok(number)
-    }
-
-    /// A number that a file may lack.
-    fn optional(&self, key: &str) -> Result<Option<f64>, Failure> {
-        match self.words(key) {
-            None => Ok(None),
-            Some(_) => self.number(key).map(Some),
-        }
+        self.one(key, |it: &f64| it.is_finite())
     }
 
     fn finish(self) -> Result<LibsvmHeader, Failure> {
         let svm_type = self.svm_type()?;
-        let [classes] = self.numbers::<u32, 1>("nr_class", |_| true)?;
-        if classes != 2 {
-            return Err(several_classes(classes));
-        }
-        let labels: [i32; 2] = self.numbers("label", |_| true)?;
-        if labels[0] == labels[1] {
-            return Err(malformed(format!("both labels are {}", labels[0])));
+        let classes = self.one::<u32>("nr_class", |_| true)? as usize;
+        if !(2..=MOST_CLASSES).contains(&classes) {
+            return Err(malformed(format!(
+                "the model has {classes} classes, expected 2 to {MOST_CLASSES}"
+            )));
         }
         Ok(LibsvmHeader {
             svm_type: svm_type.to_owned(),
             kernel: self.kernel()?,
-            rho: self.number("rho")?,
-            labels,
-            sigmoid: self.sigmoid()?,
-            counts: self.counts()?,
+            labels: self.labels(classes)?,
+            rho: self.numbers("rho", Pairs::count(classes), |it: &f64| it.is_finite())?,
+            sigmoids: self.sigmoids(Pairs::count(classes))?,
+            counts: self.counts(classes)?,
         })
+    }
+
+    /// Labels that differ.
+    fn labels(&self, classes: usize) -> Result<Vec<i32>, Failure> {
+        let labels: Vec<i32> = self.numbers("label", classes, |_| true)?;
+        let mut ascending = copied(&labels)?;
+        ascending.sort_unstable();
+        match ascending.windows(2).find(|two| two[0] == two[1]) {
+            None => Ok(labels),
+            Some(twice) => Err(malformed(format!("label {} comes twice", twice[0]))),
+        }
     }
 
     fn svm_type(&self) -> Result<&'a str, Failure> {
@@ -328,24 +372,27 @@ impl<'a> Keys<'a> {
     }
 
     /// Support vectors of each class.
-    fn counts(&self) -> Result<[usize; 2], Failure> {
-        let [total] = self.numbers::<u32, 1>("total_sv", |_| true)?;
-        let counts: [u32; 2] = self.numbers("nr_sv", |_| true)?;
-        let counts = counts.map(|count| count as usize);
-        let sum = counts[0].saturating_add(counts[1]);
-        if sum == total as usize && (1..=MOST_LANDMARKS).contains(&sum) {
-            return Ok(counts);
+    fn counts(&self, classes: usize) -> Result<Vec<usize>, Failure> {
+        let total = self.one::<u32>("total_sv", |_| true)?;
+        let counts: Vec<u32> = self.numbers("nr_sv", classes, |_| true)?;
+        let sum: u64 = counts.iter().copied().map(u64::from).sum();
+        if sum == u64::from(total) && (1..=MOST_LANDMARKS as u64).contains(&sum) {
+            return gathered(counts.iter().map(|count| *count as usize)).map_err(Failure::from);
         }
         Err(malformed(format!(
-            "the model has {total} support vectors, of its classes {} and {}, expected 1 to {MOST_LANDMARKS}",
-            counts[0], counts[1]
+            "total_sv is {total} and the sum of nr_sv is {sum}, expected one number from 1 to {MOST_LANDMARKS}"
         )))
     }
 
-    fn sigmoid(&self) -> Result<Option<(f64, f64)>, Failure> {
-        match (self.optional("probA")?, self.optional("probB")?) {
-            (Some(slope), Some(offset)) => Ok(Some((slope, offset))),
-            (None, None) => Ok(None),
+    /// Slope and offset of each machine; none where the file has none.
+    fn sigmoids(&self, machines: usize) -> Result<Vec<(f64, f64)>, Failure> {
+        let numbers = |key| self.numbers(key, machines, |it: &f64| it.is_finite());
+        match ["probA", "probB"].map(|key| self.words(key).is_some()) {
+            [false, false] => Ok(Vec::new()),
+            [true, true] => {
+                let pairs = numbers("probA")?.into_iter().zip(numbers("probB")?);
+                gathered(pairs).map_err(Failure::from)
+            }
             _ => Err(malformed("of probA and probB one is missing".to_owned())),
         }
     }
@@ -365,7 +412,7 @@ impl<'a> Keys<'a> {
             _ => Some(self.number("gamma")?),
         };
         let degree = match kind {
-            KernelKind::Polynomial => self.numbers::<i32, 1>("degree", |_| true)?[0],
+            KernelKind::Polynomial => self.one::<i32>("degree", |_| true)?,
             _ => 1,
         };
         let coef0 = match kind {
@@ -376,14 +423,6 @@ impl<'a> Keys<'a> {
         let kernel = kernel.and_then(|spec| spec.kernel(f64::NAN));
         kernel.map_err(|error| malformed(error.to_string()))
     }
-}
-
-fn several_classes(classes: u32) -> Failure {
-    unsupported(format!(
-        "the model has {classes} classes, expected 2"
-    ))
-    .detail("Of several classes LIBSVM has a machine for each pair of them, here there is one for each class against the rest.")
-    .hint("Train it here: svm_train(…, kernel => 'rbf')")
 }
 
 fn unsupported(what: String) -> Failure {

@@ -156,12 +156,96 @@ def differences(ours, theirs):
     return sum(one != other for one, other in zip(ours, theirs))
 
 
-def test_machines_of_several_classes_stay_where_they_are(connection, folder):
-    lines = [f"{i % 3} 1:{i % 3 + i / 1000} 2:{i % 7}" for i in range(60)]
-    (folder / "three").write_text("\n".join(lines) + "\n")
-    subprocess.run([program("svm-train"), "-q", folder / "three", folder / "theirs"], check=True)
-    with pytest.raises(psycopg.errors.FeatureNotSupported, match="3 classes, expected 2"):
-        one(connection, "SELECT svm_import('three', %s)", [(folder / "theirs").read_text()])
+LABELS = [7, -3, 0, 12, 5]
+
+
+def clouds(rows):
+    """Rows of five classes that overlap, and the label of each, in no order."""
+    random = numpy.random.default_rng(5)
+    own = random.integers(5, size=rows)
+    x = random.normal(size=(5, 4))[own] * 1.2 + random.normal(size=(rows, 4))
+    return x.astype(numpy.float32), [LABELS[at] for at in own]
+
+
+def as_libsvm(x, labels):
+    lines = (" ".join(f"{at + 1}:{value:.9g}" for at, value in enumerate(row)) for row in x)
+    return "".join(f"{label} {line}\n" for label, line in zip(labels, lines))
+
+
+def told_by_votes(connection, exported, model, rows, row="row"):
+    """What the model's votes tell as LIBSVM counts them, the first class of equals, and whether there are no equals."""
+    labels = re.search("label (.*)", exported)[1].split()
+    query = f"""
+        SELECT ARRAY(SELECT svm_decision(%s, {row}, class) FROM unnest(%s::text[]) WITH ORDINALITY AS c (class, place) ORDER BY place)
+        FROM unnest(%s::text[]) WITH ORDINALITY AS t (row, line) ORDER BY line
+    """
+    found = connection.execute(query, [model, labels, rows]).fetchall()
+    votes = numpy.rint([decisions for (decisions,) in found])
+    told = [float(labels[at]) for at in votes.argmax(axis=1)]
+    return told, (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "sigmoid", "linear"])
+def test_machines_of_several_classes_come_from_libsvm(connection, folder, kernel):
+    name, data = f"clouds_{kernel}", folder / "clouds"
+    data.write_text(as_libsvm(*clouds(800)))
+    parameters = {
+        "rbf": ["-t", "2", "-g", "0.3"],
+        "polynomial": ["-t", "1", "-g", "0.5", "-r", "1", "-d", "3"],
+        "sigmoid": ["-t", "3", "-g", "0.05", "-r", "-0.5"],
+        "linear": ["-t", "0"],
+    }
+    command = [program("svm-train"), "-q", "-b", "1", *parameters[kernel], data, folder / "theirs"]
+    subprocess.run(command, check=True)
+    theirs = (folder / "theirs").read_text()
+    one(connection, "SELECT svm_import(%s, %s, 'libsvm')", [name, theirs])
+    expected = [float(line) for line in libsvm_predictions(folder, theirs, data)]
+    rows = [line.partition(" ")[2] for line in examples(data)]
+    told, alone = told_by_votes(connection, theirs, name, rows)
+    assert len(set(expected)) == 5 and alone.mean() > 0.9
+    assert differences(told, expected) <= 1
+    ours = numpy.array(predictions(connection, name, data))
+    assert differences(ours[alone], numpy.array(expected)[alone]) <= 1
+    # and as it goes out again
+    exported = one(connection, "SELECT svm_export(%s, 'libsvm_model')", [name])
+    assert [float(line) for line in libsvm_predictions(folder, exported, data)] == expected
+    # LIBSVM ends the coupling of probabilities within .005 of a class's share
+    header, *lines = libsvm_predictions(folder, theirs, data, "-b", "1")
+    probabilities = numpy.array([[float(word) for word in line.split()[1:]] for line in lines])
+    query = "SELECT svm_probability(%s, f, %s) FROM unnest(%s::text[]) WITH ORDINALITY AS t (f, line) ORDER BY line"
+    for column, label in enumerate(header.split()[1:]):
+        found = [found for (found,) in connection.execute(query, [name, label, rows])]
+        assert found == pytest.approx(probabilities[:, column], abs=0.01)
+
+
+@pytest.mark.parametrize("method", ["exact", "low_rank"])
+def test_machines_of_several_classes_go_to_libsvm(connection, folder, method):
+    x, labels = clouds(800)
+    connection.execute("DROP TABLE IF EXISTS clouds; CREATE TABLE clouds (x real[], label int)")
+    connection.cursor().executemany("INSERT INTO clouds VALUES (%s, %s)", zip(x.tolist(), labels))
+    options = f'{{"method": "{method}", "multiclass": "one_vs_one", "calibration": "sigmoid"}}'
+    train = "SELECT svm_train('clouds', 'label', '{x}', %s, kernel => 'rbf', probability => true, options => %s)"
+    one(connection, train, [method, options])
+    exported = one(connection, "SELECT svm_export(%s, 'libsvm_model')", [method])
+    assert "nr_class 5\n" in exported
+    scaling = one(
+        connection,
+        "SELECT features #> '{kernel,scaling}' FROM svm_version WHERE id = svm_internal.svm_version_id(%s)",
+        [method],
+    )
+    scaled = (x - numpy.array(scaling["centre"])) * numpy.array(scaling["factor"])
+    data = folder / "clouds"
+    data.write_text(as_libsvm(scaled, labels))
+    rows = ["{" + ",".join(map(str, row)) + "}" for row in x.tolist()]
+    told, _ = told_by_votes(connection, exported, method, rows, "row::real[]")
+    assert len(set(told)) == 5
+    assert differences(told, [float(line) for line in libsvm_predictions(folder, exported, data)]) <= 1
+    header, *lines = libsvm_predictions(folder, exported, data, "-b", "1")
+    probabilities = numpy.array([[float(word) for word in line.split()[1:]] for line in lines])
+    for column, label in enumerate(header.split()[1:]):
+        query = "SELECT svm_probability(%s, f::real[], %s) FROM unnest(%s::text[]) WITH ORDINALITY AS t (f, line) ORDER BY line"
+        found = [found for (found,) in connection.execute(query, [method, label, rows])]
+        assert found == pytest.approx(probabilities[:, column], abs=0.01)
 
 
 def test_logistic_regression_gives_the_probabilities_of_liblinear(connection, folder):

@@ -82,7 +82,7 @@ SELECT svm_train('kinds', 'kind', '{x,y}', 'no', options => '{"multiclass": "one
 SELECT svm_train('kinds', 'kind', '{x,y}', 'no', kernel => 'rbf', solver => 'scan', options => '{"multiclass": "one_vs_one"}');
 SELECT svm_train('kinds', 'kind', '{x,y}', 'no', kernel => 'rbf', solver => 'interior_point', options => '{"multiclass": "one_vs_one"}');
 SELECT svm_decision('pairs', k) FROM kinds AS k LIMIT 1;
-SELECT svm_export('pairs', 'libsvm_model');
+SELECT svm_export('rest', 'libsvm_model');
 -- a model that somebody has changed
 UPDATE svm_head SET against = 'red' WHERE version_id = svm_internal.svm_version_id('pairs') AND class = 'apart' AND against = 'even';
 UPDATE svm_head SET against = 'blue' WHERE version_id = svm_internal.svm_version_id('rest') AND class = 'apart';

@@ -620,6 +620,8 @@ class Hostile:
             "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0.25\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:1 \n-1 2:3 \n",
             "svm_type c_svc\nkernel_type polynomial\ndegree 3\ngamma 0.5\ncoef0 1\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 4\n"
             "probA -1\nprobB 0\nnr_sv 1 1\nSV\n1 1:1 7:2 \n-1 2:3 \n",
+            "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 3\ntotal_sv 3\nrho 0.25 -0.5 0.1\nlabel 5 -1 2\nprobA -1 -2 -3\n"
+            "probB 0.5 0 -0.25\nnr_sv 1 1 1\nSV\n1 0.5 1:1 2:2 \n-1.5 2 1:-1 \n-0.5 -2 2:2 \n",
             "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:1 3:1 \n",
             "solver_type MCSVM_CS\nnr_class 3\nlabel 1 2 3\nnr_feature 2\nbias 1\nw\n0.5 1 2\n-1 0 0\n1 1 1\n",
         ]

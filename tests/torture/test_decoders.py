@@ -19,6 +19,13 @@ LIBLINEAR = [
     b"solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 3\nbias -1\nw\n0.5 \n-1 \n1e-3 \n",
     b"solver_type MCSVM_CS\nnr_class 3\nlabel 1 2 3\nnr_feature 2\nbias 1\nw\n0.5 1 2\n-1 0 0\n1 1 1\n",
 ]
+LIBSVM = [
+    b"svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0.25\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:1 \n-1 2:3 \n",
+    b"svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 3\ntotal_sv 4\nrho 0.25 -0.5 0.1\nlabel 5 -1 2\nprobA -1 -2 -3\n"
+    b"probB 0.5 0 -0.25\nnr_sv 2 1 1\nSV\n1 0.5 1:1 2:2 \n0.5 0 3:1 \n-1.5 2 1:-1 \n-0.5 -2 2:2 \n",
+    b"svm_type nu_svc\nkernel_type linear\nnr_class 3\ntotal_sv 3\nrho 0 0.5 -1\nlabel 1 2 3\nnr_sv 1 1 1\nSV\n1 2 1:1 \n"
+    b"-1 1 2:1 \n-2 -1 1:-1 2:-1 \n",
+]
 FILES = [b"+1 1:0.5 3:-2\n-1 2:1\n# no more\n+1 1:1 4:7e-3\n", b"1 1:1\r\n0 7:123456789012345678\n\n"]
 ROWS = [b"1:0.5 3:-2 17:1e-3", b"+3:.5\t4:0 9:-1e30", b"1:1 2:2 3:3 4:4 5:5", b"4294967295:1"]
 ARRAYS = [b"{1,2.5}", b"{-1e-3,NULL}", b"{{1,2},{3,4}}", b"[0:1]={1,2}", b"{1e38,NaN}", b"{}", b"{1,2,3,4,5,6,7,8,9}"]
@@ -39,6 +46,11 @@ DECODERS = {
     "models of LIBLINEAR": (
         LIBLINEAR,
         TEXT + "PERFORM svm_import('taken', changed); decision := svm_decision('taken', '1:1')",
+    ),
+    "models of LIBSVM": (
+        LIBSVM,
+        TEXT + "PERFORM svm_import('taken', changed); PERFORM svm_export('taken', 'libsvm_model');"
+        " decision := svm_margin('taken', '1:1', svm_classify('taken', '1:1'))",
     ),
     "stored features": (
         "SELECT features::text::bytea FROM svm_version WHERE id = svm_internal.svm_version_id('libsvm')",
