@@ -68,9 +68,9 @@ def solved(lower, values):
 
 class Hyperplane:
     """A stored linear model of two classes: what its weights come to over the rows of the table, x, whose sides are y and whose weights
-    are rows of their own in all that is learned of them. `balanced`: classes count as much."""
+    are rows of their own in all that is learned of them. `balanced`: classes count as much. `divided`: scaled rows are, by their lengths."""
 
-    def __init__(self, connection, name, x, y, cost=None, balanced=False):
+    def __init__(self, connection, name, x, y, cost=None, balanced=False, divided=False):
         (version, self.primal, self.dual, self.gap, self.stop, self.tolerance, c, loss, scale, used, solver, b) = (
             connection.execute(
                 "SELECT id, primal, dual, gap, stop_reason, tolerance, c, loss, scale, intercept_used, solver, intercept"
@@ -89,6 +89,12 @@ class Hyperplane:
         centre, factor = scaling_of(x, scale, cost)
         if balanced:
             cost = cost * sum(cost) / numpy.where(y > 0, 2 * sum(cost[y > 0]), 2 * sum(cost[y < 0]))
+        if divided:
+            # weights are those of such rows
+            x = (x - centre) * factor
+            length = numpy.sqrt((x**2).sum(1))[:, None]
+            x = x / numpy.where(length > 0, length, 1)
+            centre, factor = 0 * centre, 0 * factor + 1
         lost = numpy.maximum(0, 1 - y * (x @ w + WIDE(b)))
         free = solver == "interior_point" or not used
         norm = sum(numpy.where(factor > 0, w / numpy.where(factor > 0, factor, 1), 0) ** 2)

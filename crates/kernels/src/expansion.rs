@@ -195,18 +195,37 @@ impl Sums<'_> {
     }
 }
 
+/// Partial sums of a product, and how many numbers each takes before it is added to the others of its kind.
+const LANES: usize = 8;
+const IN_TURN: usize = 8;
+
 /// The product of values and factors, as long as each other, in partial sums, which need not wait for each other.
 pub fn dot<T: Copy + Into<f64>>(values: &[T], factors: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (values, last_values) = values.as_chunks::<LANES>();
-    let (factors, last_factors) = factors.as_chunks::<LANES>();
-    for (values, factors) in values.iter().zip(factors) {
-        for lane in 0..LANES {
-            sums[lane] += values[lane].into() * factors[lane];
+    let mut all = [0.0; LANES];
+    let parts = values.chunks(LANES * IN_TURN);
+    for (values, factors) in parts.zip(factors.chunks(LANES * IN_TURN)) {
+        let mut sums = [0.0; LANES];
+        let (values, last_values) = values.as_chunks::<LANES>();
+        let (factors, last_factors) = factors.as_chunks::<LANES>();
+        for (values, factors) in values.iter().zip(factors) {
+            for lane in 0..LANES {
+                sums[lane] += values[lane].into() * factors[lane];
+            }
+        }
+        let last = last_values.iter().zip(last_factors);
+        for (sum, (value, factor)) in sums.iter_mut().zip(last) {
+            *sum += (*value).into() * factor;
+        }
+        for (all, sum) in all.iter_mut().zip(sums) {
+            *all += sum;
         }
     }
-    let last = last_values.iter().zip(last_factors);
-    let last: f64 = last.map(|(value, factor)| (*value).into() * factor).sum();
-    sums.iter().sum::<f64>() + last
+    let [a, b, c, d, e, f, g, h] = all;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// How many roundings a [`dot`] of so many numbers makes of each of its terms at most.
+pub(crate) fn roundings_of_dot(count: usize) -> usize {
+    let in_turn = IN_TURN.min(count.div_ceil(LANES));
+    1 + in_turn + count.div_ceil(LANES * IN_TURN) + 3
 }

@@ -48,7 +48,7 @@ pub(crate) use pgsvm_simd as simd;
 pub use error::KernelError;
 pub use expansion::Expansion;
 pub use kernel::{Kernel, KernelKind, KernelSpec};
-pub use low_rank::LowRank;
+pub use low_rank::{LowRank, Span};
 pub use pivots::{Choice, Factor, FactorView, Pivots};
 pub use products::{Landmarks, Room};
 pub use rounding::ValueRounding;

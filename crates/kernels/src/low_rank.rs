@@ -10,7 +10,8 @@
 //! panels, each as wide as its last row is, since no entry of phi needs landmarks behind its own. L and its inverse are computed in 64 bits; values
 //! and products of rows are 32, or of a [wide](LowRank::wide) map 64.
 
-use crate::base::interrupts;
+use std::borrow::Cow;
+
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
@@ -188,22 +189,20 @@ impl LowRank {
         Ok(())
     }
 
-    /// What weights of phi(x) are as factors of kernel values: a = L^-T w, from the last to the first.
+    /// What weights of phi(x) are as factors of kernel values: a = L^-T w.
     pub fn fold(&self, weights: impl Iterator<Item = f64>) -> Result<Vec<f64>, OutOfMemory> {
         let rank = self.rank();
         let mut folded = gathered(weights.take(rank))?;
         folded.room(rank - folded.len())?.resize(rank, 0.0);
-        for row in (0..rank).rev() {
-            let factors = &self.lower[row * rank..][..rank];
-            let (before, own) = folded.split_at_mut(row);
-            own[0] /= factors[row];
-            for (before, factor) in before.iter_mut().zip(factors) {
-                *before -= factor * own[0];
-            }
-            interrupts::worked(row);
-        }
+        triangle::backward(&self.lower, &mut folded);
         Ok(folded)
     }
+}
+
+/// L of the landmarks' K = L L', and a number that no eigenvalue of K is below.
+pub struct Span<'a> {
+    pub lower: Cow<'a, [f64]>,
+    pub least_eigenvalue: f64,
 }
 
 impl LowRank {
@@ -212,8 +211,32 @@ impl LowRank {
         &self.lower
     }
 
-    /// L once more, of kernel values in 64 bits, where this one was made of others; None where they have none.
-    pub fn lower_anew(&self) -> Result<Option<Vec<f64>>, OutOfMemory> {
+    /// The landmarks' span by this L, which is of kernel values in 64 bits; `off`: the norm of what K may be off by those.
+    pub fn span(&self, off: f64) -> Result<Span<'_>, OutOfMemory> {
+        let least_eigenvalue = match &self.inverse {
+            Inverse::Narrow(inverse) => inverse.least_eigenvalue(&self.lower, off),
+            Inverse::Wide(inverse) => inverse.least_eigenvalue(&self.lower, off),
+        };
+        Ok(Span {
+            lower: Cow::Borrowed(&self.lower),
+            least_eigenvalue: least_eigenvalue?,
+        })
+    }
+
+    /// The same by L once more, of kernel values in 64 bits, where this one was made of others; None where they have none.
+    pub fn span_anew(&self, off: f64) -> Result<Option<Span<'_>>, OutOfMemory> {
+        let Some(lower) = self.lower_anew()? else {
+            return Ok(None);
+        };
+        let inverse = Triangle::inverse(&lower, self.rank(), |value| value)?;
+        Ok(Some(Span {
+            least_eigenvalue: inverse.least_eigenvalue(&lower, off)?,
+            lower: Cow::Owned(lower),
+        }))
+    }
+
+    /// L of kernel values in 64 bits; None where they have none.
+    fn lower_anew(&self) -> Result<Option<Vec<f64>>, OutOfMemory> {
         let mut lower = filled(0.0, self.rank() * self.rank())?;
         let rows = (self.landmarks.rows(), 0);
         self.landmarks

@@ -1,5 +1,6 @@
 //! What 64 bits lose of f(x) = sum of a_j k(z_j, x), computed as in [`crate::wide`].
 
+use crate::expansion::roundings_of_dot;
 use crate::kernel::Kernel;
 use crate::rows::Rows;
 
@@ -10,7 +11,8 @@ pub struct ValueRounding {
     kernel: Kernel,
     /// What is added to each kernel value.
     constant: f64,
-    /// Of the z the most numbers of a row, and the largest square of a sparse part.
+    /// How many z there are, and of them the most numbers of a row, and the largest square of a sparse part.
+    count: usize,
     terms: usize,
     square: f64,
     /// Sum of |a_j| l(z_j).
@@ -26,6 +28,7 @@ impl ValueRounding {
         Self {
             kernel,
             constant,
+            count: 0,
             terms: 0,
             square: 0.0,
             reach: 0.0,
@@ -34,6 +37,7 @@ impl ValueRounding {
 
     /// Takes a row with this |z|² as one of the z, whose |a| is added by whoever knows it. Gives back its l(z).
     pub fn take(&mut self, (rows, at): (&Rows, usize), square: f64) -> f64 {
+        self.count += 1;
         self.terms = self.terms.max(rows.terms(at));
         self.square = self.square.max(rows.wide_sparse_square(at));
         self.length(square)
@@ -56,7 +60,7 @@ impl ValueRounding {
     /// By how much decisions of the z themselves may be off, of one with this length; and sums of decisions, each times a factor, with this
     /// sum of factors times lengths.
     pub fn off(&self, length: f64) -> f64 {
-        self.value_off() * self.reach * length
+        (self.value_off() + self.dot_off()) * self.reach * length
     }
 
     /// By how much values of the z may be off, times l(x) l(z).
@@ -64,10 +68,16 @@ impl ValueRounding {
         self.value(self.terms, 2.0 * self.square)
     }
 
+    /// By how much a [`dot`](crate::expansion::dot) of as many numbers as there are z may be off, times the sum of their sizes.
+    pub fn dot_off(&self) -> f64 {
+        summed(roundings_of_dot(self.count))
+    }
+
     /// The same of any row, of this length.
     pub fn off_at(&self, (rows, at): (&Rows, usize), length: f64) -> f64 {
         let (terms, square) = (rows.terms(at), rows.wide_sparse_square(at));
-        self.value(self.terms.max(terms), self.square + square) * self.reach * length
+        let value = self.value(self.terms.max(terms), self.square + square);
+        (value + self.dot_off()) * self.reach * length
     }
 
     /// By how much a value may be off, times l(x) l(z): of products or differences of so many numbers, and of distances
@@ -77,11 +87,16 @@ impl ValueRounding {
     /// and that sum is no more than |x| |z|. A power multiplies what is off by its degree.
     fn value(&self, terms: usize, squares: f64) -> f64 {
         // the product, the sum, the power or the exponential beside
-        let sum = 0.5 * f64::EPSILON * (terms + 4) as f64;
+        let sum = summed(terms + 4);
         match self.kernel {
             Kernel::Linear | Kernel::Sigmoid { .. } => sum,
             Kernel::Rbf { gamma } => sum * (1.0 + gamma * squares),
             Kernel::Polynomial { degree, .. } => sum * f64::from(degree),
         }
     }
+}
+
+/// By how much a sum of so many numbers, one after the other, may be off, times the sum of their sizes.
+pub fn summed(terms: usize) -> f64 {
+    0.5 * f64::EPSILON * terms as f64
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory};
+use crate::rounding::summed;
 use crate::simd::panels::{pack, packed_len, Lines, Multiply, Number, COLUMNS};
 use crate::simd::Level;
 
@@ -105,6 +106,69 @@ impl<T: Number> Triangle<T> {
     }
 }
 
+impl<T: Copy + Into<f64>> Triangle<T> {
+    /// Its norm at most: the smaller of that of all its numbers as one vector, and of the root of the largest sums of sizes of a row and of a
+    /// column.
+    fn norm(&self) -> Result<f64, OutOfMemory> {
+        let mut columns = filled(0.0, self.size)?;
+        let (mut squares, mut widest) = (0.0, 0.0f64);
+        let mut left = &self.packed[..];
+        for (rows, width) in panels(self.size) {
+            let own = left.split_off(..packed_len(rows.len(), width));
+            let mut sums = [0.0; COLUMNS];
+            for (column, numbers) in columns
+                .iter_mut()
+                .zip(own.unwrap_or_default().as_chunks().0)
+            {
+                let numbers: &[T; COLUMNS] = numbers;
+                for (sum, number) in sums.iter_mut().zip(numbers) {
+                    let number: f64 = (*number).into();
+                    *sum += number.abs();
+                    *column += number.abs();
+                    squares += number * number;
+                }
+            }
+            widest = sums.into_iter().fold(widest, f64::max);
+            interrupts::worked(COLUMNS * width);
+        }
+        let tallest = columns.into_iter().fold(0.0, f64::max);
+        Ok(f64::sqrt(squares.min(widest * tallest)))
+    }
+
+    /// What no eigenvalue of K is below, by a factor L of it and this as its inverse; `off`: the norm of what values of K may be off in 64 bits.
+    ///
+    /// Of n rows, L L' is K but for n 2^-53 |L| |L'|, and L times its inverse is I but for n 2^-53 |L| |L^-1|, entry by entry (Higham, *Accuracy
+    /// and Stability of Numerical Algorithms*, 2002, theorems 8.5 and 10.3). The norm of |L| |L'|, which is symmetric, is no more than the
+    /// largest sum of a row.
+    pub(crate) fn least_eigenvalue(&self, lower: &[f64], off: f64) -> Result<f64, OutOfMemory> {
+        let size = self.size;
+        // a pivot, a quotient and 32 bits beside
+        let rounding = summed(size + 16);
+        let rows = || lower.chunks_exact(size);
+        let mut columns = filled(0.0, size)?;
+        let mut squares = 0.0;
+        for row in rows() {
+            for (column, number) in columns.iter_mut().zip(row) {
+                *column += number.abs();
+                squares += number * number;
+            }
+        }
+        let of_row = |row: &[f64]| {
+            let products = row
+                .iter()
+                .zip(&columns)
+                .map(|(number, sum)| number.abs() * sum);
+            products.sum::<f64>()
+        };
+        let sizes = rows().map(of_row).fold(0.0, f64::max);
+        interrupts::worked(lower.len());
+        let inverse = (1.0 + 1e-6) * self.norm()?;
+        let is_off = rounding * f64::sqrt(squares) * inverse;
+        let root = (1.0 - is_off).max(0.0) / inverse;
+        Ok((root * root - rounding * sizes.min(squares) - off).max(0.0))
+    }
+}
+
 /// Solves a square of L, whose rows lie so far apart, for as many rows of [`COLUMNS`] numbers, in their place.
 fn solve(lower: &[f64], stride: usize, rows: &mut [f64]) {
     for row in 0..rows.len() / COLUMNS {
@@ -188,19 +252,6 @@ fn solve_row(k: &mut [f64], size: usize, row: usize, columns: Range<usize>) -> b
     true
 }
 
-/// What factors of kernel values are as weights of phi(x): L' a.
-pub fn unfold(lower: &[f64], factors: &[f64]) -> Result<Vec<f64>, OutOfMemory> {
-    let rank = factors.len();
-    let mut weights = filled(0.0, rank)?;
-    for (row, factor) in factors.iter().enumerate() {
-        for (weight, lower) in weights.iter_mut().zip(&lower[row * rank..][..=row]) {
-            *weight += lower * factor;
-        }
-        interrupts::worked(row);
-    }
-    Ok(weights)
-}
-
 /// L^-1 v in place of v: what a sum of kernel values of rows is as a sum of their phi(x).
 pub fn forward(lower: &[f64], v: &mut [f64]) {
     let rank = v.len();
@@ -209,6 +260,20 @@ pub fn forward(lower: &[f64], v: &mut [f64]) {
         let (before, own) = v.split_at_mut(row);
         let known: f64 = before.iter().zip(lower).map(|(v, lower)| v * lower).sum();
         own[0] = (own[0] - known) / lower[row];
+        interrupts::worked(row);
+    }
+}
+
+/// L^-T w in place of w, from the last to the first: what weights of phi(x) are as factors of kernel values.
+pub fn backward(lower: &[f64], w: &mut [f64]) {
+    let rank = w.len();
+    for row in (0..rank).rev() {
+        let factors = &lower[row * rank..][..rank];
+        let (before, own) = w.split_at_mut(row);
+        own[0] /= factors[row];
+        for (before, factor) in before.iter_mut().zip(factors) {
+            *before -= factor * own[0];
+        }
         interrupts::worked(row);
     }
 }
@@ -263,6 +328,35 @@ mod tests {
             let mut k = product(&lower, &lower, size);
             k[size * size - 1] = -1.0;
             assert!(!factor(&mut k, size).unwrap());
+        }
+    }
+
+    /// Of diagonals that fall from 1 to little: the bound is at most n times too small, and nothing is certain of less than rounding.
+    #[test]
+    fn no_eigenvalue_is_below_the_bound() {
+        for size in SIZES {
+            for last in [1.0, 1e-3, 1e-6, 1e-12] {
+                let mut lower = lower(size);
+                lower[size * size - 1] = last;
+                let inverse = Triangle::inverse(&lower, size, |value| value as f32).unwrap();
+                let bound = inverse.least_eigenvalue(&lower, 0.0).unwrap();
+                // the power method with K^-1
+                let mut vector = vec![1.0; size];
+                let mut least = f64::INFINITY;
+                for _ in 0..2000 {
+                    forward(&lower, &mut vector);
+                    backward(&lower, &mut vector);
+                    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    vector.iter_mut().for_each(|x| *x /= length);
+                    least = 1.0 / length;
+                }
+                let what = format!("{size}, {last}: {bound} of {least}");
+                assert!(bound <= least * (1.0 + 1e-9), "{what}");
+                assert!(last < 1e-6 || bound >= least / size as f64 / 1.01, "{what}");
+            }
+            let (lower, least) = (lower(size), 1e300);
+            let inverse = Triangle::inverse(&lower, size, |value| value).unwrap();
+            assert_eq!(inverse.least_eigenvalue(&lower, least).unwrap(), 0.0);
         }
     }
 

@@ -161,6 +161,8 @@ pub struct Settings {
     pub impute: bool,
     /// See [`ReaderJob::as_they_come`].
     pub as_they_come: bool,
+    /// Whether scaled rows are divided by their length.
+    pub unit_rows: bool,
     /// How rows that do not fit are spooled.
     pub spooling: Spooling,
 }
@@ -175,6 +177,7 @@ impl Settings {
             balance: Balance::None,
             impute: false,
             as_they_come: false,
+            unit_rows: false,
             spooling: Spooling::USUAL,
         }
     }
@@ -185,6 +188,7 @@ impl Settings {
             balance: self.balance,
             impute: self.impute,
             as_they_come: self.as_they_come,
+            unit_rows: self.unit_rows,
             spooling: self.spooling,
             ..ReaderJob::new(self.scale, problem)
         }

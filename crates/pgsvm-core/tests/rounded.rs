@@ -77,9 +77,10 @@ struct Found {
     scaling: Scaling,
 }
 
-fn by_visits(problem: Problem, rows: &[OwnedExample], scale: Scale) -> Found {
+fn by_visits(problem: Problem, rows: &[OwnedExample], (scale, unit_rows): (Scale, bool)) -> Found {
     let settings = Settings {
         as_they_come: true,
+        unit_rows,
         ..Settings::new(PLENTY, scale, Threads::One)
     };
     let specs = vec![HeadSpec::binary(problem.c())];
@@ -93,10 +94,15 @@ fn by_visits(problem: Problem, rows: &[OwnedExample], scale: Scale) -> Found {
 }
 
 /// None where it goes on by rows that stream.
-fn by_scans(problem: &Problem, rows: &[OwnedExample], scale: Scale) -> Option<Found> {
+fn by_scans(
+    problem: &Problem,
+    rows: &[OwnedExample],
+    (scale, unit_rows): (Scale, bool),
+) -> Option<Found> {
     let parts = Parts::by_turns(rows, 2);
     let job = ReaderJob {
         as_they_come: true,
+        unit_rows,
         ..ReaderJob::new(scale, problem)
     };
     let surveyed = parts.survey(&job, PLENTY).finish(&[], 1).unwrap();
@@ -148,8 +154,8 @@ fn each(seed: u64, exact: bool, mut look: impl FnMut(&Problem, &Found, [f64; 2],
                 let mut least = f64::INFINITY;
                 for (scans, problem) in problems(loss, c) {
                     let found = match scans {
-                        true => by_scans(&problem, &rows, scale),
-                        false => Some(by_visits(problem, &rows, scale)),
+                        true => by_scans(&problem, &rows, (scale, false)),
+                        false => Some(by_visits(problem, &rows, (scale, false))),
                     };
                     let Some(found) = found else { continue };
                     let what = format!(
@@ -246,8 +252,8 @@ fn a_dual_holds_for_rows_far_from_zero() {
                 for (scans, problem) in problems(loss, c) {
                     let problem = problem.with_intercept(false);
                     let found = match scans {
-                        true => by_scans(&problem, &rows, Scale::None),
-                        false => Some(by_visits(problem, &rows, Scale::None)),
+                        true => by_scans(&problem, &rows, (Scale::None, false)),
+                        false => Some(by_visits(problem, &rows, (Scale::None, false))),
                     };
                     let Some(found) = found else { continue };
                     let (said, least) = (found.head.certificate, solved(&problem, &rows));
@@ -262,6 +268,85 @@ fn a_dual_holds_for_rows_far_from_zero() {
         }
     }
     assert!(below > 100, "{below}");
+}
+
+/// Rows of which some are far from the others, which lie about their centre; or steps of a tenth, which no number of 32 bits is.
+fn about_the_centre(seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    let away = [1e3, 1e4, 1e5][seed as usize % 3];
+    let steps = seed % 2 == 1;
+    let count = [6, 12, 25][numbers.below(3)];
+    let row = |at: u32| {
+        let values: Vec<f64> = match (steps, at) {
+            (true, _) => (0..2).map(|_| 0.1 * numbers.below(11) as f64).collect(),
+            (false, 0 | 1) => {
+                let side = 1.0 - 2.0 * f64::from(at);
+                vec![side * away, side * away * 1.0001]
+            }
+            _ => (0..2).map(|_| 1e-5 * numbers.normal()).collect(),
+        };
+        let group = match at {
+            0 | 1 => at,
+            _ => u32::from(values[0] > values[1]),
+        };
+        OwnedExample::dense(group, values)
+    };
+    by_first_appearance((0..count).map(row).collect())
+}
+
+/// The same rows scaled, and divided by their lengths.
+fn of_length_1(rows: &[OwnedExample], scaling: &Scaling) -> Vec<OwnedExample> {
+    let divided = |row: &OwnedExample| {
+        let values = row.dense.iter().enumerate();
+        let values: Vec<f64> = values.map(|(j, x)| scaling.scaled(j, *x)).collect();
+        let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let length = if length > 0.0 { length } else { 1.0 };
+        OwnedExample::dense(row.group, values.iter().map(|x| x / length).collect())
+    };
+    rows.iter().map(divided).collect()
+}
+
+/// What rows about the centre are rounded by is much of their length, or more than it.
+#[test]
+fn a_certificate_holds_for_rows_that_are_divided_by_their_lengths() {
+    let (mut wider, mut certain) = (0, 0);
+    for seed in 0..12 {
+        let rows = about_the_centre(seed);
+        for (scale, loss) in SCALES
+            .into_iter()
+            .flat_map(|scale| [Loss::Hinge, Loss::SquaredHinge].map(|loss| (scale, loss)))
+        {
+            for c in [1e-3, 1.0, 1e3] {
+                let mut known = None;
+                for (scans, problem) in problems(loss, c) {
+                    let problem = problem.with_intercept(false);
+                    let found = match scans {
+                        true => by_scans(&problem, &rows, (scale, true)),
+                        false => Some(by_visits(problem, &rows, (scale, true))),
+                    };
+                    let Some(found) = found else { continue };
+                    let divided = of_length_1(&rows, &found.scaling);
+                    let unscaled = Scaling::none(2);
+                    let [primal, _] = objective(&problem, &found.w, &divided, &unscaled);
+                    let least = *known.get_or_insert_with(|| solved(&problem, &divided));
+                    let said = found.head.certificate;
+                    let what =
+                        format!("seed {seed}, {scale:?}, {loss:?}, C {c}, {scans}: {said:?}");
+                    assert!(
+                        said.dual <= least * (1.0 + NOT_COUNTED),
+                        "{what}, P {least}"
+                    );
+                    assert!(
+                        primal <= said.primal * (1.0 + NOT_COUNTED),
+                        "{what}: P {primal}"
+                    );
+                    wider += u32::from(found.head.rounding > 0.01);
+                    certain += u32::from(found.head.rounding == 0.0);
+                }
+            }
+        }
+    }
+    assert!(wider > 100 && certain > 100, "{wider} {certain}");
 }
 
 #[test]

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::row::Row;
 
 /// How far visited values may be from those that they have been rounded from, in units of 2^-24: each by so many times itself, and the
-/// dense ones of a row, as a vector, by this length beside. Sums of products with weights lose so many times each product beside. What that
+/// dense ones of a row, as a vector, by this length beside. Where rows are divided by their lengths that is what it comes to in the middle, and
+/// each row says by how much it is off ([`Row::unit_off`]). Sums of products with weights lose so many times each product beside. What that
 /// makes of primal and dual is not counted where it is no more than this least share of the primal.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rounding {
     pub dense: f64,
     pub sparse: f64,
     pub shift: f64,
+    pub shift_by_row: bool,
     pub sums: f64,
     pub least: f64,
 }
@@ -39,17 +41,39 @@ impl Rounding {
     pub fn length_off(&self, row: &Row<'_>) -> f64 {
         // the squared norm is a sum in 32 bits
         const SUMMED: f64 = 1.0 + 1e-3;
-        self.off_of_length(SUMMED * f64::from(row.q()).sqrt())
+        let length = SUMMED * f64::from(row.q()).sqrt();
+        self.off_of_length(length) + self.shift_off(row)
     }
 
-    /// The same of a row of this length.
+    /// The same of a row of this length, but for the shift.
     fn off_of_length(&self, length: f64) -> f64 {
-        Self::UNIT * (self.dense.max(self.sparse) * length + self.shift)
+        Self::UNIT * self.dense.max(self.sparse) * length
     }
 
-    /// By how much <w, x> of every row may be off beside, at weights of this length.
-    pub fn shift_at(&self, length: f64) -> f64 {
-        Self::UNIT * self.shift * length
+    /// By how much every row may be off beside, as a vector.
+    pub fn all_off(&self) -> f64 {
+        Self::UNIT * self.shift
+    }
+
+    /// The same once rows are divided by their lengths, which are about so long: see [`unit_q`](crate::row::unit_q).
+    pub fn divided(self, length: f64) -> Self {
+        Self {
+            shift: match self.shift > 0.0 {
+                true => 2.0 * self.shift / length,
+                false => 0.0,
+            },
+            shift_by_row: self.shift > 0.0,
+            ..self
+        }
+    }
+
+    /// By how much it is off beside, as a vector; times the length of w <w, x> is.
+    #[inline(always)]
+    pub fn shift_off(&self, row: &Row<'_>) -> f64 {
+        match self.shift_by_row {
+            true => row.unit_off(),
+            false => self.all_off(),
+        }
     }
 }
 
@@ -113,7 +137,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub const FIELDS: usize = 20;
+    pub const FIELDS: usize = 21;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -137,6 +161,7 @@ impl Facts {
             self.costs.to_bits(),
             self.rounding.least.to_bits(),
             self.rounding.sums.to_bits(),
+            u64::from(self.rounding.shift_by_row),
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
@@ -150,7 +175,7 @@ impl Facts {
 
     /// The length of what rows are off by in the root mean square.
     pub fn most_length_off(&self) -> f64 {
-        self.rounding.off_of_length(self.mean_q.sqrt())
+        self.rounding.off_of_length(self.mean_q.sqrt()) + self.rounding.all_off()
     }
 
     pub fn load(fields: &[AtomicU64; Self::FIELDS]) -> Self {
@@ -175,6 +200,7 @@ impl Facts {
                 dense: number(14),
                 sparse: number(15),
                 shift: number(16),
+                shift_by_row: get(20) != 0,
                 least: number(18),
                 sums: number(19),
             },

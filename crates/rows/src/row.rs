@@ -28,6 +28,13 @@ const GROUP: usize = 2;
 const COST: usize = 3;
 const Q: usize = 4;
 
+/// The bits of a Q of 1, and how many powers of two its last ones tell apart; a power's distance from the exponent of a 64-bit number, and
+/// what that is multiplied by to become one.
+const UNIT_Q: u32 = 1.0f32.to_bits();
+const POWERS: i64 = 32;
+const NO_POWER: i64 = 1023 + 1 - POWERS;
+const EXPONENT: u64 = 1 << 52;
+
 /// Set in the number of sparse entries where these words are a string.
 const COMPACT: u32 = 1 << 31;
 
@@ -89,6 +96,19 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub fn q(&self) -> f32 {
         f32::from_bits(self.words[Q])
+    }
+
+    /// By how much a row that was divided by its length may be off, as a vector, as [`unit_q`] has it. One of length 0 may have had any
+    /// direction before it was rounded.
+    #[inline(always)]
+    pub fn unit_off(&self) -> f64 {
+        match self.words[Q] {
+            0 => 1.0,
+            q => match q.wrapping_sub(UNIT_Q) {
+                0 => 0.0,
+                power => f64::from_bits((i64::from(power) + NO_POWER) as u64 * EXPONENT),
+            },
+        }
     }
 
     #[inline(always)]
@@ -237,6 +257,18 @@ pub(crate) fn begin_visited<'a>(
     place.as_chunks_mut::<2>().0
 }
 
+/// Q of a row of length 1 that may be off by so much, as a vector: 1, but its last bits say by which power of two from 2^-30 to 2. Whoever
+/// steps by it steps by a few millionths less.
+#[inline(always)]
+pub fn unit_q(off: f64) -> f32 {
+    if off == 0.0 {
+        return 1.0;
+    }
+    let exponent = off.to_bits().div_ceil(EXPONENT);
+    let power = (exponent as i64 - NO_POWER).clamp(1, POWERS);
+    f32::from_bits(UNIT_Q + power as u32)
+}
+
 /// Multiplies a row's cost by the factor of its group; it stays positive and finite.
 #[inline(always)]
 pub fn multiply_cost(words: &mut [u32], factors: &[f32]) {
@@ -280,4 +312,26 @@ pub fn entries<'a>(row: &Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
     let sparse = row.sparse().iter();
     let sparse = sparse.map(|&[j, bits]| (j as usize, f64::from(f32::from_bits(bits))));
     dense.chain(sparse).filter(|(_, x)| *x != 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_length_1_is_off_by_the_next_power_of_two() {
+        let off = |off: f64| {
+            let mut words = [0; 8];
+            words[Q] = unit_q(off).to_bits();
+            assert!((Row::new(&words, 0).q() - 1.0).abs() < 4e-6);
+            Row::new(&words, 0).unit_off()
+        };
+        for power in -30..=1 {
+            let exact = 2f64.powi(power);
+            assert_eq!(off(exact), exact);
+            assert_eq!(off(0.7 * exact), exact);
+        }
+        assert_eq!((off(0.0), off(1e-20)), (0.0, 2f64.powi(-30)));
+        assert_eq!(Row::new(&[0; 8], 0).unit_off(), 1.0);
+    }
 }

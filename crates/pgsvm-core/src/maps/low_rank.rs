@@ -38,7 +38,9 @@
 //! The raw rows' cache until they have been mapped, the sample with its factor and the map (up to `memory_bytes`, unless a rank
 //! that is given takes more; of the map 12 bytes for each pair of landmarks stay), kernel values and phi of 256 rows.
 
+mod head;
 mod mapping;
+mod norms;
 pub(crate) mod proof;
 mod sampling;
 pub(crate) mod scanned;

@@ -30,7 +30,8 @@ pub struct RowForm {
     /// What costs are multiplied by, by group; empty for 1.
     #[serde(deserialize_with = "list")]
     pub(super) balance: Vec<f32>,
-    pub(super) unit_rows: bool,
+    /// Where rows are divided by their length, by how much each may be off before that, as a vector.
+    pub(super) unit_off: Option<f64>,
 }
 
 /// Makes rows of examples.
@@ -91,7 +92,7 @@ impl RowForm {
             provisional,
             means,
             balance,
-            self.unit_rows,
+            self.unit_off,
         )?)
     }
 

@@ -37,6 +37,8 @@ pub(super) struct Seen {
     groups: GroupCounts,
     balance: Balance,
     unit_rows: bool,
+    /// By how much rows may be off before they are divided by their length, once all have been seen.
+    unit_off: Option<f64>,
     as_they_come: bool,
     /// By class, see [`crate::cache::TrainerSide::positive_weights`].
     #[serde(deserialize_with = "list")]
@@ -197,6 +199,7 @@ impl Seen {
             },
             balance: job.balance,
             unit_rows: job.unit_rows,
+            unit_off: None,
             as_they_come: job.as_they_come,
             positive_weights: Vec::new(),
             max_row_words: 0,
@@ -303,9 +306,9 @@ impl Seen {
         self.groups.stride
     }
 
-    /// Whether scaled rows are divided by their length.
-    pub(super) fn unit_rows(&self) -> bool {
-        self.unit_rows
+    /// By how much rows may be off before they are divided by their length, where they are.
+    pub(super) fn unit_off(&self) -> Option<f64> {
+        self.unit_off
     }
 
     /// Gives classes other numbers: by class, the one it is to have.
@@ -446,9 +449,14 @@ impl Seen {
             true => self.learner.rounding(&scaling, self.unit_rows),
             false => Rounding::default(),
         };
+        self.unit_off = self.unit_rows.then(|| rounding.all_off());
+        let (rounding, mean_q) = match self.unit_rows {
+            true => (rounding.divided(mean_q.sqrt()), 1.0),
+            false => (rounding, mean_q),
+        };
         let provisional = self.learner.provisional();
-        let (means, unit_rows) = (&self.means, self.unit_rows);
-        let applier = Applier::new(&scaling, provisional, means, balance, unit_rows)?;
+        let (means, unit_off) = (&self.means, self.unit_off);
+        let applier = Applier::new(&scaling, provisional, means, balance, unit_off)?;
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
@@ -462,7 +470,7 @@ impl Seen {
             mean_row_words: (self.visited_words / self.rows.max(1)) as usize,
             stored_row_words: (self.words / self.rows.max(1)) as usize,
             most_visited_words: self.most_visited_words,
-            mean_q: if unit_rows { 1.0 } else { mean_q },
+            mean_q,
             weighed: self.positive_weights.len(),
             positive,
             rounding,

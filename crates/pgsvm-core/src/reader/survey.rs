@@ -131,7 +131,7 @@ impl Survey {
                 scaling: seen.scaling.copied()?,
                 means: copied(&seen.means)?,
                 balance: seen.balance()?,
-                unit_rows: seen.unit_rows(),
+                unit_off: seen.unit_off(),
             },
             report: seen.report(false, 0)?,
             positive_weights: std::mem::take(&mut seen.positive_weights),

@@ -19,20 +19,20 @@ pub(crate) struct Applier {
     fill: Vec<f32>,
     /// What costs are multiplied by, by group; empty: by 1.
     balance: Vec<f32>,
-    /// Whether rows are divided by their length.
-    unit_rows: bool,
+    /// Where rows are divided by their length, by how much each may be off before that, as a vector.
+    unit_off: Option<f64>,
 }
 
 impl Applier {
     /// `provisional`: what was subtracted from the dense values already; empty means nothing. `means`: of the dense
     /// features where values may be missing, else empty. `balance`: what costs are multiplied by, by group; empty: by 1.
-    /// `unit_rows`: whether rows are divided by their length.
+    /// `unit_off`: where rows are divided by their length, by how much each may be off before that, as a vector.
     pub(crate) fn new(
         scaling: &Scaling,
         provisional: &[f64],
         means: &[f64],
         balance: Vec<f32>,
-        unit_rows: bool,
+        unit_off: Option<f64>,
     ) -> Result<Self, TryReserveError> {
         let (mut shift, mut factor, mut sparse_factor) = (Vec::new(), Vec::new(), Vec::new());
         shift.try_reserve_exact(scaling.factor.len())?;
@@ -62,7 +62,7 @@ impl Applier {
             dense: scaling.dense,
             fill,
             balance,
-            unit_rows,
+            unit_off,
         })
     }
 
@@ -101,7 +101,7 @@ impl Work for Apply<'_> {
             dense,
             fill,
             balance,
-            unit_rows,
+            unit_off,
             ..
         } = self.applier;
         if !balance.is_empty() {
@@ -163,23 +163,26 @@ impl Work for Apply<'_> {
         for entry in rest {
             squares[1] += square(entry);
         }
-        let mut length = squares.iter().sum::<f64>();
-        if *unit_rows && length > 0.0 {
-            length = divide(values, sparse, length.sqrt());
-        }
-        *q = (length as f32).to_bits();
+        let square = squares.iter().sum::<f64>();
+        let square = match unit_off {
+            Some(off) if square > 0.0 => divide(values, sparse, square.sqrt(), *off),
+            _ => square as f32,
+        };
+        *q = square.to_bits();
     }
 }
 
-/// Divides a row by its length, and gives the sum of squares that is left.
+/// Divides a row by its length, which may be off by so much, as a vector, and gives its Q.
+///
+/// Vectors x and z divided by their lengths are no more than 2 |x - z| / (|x| + |z|) from each other (Dunkl and Williams, *A simple norm
+/// inequality*, American Mathematical Monthly 71, 1964): no more than 2 |x - z| / |x|, as they never are more than 2.
 #[inline(always)]
-fn divide(values: &mut [u32], sparse: &mut [[u32; 2]], length: f64) -> f64 {
-    let mut divided = |bits: &mut u32| {
+fn divide(values: &mut [u32], sparse: &mut [[u32; 2]], length: f64, off: f64) -> f32 {
+    let divided = |bits: &mut u32| {
         let x = (f64::from(f32::from_bits(*bits)) / length) as f32;
         *bits = x.to_bits();
-        f64::from(x) * f64::from(x)
     };
-    let dense: f64 = values.iter_mut().map(&mut divided).sum();
-    let entries = sparse.iter_mut().map(|[_, bits]| divided(bits));
-    dense + entries.sum::<f64>()
+    values.iter_mut().for_each(divided);
+    sparse.iter_mut().for_each(|[_, bits]| divided(bits));
+    row::unit_q((2.0 * off / length).min(2.0))
 }

@@ -121,6 +121,7 @@ impl ScaleLearner {
             dense: times(dense, scaling.factor.iter().any(|it| scaled(*it))),
             sparse: times(sparse, sparse_factors.any(|it| scaled(f64::from(*it)))),
             shift: shifts.sum::<f64>().sqrt(),
+            shift_by_row: false,
             sums: SUMMED,
             least: NOT_COUNTED,
         }

@@ -60,8 +60,8 @@ pub(crate) struct Recount {
 #[derive(Serialize, Deserialize)]
 struct Offs {
     rounding: Rounding,
-    /// By this too, by head, whatever the row.
-    shift: Numbers,
+    /// By head |w|, the intercept's left out.
+    lengths: Numbers,
 }
 
 /// What a head makes of rows.
@@ -103,7 +103,7 @@ impl Recount {
             && self
                 .off
                 .as_ref()
-                .is_none_or(|it| it.shift.0.len() == self.vectors())
+                .is_none_or(|it| it.lengths.0.len() == self.vectors())
             && self.sides.iter().all(|it| it.visited.signs.len() >= groups)
             && self.classes.as_ref().is_none_or(|it| it.fits(groups))
     }
@@ -232,10 +232,11 @@ impl Recount {
         let w = self.block(block);
         let lanes = self.lanes as usize;
         let mut offs = [0.0; LANES];
-        for (off, shift) in offs.iter_mut().zip(&off.shift.0[block * lanes..]) {
-            *off = *shift;
-        }
         let rounding = &off.rounding;
+        let shift = rounding.shift_off(row);
+        for (off, length) in offs.iter_mut().zip(&off.lengths.0[block * lanes..]) {
+            *off = shift * length;
+        }
         if self.lanes == 1 {
             offs[0] += rounding.off(row, w);
             return offs;
@@ -344,11 +345,10 @@ impl<T: Real> Solver<T> {
 
     /// By how much scores of some heads may be off.
     fn off(&self, heads: std::ops::Range<usize>, facts: &Facts) -> Result<Offs, OutOfMemory> {
-        let rounding = facts.rounding;
-        let shifts = heads.map(|head| rounding.shift_at(self.length(head)));
+        let lengths = heads.map(|head| self.length(head));
         Ok(Offs {
-            rounding,
-            shift: Numbers(gathered(shifts)?),
+            rounding: facts.rounding,
+            lengths: Numbers(gathered(lengths)?),
         })
     }
 
@@ -358,10 +358,13 @@ impl<T: Real> Solver<T> {
         w.iter().map(|w| w * w).sum::<f64>().sqrt()
     }
 
-    /// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows.
+    /// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows; where each row is off by its
+    /// own length nobody knows before.
     fn rounding_shows(&self, head: usize, facts: &Facts) -> bool {
-        facts.most_off() > 0.0
-            && self.state(head).rounding_at(self.length(head)) > facts.rounding.least
+        let rounding = &facts.rounding;
+        rounding.shift_by_row
+            || facts.most_off() > 0.0
+                && self.state(head).rounding_at(self.length(head)) > facts.rounding.least
     }
 
     /// The weights of some heads, in blocks of so many.

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! f(x) = sum of a_j k(z_j, x) + b          K of the landmarks = L L'
-//! P    = 1/2 |L'a|² (and 1/2 b² where b is in the norm) + sum of s_i L(y_i f(x_i))
+//! P    = 1/2 a'K a (and 1/2 b² where b is in the norm) + sum of s_i L(y_i f(x_i))
 //! v    = sum of y_i u_i k(z, x_i)          of the dual variables u, within their bounds
-//! D    = sum of (p u_i - 1/2 d_i u_i²) - 1/2 |L^-1 v|² (and 1/2 (sum of y_i u_i)²)
+//! D    = sum of (p u_i - 1/2 d_i u_i²) - 1/2 v'K^-1 v (and 1/2 (sum of y_i u_i)²)
 //! ```
 //!
 //! A training on phi(x) = L^-1 k(x) has phi in 32 bits, off by what L^-1 makes of the rounding of k: its own certificate is that
@@ -12,16 +12,16 @@
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
 //!
 //! Of the linear kernel w = sum of a_j z_j is stored, and the certificate is that of all hyperplanes: v = sum of y_i u_i x_i, and |v|² in place of
-//! |L^-1 v|². It is for rows as they come, and counts what rounding them to 32 bits may change ([`Rounded`]). Other kernels are of rows in 32
-//! bits, also where a model is used; what kernel values in 64 bits lose counts ([`ValueRounding`]), and |L'a|² is the larger of that
-//! and the sum of a_i a_j k(z_i, z_j), as L is rounded too.
+//! v'K^-1 v. It is for rows as they come, and counts what rounding them to 32 bits may change ([`Rounded`]). Other kernels are of rows in 32
+//! bits, also where a model is used; what kernel values in 64 bits lose counts ([`ValueRounding`]), and what that makes of both norms
+//! ([`InSpan`]).
 
-use pgsvm_kernels::expansion::dot;
-use pgsvm_kernels::triangle::{forward, unfold};
 use pgsvm_kernels::{Kernel, LowRank, Rows, ValueRounding};
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::maps::low_rank::head::{square, Head, Plane, Sums, Told, SUMMED};
+use crate::maps::low_rank::norms::{InSpan, Lost};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::facts::Rounding;
 use crate::rows::row::Row;
@@ -31,7 +31,7 @@ use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
 use crate::task::report::{Certificate, HeadReport, Truncation};
-use crate::task::rounded::{Off, Rounded, RoundedRow, Unrounded};
+use crate::task::rounded::{Off, Rounded};
 
 /// Rows that are gone over together, at most, and kernel values.
 const ROWS: usize = 256;
@@ -71,31 +71,9 @@ pub struct LowRankProof<'a> {
     rounding: Option<Rounding>,
     offs: Vec<Off>,
     values: Vec<f64>,
-}
-
-/// w of a hyperplane, and by how much every <w, x> may be off beside what `Rounding::off` says.
-struct Plane {
-    w: Vec<f64>,
-    shift: f64,
-}
-
-/// A head, and its sums so far.
-struct Head<'a> {
-    stored: StoredHead<'a>,
-    plane: Option<Plane>,
-    rounded: Rounded,
-    /// Of other kernels: what 64 bits lose of f, and the sum of u sqrt(k(x, x)).
+    /// Of other kernels: what 64 bits lose of values, and by landmark the root of k(z, z), as that has it.
     lost: ValueRounding,
-    reach: f64,
-    losses: f64,
-    /// Of the rows beyond the truncation.
-    outliers: u64,
-    beyond: f64,
-    /// Of the negative side and the positive one: sum of p u, of d u², of u, and of u k(x), or u x.
-    linear: [f64; 2],
-    curved: [f64; 2],
-    sums: [f64; 2],
-    v: [Vec<f64>; 2],
+    lengths: Vec<f64>,
 }
 
 impl<'a> LowRankProof<'a> {
@@ -107,39 +85,32 @@ impl<'a> LowRankProof<'a> {
         (intercept, stored): (InterceptPart, Vec<StoredHead<'a>>),
     ) -> Result<Self, OutOfMemory> {
         let facts = source.facts().filter(|_| *map.kernel() == Kernel::Linear);
+        let mut lost = ValueRounding::new(*map.kernel(), 0.0);
+        let rows = map.landmarks().rows();
+        let lengths =
+            gathered((0..rows.len()).map(|at| lost.take((rows, at), rows.wide_square(at))))?;
         let mut heads = Vec::new();
         heads.room(stored.len())?;
         for stored in stored {
             let plane = match facts {
                 None => None,
                 Some(facts) => {
-                    let rows = map.landmarks().rows();
                     let w = rows.combined(&stored.factors, facts.features)?;
-                    let shift = facts.rounding.shift_at(square(&w).sqrt());
-                    Some(Plane { w, shift })
+                    let length = square(&w).sqrt();
+                    Some(Plane { w, length })
                 }
             };
-            let mut lost = ValueRounding::new(*map.kernel(), 0.0);
-            if plane.is_none() {
-                let rows = map.landmarks().rows();
-                for (at, factor) in stored.factors.iter().enumerate() {
-                    lost.reach += factor.abs() * lost.take((rows, at), rows.wide_square(at));
-                }
-            }
+            let sizes = stored.factors.iter().zip(&lengths);
+            let mut lost = lost;
+            lost.reach = sizes.map(|(factor, length)| factor.abs() * length).sum();
             let length = plane.as_ref().map_or(map.rank(), |plane| plane.w.len());
             heads.push(Head {
                 stored,
                 plane,
                 rounded: Rounded::default(),
                 lost,
-                reach: 0.0,
-                losses: 0.0,
                 outliers: 0,
-                beyond: 0.0,
-                linear: [0.0; 2],
-                curved: [0.0; 2],
-                sums: [0.0; 2],
-                v: [filled(0.0, length)?, filled(0.0, length)?],
+                sums: Sums::new(length)?,
             });
         }
         Ok(Self {
@@ -153,6 +124,8 @@ impl<'a> LowRankProof<'a> {
             rounding: facts.map(|it| it.rounding),
             offs: Vec::new(),
             values: Vec::new(),
+            lost,
+            lengths,
         })
     }
 
@@ -179,9 +152,9 @@ impl<'a> LowRankProof<'a> {
         if let Some(rounding) = &self.rounding {
             let planes = self.heads.iter().filter_map(|head| head.plane.as_ref());
             let offs = self.offs.room(self.heads.len())?;
-            let length = rounding.length_off(row);
+            let (length, shift) = (rounding.length_off(row), rounding.shift_off(row));
             offs.extend(planes.map(|plane| Off {
-                margin: rounding.off(row, &plane.w) + plane.shift,
+                margin: rounding.off(row, &plane.w) + shift * plane.length,
                 length,
             }));
         }
@@ -232,82 +205,49 @@ impl<'a> LowRankProof<'a> {
         Ok(())
     }
 
-    /// The certificates, by head, once all rows have been gone over. Nothing is proved where kernel values of the landmarks have no L.
+    /// The certificates, by head, once all rows have been gone over. Nothing is proved of duals where kernel values of the landmarks have no L.
     pub fn finish(self, map: &LowRank) -> Result<Vec<ProvedHead>, OutOfMemory> {
-        let Self {
-            heads,
-            loss,
-            intercept,
-            rounding,
-            ..
-        } = self;
-        let anew;
-        let lower = match (rounding, intercept) {
-            (Some(_), _) => Some(&[][..]),
-            (None, InterceptPart::InNorm) => Some(map.lower()),
-            // pivots of all rows were found by a factor in 32 bits
-            (None, InterceptPart::None | InterceptPart::Free) => {
-                anew = map.lower_anew()?;
-                anew.as_deref()
+        let terms = (self.loss, self.intercept);
+        let mut found = Vec::new();
+        if let Some(rounding) = self.rounding {
+            for head in &self.heads {
+                found
+                    .room(1)?
+                    .push(head.proved_plane(terms, rounding.least)?);
             }
+            return Ok(found);
+        }
+        let (value, dot) = (self.lost.value_off(), self.lost.dot_off());
+        let squares = self.lengths.iter().map(|length| length * length);
+        let off = value * squares.sum::<f64>();
+        let span = match self.intercept {
+            InterceptPart::InNorm => Some(map.span(off)?),
+            // pivots of all rows were found by a factor in 32 bits
+            InterceptPart::None | InterceptPart::Free => map.span_anew(off)?,
         };
-        let least = rounding.map_or(ValueRounding::NOT_COUNTED, |it| it.least);
-        let norms = match rounding {
-            Some(_) => filled(0.0, heads.len())?,
-            None => norms(map, &heads)?,
+        let (lower, least_eigenvalue) = match &span {
+            Some(span) => (&span.lower[..], span.least_eigenvalue),
+            None => (map.lower(), 0.0),
         };
         let mut all = Vec::new();
-        for (head, norm) in heads.iter().zip(norms) {
-            all.room(1)?.push(match lower {
-                Some(lower) => head.proved((lower, norm), (loss, intercept), least)?,
-                None => ProvedHead {
-                    certificate: Certificate::of(f64::INFINITY, 0.0),
-                    outliers: head.outliers,
-                    rounding: 0.0,
-                },
-            });
+        for head in &self.heads {
+            let v = head.v(self.intercept)?;
+            all.room(1)?
+                .push(InSpan::new(&head.stored.factors, v, lower)?);
         }
-        Ok(all)
-    }
-}
-
-/// By head the sum of a_i a_j k(z_i, z_j).
-fn norms(map: &LowRank, heads: &[Head<'_>]) -> Result<Vec<f64>, OutOfMemory> {
-    let (rank, level) = (map.rank(), Level::best());
-    let at_once = (VALUES / rank.max(1)).clamp(1, ROWS);
-    let mut norms = filled(0.0, heads.len())?;
-    let mut values = filled(0.0, at_once.min(rank) * rank)?;
-    for first in (0..rank).step_by(at_once) {
-        let count = at_once.min(rank - first);
-        let values = &mut values[..count * rank];
-        let landmarks = map.landmarks();
-        landmarks.wide_values(map.kernel(), level, (landmarks.rows(), first), values);
-        for (norm, head) in norms.iter_mut().zip(heads) {
-            let factors = &head.stored.factors;
-            let rows = values.chunks_exact(rank).zip(&factors[first..]);
-            *norm += rows
-                .map(|(row, factor)| factor * dot(row, factors))
-                .sum::<f64>();
-            interrupts::worked(count * rank);
+        InSpan::measure(map, &mut all)?;
+        for (head, own) in self.heads.iter().zip(&all) {
+            let lost = Lost {
+                v: value + SUMMED,
+                k: value + dot,
+                dot,
+                lengths: &self.lengths,
+                reach: head.sums.reach.value(),
+                least_eigenvalue,
+            };
+            found.room(1)?.push(head.proved(terms, own, &lost));
         }
-    }
-    Ok(norms)
-}
-
-/// A row: its kernel values with the landmarks, but for a hyperplane; and its dense values and entries.
-struct Told<'a> {
-    values: &'a [f64],
-    dense: &'a [f32],
-    sparse: &'a [[u32; 2]],
-}
-
-impl<'a> Told<'a> {
-    /// The numbers that a hyperplane is about, each with its feature.
-    fn features(&self) -> impl Iterator<Item = (usize, f64)> + 'a {
-        let dense = self.dense.iter().map(|value| f64::from(*value)).enumerate();
-        let entry =
-            |[feature, bits]: &[u32; 2]| (*feature as usize, f64::from(f32::from_bits(*bits)));
-        dense.chain(self.sparse.iter().map(entry))
+        Ok(found)
     }
 }
 
@@ -333,133 +273,4 @@ impl ProvedHead {
             };
         }
     }
-}
-
-impl Head<'_> {
-    /// Adds a row of this group and cost, whose score may be off by so much.
-    fn add(
-        &mut self,
-        (loss, most_loss): (Loss, Option<f64>),
-        (group, cost, off): (usize, f64, Off),
-        told: &Told<'_>,
-    ) {
-        let dual = self.stored.duals.next().unwrap_or(0.0);
-        let spec = &self.stored.spec;
-        let side = f64::from(spec.signs.of(group));
-        let positive = match side > 0.0 {
-            true => f64::from(spec.positive_weight),
-            false => 1.0,
-        };
-        let weight = spec.c * cost * positive;
-        if side == 0.0 || weight <= 0.0 {
-            return;
-        }
-        let product = match &self.plane {
-            None => dot(told.values, &self.stored.factors),
-            Some(plane) => told.features().map(|(at, value)| plane.w[at] * value).sum(),
-        };
-        let margin = side * (product + self.stored.intercept);
-        let own = loss.value(margin);
-        let row = RoundedRow {
-            margin,
-            loss: own,
-            off,
-            most_loss: most_loss.unwrap_or(f64::INFINITY),
-        };
-        self.rounded.take(loss, weight, &row);
-        if let Some(most) = most_loss.filter(|most| own > *most) {
-            self.outliers += 1;
-            self.beyond += weight * most;
-            return;
-        }
-        self.losses += weight * own;
-        let (linear, curvature, high) = loss.dual_terms(weight);
-        let dual = f64::from(dual).clamp(0.0, high);
-        if dual > 0.0 {
-            let place = usize::from(side > 0.0);
-            self.linear[place] += linear * dual;
-            self.curved[place] += curvature * dual * dual;
-            self.sums[place] += dual;
-            self.reach += dual * off.length;
-            let v = &mut self.v[place];
-            match self.plane {
-                None => {
-                    for (v, value) in v.iter_mut().zip(told.values) {
-                        *v += dual * value;
-                    }
-                }
-                Some(_) => told
-                    .features()
-                    .for_each(|(at, value)| v[at] += dual * value),
-            }
-        }
-    }
-
-    /// `lower`: L, of no use for a hyperplane, and the sum of a_i a_j k(z_i, z_j). `least`: the share of the primal up to which rounding is
-    /// not counted.
-    fn proved(
-        &self,
-        (lower, norm): (&[f64], f64),
-        (loss, intercept): (Loss, InterceptPart),
-        least: f64,
-    ) -> Result<ProvedHead, OutOfMemory> {
-        let b = self.stored.intercept;
-        let own = match intercept {
-            InterceptPart::InNorm => b * b,
-            InterceptPart::None | InterceptPart::Free => 0.0,
-        };
-        let norm = match &self.plane {
-            Some(plane) => square(&plane.w),
-            None => square(&unfold(lower, &self.stored.factors)?).max(norm),
-        } + own;
-        let losses = self.losses + self.beyond;
-        let primal = 0.5 * norm + losses;
-        let shares = match intercept {
-            InterceptPart::Free => {
-                let lighter = self.sums[0].min(self.sums[1]);
-                self.sums
-                    .map(|own| if own > 0.0 { lighter / own } else { 0.0 })
-            }
-            InterceptPart::None | InterceptPart::InNorm => [1.0; 2],
-        };
-        let [negative, positive] = &self.v;
-        let both = negative.iter().zip(positive);
-        let mut v = gathered(both.map(|(minus, plus)| shares[1] * plus - shares[0] * minus))?;
-        let tilt = match intercept {
-            InterceptPart::InNorm => self.sums[1] - self.sums[0],
-            InterceptPart::None | InterceptPart::Free => 0.0,
-        };
-        if self.plane.is_none() {
-            forward(lower, &mut v);
-        }
-        let norm = square(&v) + tilt * tilt;
-        let side = |at: usize| shares[at] * (self.linear[at] - 0.5 * shares[at] * self.curved[at]);
-        // dual variables of 0 are as feasible
-        let dual = (side(0) + side(1) - 0.5 * norm).max(0.0) + self.beyond;
-        let lost = match &self.plane {
-            Some(_) => {
-                let known = Unrounded {
-                    loss,
-                    losses,
-                    share: 1.0,
-                    together: 1,
-                };
-                self.rounded.widening((primal, dual), &known)
-            }
-            None => [
-                self.rounded.more_losses(losses) + 0.5 * self.lost.off(self.lost.reach),
-                self.lost.value_off() * self.reach * self.reach,
-            ],
-        };
-        let (certificate, rounding) = Certificate::widened((primal, dual), lost, least);
-        Ok(ProvedHead {
-            certificate,
-            outliers: self.outliers,
-            rounding,
-        })
-    }
-}
-
-fn square(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum()
 }

@@ -90,9 +90,12 @@ impl Sampling {
     /// Takes a row with the chance that makes all samples of this size as likely (Knuth, TAOCP 2, 3.4.2, algorithm S).
     pub(super) fn look(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
         let values = |bits: &[u32; 2]| f64::from(f32::from_bits(bits[1]));
-        let dense: f64 = row.dense().iter().map(|x| f64::from(*x)).sum();
-        self.sum += dense + row.sparse().iter().map(values).sum::<f64>();
-        self.squares += f64::from(row.q());
+        let dense = || row.dense().iter().map(|x| f64::from(*x));
+        let entries = || row.sparse().iter().map(values);
+        self.sum += dense().sum::<f64>() + entries().sum::<f64>();
+        // Q of a row that was divided by its length says more than this
+        let square: f64 = dense().chain(entries()).map(|x| x * x).sum();
+        self.squares += f64::from(square as f32);
         if self.random.below(self.coming) < self.wanted {
             self.rows.push(row.dense(), row.sparse())?;
             self.wanted -= 1;
