@@ -241,8 +241,12 @@ impl fmt::Display for SkippedColumn {
         write!(f, "{name} ({type_name}")?;
         let bare = type_name.split('(').next().unwrap_or_default();
         let bare = bare.trim_matches('"');
-        if let "bit" | "bit varying" | "inet" | "cidr" | "macaddr" | "macaddr8" = bare {
-            write!(f, "; {}::text is a category", quote_identifier(name))?;
+        match bare {
+            "bit" | "bit varying" | "inet" | "cidr" | "macaddr" | "macaddr8" => {
+                write!(f, "; {}::text is a category", quote_identifier(name))?;
+            }
+            "json" | "jsonb" => write!(f, "; {} ->> 'field' is one", quote_identifier(name))?,
+            _ => {}
         }
         write!(f, ")")
     }

@@ -210,12 +210,13 @@ fn all_features(
             left_out.by_type = skipped.iter().map(ToString::to_string).collect();
             Ok((set, left_out))
         }
-        Err(FeatureError::Nothing { .. })
+        Err(FeatureError::Nothing { columns: of_type })
             if !(left_out.identifiers.is_empty() && request.exclude.is_empty()) =>
         {
             let excluded = request.exclude.iter();
             let excluded = excluded.map(|name| format!("{name} (exclude)"));
-            let columns = left_out.identifiers.into_iter().chain(excluded).collect();
+            let columns = left_out.identifiers.into_iter().chain(excluded);
+            let columns = columns.chain(of_type).collect();
             Err(FeatureError::AllLeftOut { columns }.into())
         }
         Err(error) => Err(error.into()),

@@ -241,7 +241,7 @@ fn checked_rank(rank: i32) -> Result<usize, Failure> {
     match usize::try_from(rank) {
         Ok(rank @ 1..) => Ok(rank),
         _ => Err(invalid(format!("rank must be positive, not {rank}"))
-            .hint("rank => NULL takes the square root of the number of rows")),
+            .hint("without a rank pgsvm decides, and takes all support vectors where it can")),
     }
 }
 

@@ -403,15 +403,30 @@ impl Announcement<'_> {
         let kernel = self.trained.reader.features.kernel.as_ref()?;
         if kernel.chosen == SUPPORT_VECTORS {
             let count = counted(kernel.landmarks as u64, "support vector");
-            return Some(format!("Kernel {}; exact, {count}.", kernel.words()));
+            return Some(format!(
+                "Kernel {}; exact, {count}{}.",
+                kernel.words(),
+                self.classes_told()
+            ));
         }
         Some(format!(
-            "Kernel {}; {} ({}), which leave out {:.1e} of the kernel's trace.",
+            "Kernel {}; {} ({}), which leave out {:.1e} of the kernel's trace{}.",
             kernel.words(),
             counted(kernel.landmarks as u64, "landmark"),
             kernel.chosen,
-            kernel.left_out
+            kernel.left_out,
+            self.classes_told()
         ))
+    }
+
+    /// How more than two classes are told apart.
+    fn classes_told(&self) -> String {
+        let report = &self.trained.trainer.report;
+        match report.heads.len() {
+            ..=1 => String::new(),
+            pairs if report.in_pairs => format!("; {pairs} pairs of classes"),
+            classes => format!("; {classes} classes, each against the rest"),
+        }
     }
 
     /// Of a kernel machine that nobody wants approximate what an exact one would take.
@@ -868,7 +883,8 @@ impl Announcement<'_> {
         let curved = request.kernel.as_ref().is_some_and(|it| !it.is_linear());
         let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);
         let mut tries = Vec::new();
-        if curved {
+        let chooses_gamma = request.kernel.as_ref().is_some_and(|it| it.is_grid());
+        if curved && !chooses_gamma {
             tries.push("gamma => 'auto', which chooses it");
         }
         // of many classes some that no row gets are none that a line parts from all others

@@ -19,6 +19,8 @@ pub struct Giveaways<'a> {
     telling: &'a [(String, f64)],
     /// Only count rows, and nobody named them.
     counting: Vec<&'a str>,
+    /// Columns that features are made of.
+    columns: usize,
 }
 
 impl<'a> Giveaways<'a> {
@@ -30,6 +32,7 @@ impl<'a> Giveaways<'a> {
             named_though: &left_out.named_though,
             telling: &telltales.telling,
             counting: counting.filter(|_| request.features.is_none()).collect(),
+            columns: trained.reader.features.parts.len(),
         }
     }
 
@@ -83,6 +86,8 @@ impl<'a> Giveaways<'a> {
             Some(features) => self.without(features),
             // an element of an array goes with the array
             None if names.iter().any(|name| whole(name) != *name) => String::new(),
+            // nothing would be left
+            None if names.len() + self.counting.len() >= self.columns => String::new(),
             // what counts rows goes all the more
             None => {
                 let all = names.iter().chain(&self.counting).copied();
@@ -117,8 +122,12 @@ impl<'a> Giveaways<'a> {
             _ => "look like numbers of the row: whole numbers that rise from row to row",
         };
         let message = format!("{} {message}", self.counting.join(", "));
+        let (it, numbers) = match self.counting.len() {
+            1 => ("it", "numbers"),
+            _ => ("they", "number"),
+        };
         let hint = format!(
-            "Leave out what says nothing of other rows: {}; or name the features",
+            "If {it} only {numbers} the rows, leave out: {}; or name the features",
             excluding(self.counting.iter().copied(), &self.request.exclude)
         );
         Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
