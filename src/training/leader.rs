@@ -375,6 +375,7 @@ impl<'a> Turns<'a> {
                 } else if let Some(standing) = &self.standing {
                     trainer.begin_from(reader.starts_at(standing));
                 }
+                trainer.rank_classes(reader.class_ranks());
                 let metrics = reader.metrics();
                 if !metrics.is_empty() {
                     trainer.measure_slacks(metrics);

@@ -14,6 +14,7 @@ use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
 use crate::request::kernel::{KernelTerms, Method, MOST_SECONDS};
+use crate::targets::labels;
 use crate::training::any_reader::{outcome, AnyReader, MappedRows};
 use crate::training::failures::{
     cache_failure, check_landmarks, exact_failure, interior_failure, mapped_failure,
@@ -27,7 +28,7 @@ use crate::warm_start::standing::Standing;
 use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
 use pgsvm_core::leeway::Metric;
-use pgsvm_core::memory::{copied, gathered};
+use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
     Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, HeadReport, HeadSpec, InterceptPart,
@@ -498,6 +499,16 @@ impl ReaderRole {
         })
     }
 
+    /// By class its place in the order of labels, once every row was read.
+    pub fn class_ranks(&self) -> Vec<u32> {
+        let order = labels::ascending(self.reader.source().known_classes());
+        let mut ranks = filled(0, order.len()).or_raise();
+        for (rank, class) in (0..).zip(order) {
+            ranks[class] = rank;
+        }
+        ranks
+    }
+
     /// By final head, where it begins; for a training that begins from something, once every row was read.
     pub fn take_starts(&mut self) -> Vec<Start> {
         let report = self.reader.report().or_raise();
@@ -573,6 +584,11 @@ impl TrainerRole {
     /// step behind loading.
     pub fn measure_slacks(&mut self, metrics: Vec<Metric>) {
         self.trainer.measure_leeways(metrics);
+    }
+
+    /// Says each class's place in the order of labels; likewise.
+    pub fn rank_classes(&mut self, ranks: Vec<u32>) {
+        self.trainer.rank_classes(ranks);
     }
 
     /// The margin slacks of the rows, where those are measured.

@@ -160,6 +160,8 @@ pub struct ExactSolver {
     starts: Vec<ExactStart>,
     /// Those by which classes are told apart, or none.
     calibrations: Vec<Calibration>,
+    /// By class its place in the order of labels, where that is known.
+    class_ranks: Vec<u32>,
     /// Decisions by head and row: at first those of the machine of low rank, then those that each head ends with.
     decisions: Vec<Vec<f32>>,
     groups: Vec<u32>,
@@ -276,12 +278,19 @@ impl ExactSolver {
             job,
             starts,
             calibrations,
+            class_ranks: Vec::new(),
             head: None,
             ended: 0,
             spent: 0.0,
             passes: 0,
             gap: f64::NAN,
         })
+    }
+
+    /// As [`crate::Trainer::rank_classes`].
+    pub(crate) fn rank_classes(mut self, ranks: Vec<u32>) -> Self {
+        self.class_ranks = ranks;
+        self
     }
 
     /// Has it begin nothing that takes longer than so many seconds on a usual processor, all in all. It goes on beyond: whoever has it
@@ -447,7 +456,7 @@ impl ExactSolver {
             specs,
             &self.decisions,
             &self.groups,
-            &self.calibrations,
+            (&self.calibrations, &self.class_ranks),
             (self.job.kernel, self.passes),
         )
     }

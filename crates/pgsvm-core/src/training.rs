@@ -129,6 +129,21 @@ impl Trainer {
         self.notes.doubts_below = Some(below);
     }
 
+    /// Says each class's place in the order of labels: of classes for which as much speaks the first is told. To be called before the
+    /// first step behind loading.
+    pub fn rank_classes(&mut self, ranks: Vec<u32>) {
+        self.notes.class_ranks = ranks;
+    }
+
+    /// What [`Self::rank_classes`] has said; nothing before the first step behind loading.
+    pub(crate) fn class_ranks(&self) -> &[u32] {
+        match &self.side {
+            Side::Wide(run) => run.class_ranks(),
+            Side::Narrow(run) => run.class_ranks(),
+            Side::Waiting(_) | Side::Ended => &[],
+        }
+    }
+
     /// Those rows, in their order; none before the end.
     pub fn doubts(&self) -> &[Doubt] {
         match &self.side {
@@ -217,7 +232,7 @@ impl Trainer {
             side => {
                 let start = std::mem::take(&mut self.start);
                 let leeways = self.wants_leeways.take();
-                let notes = self.notes;
+                let notes = std::mem::take(&mut self.notes);
                 let (problem, goal, started) = (&self.problem, &self.goal, self.started);
                 match wide {
                     true => Side::Wide(

@@ -140,7 +140,7 @@ impl Support {
         specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
         decisions: &[Vec<f32>],
         groups: &[u32],
-        calibrations: &[Calibration],
+        (calibrations, ranks): (&[Calibration], &[u32]),
         (kernel, passes): (Kernel, u32),
     ) -> Result<ExactOutcome, OutOfMemory> {
         if self.landmarks.is_empty() {
@@ -153,7 +153,7 @@ impl Support {
             intercepts: self.intercepts,
             reports: self.reports,
             duals: self.duals,
-            fit: fit(specs, decisions, groups, calibrations)?,
+            fit: fit(specs, decisions, groups, calibrations, ranks)?,
             passes,
         })
     }

@@ -87,7 +87,7 @@ impl InteriorOutcome {
             reports: Vec::new(),
             bounds: Vec::new(),
             duals,
-            fit: fit(specs.iter(), &decisions, &groups, &[])?,
+            fit: fit(specs.iter(), &decisions, &groups, &[], &[])?,
             steps: master.steps,
             log,
             trace: master.trace,

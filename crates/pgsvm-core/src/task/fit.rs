@@ -14,6 +14,7 @@ pub(crate) fn fit<'a>(
     decisions: &[Vec<f32>],
     groups: &[u32],
     calibrations: &[Calibration],
+    ranks: &[u32],
 ) -> Result<Option<Fit>, OutOfMemory> {
     let mut signs = Vec::new();
     signs.room(specs.len())?.extend(specs.map(|it| &it.signs));
@@ -25,7 +26,7 @@ pub(crate) fn fit<'a>(
             .position(|signs| signs.of(group as usize) > 0)
             .unwrap_or(0),
     };
-    let mut telling = Telling::of(signs.iter().copied(), calibrations)?;
+    let mut telling = Telling::of(signs.iter().copied(), calibrations, ranks)?;
     let classes = telling.classes(decisions.len());
     let mut fit = Fit {
         rows: groups.len() as u64,

@@ -1,13 +1,14 @@
 //! Classes told apart two by two: a head for each pair, trained on the rows of the two alone, and what all of them say together.
 //!
-//! Each head votes for one of its classes. Of those with the most votes it is the one of the largest confidence, the sum of its
-//! heads' decisions, each with the sign that speaks for the class: so nothing hangs on the order of classes. Probabilities are coupled:
+//! Each head votes for one of its classes, or half for either at a decision of 0. Of those with the most votes it is the one of the
+//! largest confidence, the sum of its heads' decisions, each with the sign that speaks for the class: so nothing hangs on which side is
+//! the positive one. Probabilities are coupled:
 //! Wu, Lin, Weng, *Probability estimates for multi-class classification by pairwise coupling*, JMLR 5, 2004, second approach (16), by
 //! the iteration of its Algorithm 2.
 
 use crate::base::memory::{copied, filled, OutOfMemory, Room as _};
 use crate::task::calibration::{copies, Calibration};
-use crate::task::evaluation::{largest, predicted_class};
+use crate::task::evaluation::predicted_class;
 use crate::task::heads::Signs;
 
 /// A probability of a pair is no less than this, nor its counterpart: as LIBSVM has it.
@@ -133,12 +134,22 @@ impl Pairs {
         votes.fill(0.0);
         for (head, [positive, negative]) in self.sides.iter().enumerate() {
             let decision = decision(head);
-            votes[if decision > 0.0 { *positive } else { *negative }] += 1.0;
+            let vote = match decision {
+                0.0 => 0.5,
+                decision => f64::from(u8::from(decision > 0.0)),
+            };
+            votes[*positive] += vote;
+            votes[*negative] += 1.0 - vote;
             confidences[*positive] += decision;
             confidences[*negative] -= decision;
         }
         for (confidence, votes) in confidences.iter_mut().zip(votes) {
-            *confidence = *votes + *confidence / (3.0 * (confidence.abs() + 1.0));
+            // a sum of decisions may be beyond what numbers hold
+            let sum = match confidence.is_nan() {
+                true => 0.0,
+                false => confidence.clamp(-f64::MAX, f64::MAX),
+            };
+            *confidence = *votes + sum / (sum.abs() + 1.0) / 3.0;
         }
         &room.found
     }
@@ -232,17 +243,21 @@ pub(crate) struct Telling {
     pairs: Option<(Pairs, PairsRoom)>,
     /// Those by which classes are told apart, or none.
     calibrations: Vec<Calibration>,
+    /// By class its place in the order of labels, by which of equals the first is told; none: that of the classes.
+    ranks: Vec<u32>,
 }
 
 impl Telling {
     pub(crate) fn new(
         pairs: Option<&Pairs>,
         calibrations: &[Calibration],
+        ranks: &[u32],
     ) -> Result<Self, OutOfMemory> {
         let pairs = pairs.map(|it| Ok::<_, OutOfMemory>((it.copied()?, it.room()?)));
         Ok(Self {
             pairs: pairs.transpose()?,
             calibrations: copies(calibrations)?,
+            ranks: copied(ranks)?,
         })
     }
 
@@ -250,8 +265,9 @@ impl Telling {
     pub(crate) fn of<'a>(
         heads: impl Iterator<Item = &'a Signs>,
         calibrations: &[Calibration],
+        ranks: &[u32],
     ) -> Result<Self, OutOfMemory> {
-        Self::new(Pairs::of_heads(heads)?.as_ref(), calibrations)
+        Self::new(Pairs::of_heads(heads)?.as_ref(), calibrations, ranks)
     }
 
     /// Classes, of so many heads.
@@ -263,22 +279,39 @@ impl Telling {
     /// The class that decisions say, by the probabilities that calibrations make of them where there are any: of equals the first.
     pub(crate) fn class(&mut self, decisions: &[f32]) -> usize {
         let decision = |head: usize| f64::from(decisions[head]);
-        let calibrations = &self.calibrations;
+        let (calibrations, ranks) = (&self.calibrations, &self.ranks);
         match &mut self.pairs {
             Some((pairs, room)) if calibrations.is_empty() => {
-                largest(pairs.scores(decision, room).iter())
+                first_of_largest(pairs.scores(decision, room).iter(), ranks)
             }
             Some((pairs, room)) => {
                 let probability = |head: usize| calibrations[head].probability(decision(head));
-                largest(pairs.couple(probability, room).iter())
+                first_of_largest(pairs.couple(probability, room).iter(), ranks)
             }
-            None if calibrations.len() < 2 => predicted_class(decisions),
+            None if decisions.len() == 1 => predicted_class(decisions),
+            None if calibrations.len() < 2 => first_of_largest(decisions.iter(), ranks),
             None => {
                 let scores = decisions.iter().zip(calibrations);
-                largest(scores.map(|(decision, it)| it.score(f64::from(*decision))))
+                let scores = scores.map(|(decision, it)| it.score(f64::from(*decision)));
+                first_of_largest(scores, ranks)
             }
         }
     }
+}
+
+/// The place of the largest, of equals the one whose rank is the smallest.
+fn first_of_largest<T: PartialOrd>(values: impl Iterator<Item = T>, ranks: &[u32]) -> usize {
+    let rank = |place: usize| ranks.get(place).map_or(place, |rank| *rank as usize);
+    let mut best: Option<(usize, T)> = None;
+    for (place, value) in values.enumerate() {
+        let is_better = best
+            .as_ref()
+            .is_none_or(|(at, best)| value > *best || (value == *best && rank(place) < rank(*at)));
+        if is_better {
+            best = Some((place, value));
+        }
+    }
+    best.map_or(0, |(place, _)| place)
 }
 
 #[cfg(test)]
@@ -364,14 +397,16 @@ mod tests {
         let mut room = pairs.room().unwrap();
         let mut told = |decisions: [f64; 3]| {
             let scores = pairs.scores(|head| decisions[head], &mut room);
-            (scores.to_vec(), largest(scores.iter()))
+            (scores.to_vec(), first_of_largest(scores.iter(), &[]))
         };
         // 1 wins both of its pairs, however narrowly
         assert_eq!(told([-0.1, 9.0, 0.1]).1, 1);
         // each has a vote; 2 wins by most, and loses by least
         assert_eq!(told([0.5, -0.8, 0.1]).1, 2);
+        let (scores, _) = told([f64::MAX, f64::MAX, f64::MAX]);
+        assert_eq!(scores, [2.0 + 1.0 / 3.0, 1.0, -1.0 / 3.0]);
         let (scores, _) = told([0.0, 0.0, 0.0]);
-        assert_eq!(scores, [0.0, 1.0, 2.0]);
+        assert_eq!(scores, [1.0, 1.0, 1.0]);
     }
 
     #[test]
@@ -381,14 +416,15 @@ mod tests {
             let pairs = Pairs::all(classes).unwrap();
             let decisions: Vec<f64> = drawn(seed, pairs.len()).iter().map(|d| d - 0.5).collect();
             let mut room = pairs.room().unwrap();
-            let told = largest(pairs.scores(|head| decisions[head], &mut room).iter());
+            let told =
+                first_of_largest(pairs.scores(|head| decisions[head], &mut room).iter(), &[]);
             // class k becomes the last but k
             let turned = |head: usize| {
                 let [one, other] = pairs.sides(head);
                 let head = pairs.head([classes - 1 - other, classes - 1 - one]);
                 -decisions[head]
             };
-            let again = largest(pairs.scores(turned, &mut room).iter());
+            let again = first_of_largest(pairs.scores(turned, &mut room).iter(), &[]);
             assert_eq!(classes - 1 - again, told, "{seed}");
         }
     }

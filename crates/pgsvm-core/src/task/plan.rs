@@ -346,14 +346,19 @@ impl Layout {
         self.pairs.as_deref()
     }
 
-    /// What says the class of a row, where these calibrations were fitted.
-    pub(crate) fn telling(&self, calibrations: &[Calibration]) -> Result<Telling, OutOfMemory> {
+    /// What says the class of a row, where these calibrations were fitted, of classes of these ranks.
+    pub(crate) fn telling(
+        &self,
+        calibrations: &[Calibration],
+        ranks: &[u32],
+    ) -> Result<Telling, OutOfMemory> {
         Telling::new(
             self.pairs(),
             match self.by_probability {
                 true => calibrations,
                 false => &[],
             },
+            ranks,
         )
     }
 

@@ -451,7 +451,7 @@ impl ScanTrainer {
         let chosen = self.chosen.as_ref();
         let calibrations = chosen.map_or(&[][..], |it| &it.calibrations.heads);
         let facts = Facts { rows, ..self.facts };
-        let mut survey = Survey::new(layout, &facts, calibrations)?;
+        let mut survey = Survey::new(layout, &facts, calibrations, &[])?;
         let rows = VisitedRows::Batch {
             batch: VisitedBatch::as_stored(Batch::new(&self.sample, self.facts.dense)),
             count: &mut 0,

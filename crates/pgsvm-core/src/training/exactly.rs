@@ -1,7 +1,7 @@
 //! From a trained machine of low rank to its decisions, and to the exact one: where its heads begin.
 
 use crate::base::interrupts;
-use crate::base::memory::{gathered, OutOfMemory, Room as _};
+use crate::base::memory::{copied, gathered, OutOfMemory, Room as _};
 use crate::exact::{ExactJob, ExactSolver, ExactStart};
 use crate::kernels::{Expansion, LowRank};
 use crate::task::problem::Problem;
@@ -48,9 +48,9 @@ impl Trainer {
         }
         let job = ExactJob::new(*map.kernel(), problem, bytes);
         let first = self.machines(map, starts.len())?;
-        first
-            .filter(|_| !starts.is_empty())
-            .map(|first| ExactSolver::new(job, first, starts, calibrations))
-            .transpose()
+        let first = first.filter(|_| !starts.is_empty());
+        let solver = first.map(|first| ExactSolver::new(job, first, starts, calibrations));
+        let ranks = copied(self.class_ranks())?;
+        Ok(solver.transpose()?.map(|it| it.rank_classes(ranks)))
     }
 }

@@ -65,7 +65,7 @@ impl HeldOutDecisions {
             places,
             groups: zeros(rows)?,
             decisions: zeros(rows * plan.candidate_count() * layout.heads())?,
-            telling: RefCell::new(Telling::new(layout.pairs(), &[])?),
+            telling: RefCell::new(Telling::new(layout.pairs(), &[], &[])?),
             room: RefCell::new(layout.pairs().map(Pairs::room).transpose()?),
             layout,
         })

@@ -58,16 +58,20 @@ pub(super) struct Run<T> {
     wants_leeways: Option<Vec<Metric>>,
     /// The margin below which rows held out are doubted; None where that is not wanted.
     doubts_below: Option<f64>,
+    /// By class its place in the order of labels, where that is known.
+    class_ranks: Vec<u32>,
     found: Found,
 }
 
 /// What is noted on the way, besides the log.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Notes {
     /// The margin below which rows held out are doubted; None where that is not wanted.
     pub(super) doubts_below: Option<f64>,
     /// Whether weights are kept.
     pub(super) weights: bool,
+    /// By class its place in the order of labels, where that is known.
+    pub(super) class_ranks: Vec<u32>,
 }
 
 /// What a training finds besides its heads.
@@ -159,6 +163,7 @@ impl<T: Real> Run<T> {
             updates: 0,
             wants_leeways,
             doubts_below: None,
+            class_ranks: Vec::new(),
             found: Found::default(),
         })
     }
@@ -360,7 +365,12 @@ impl<T: Real> Run<T> {
         let Some(layout) = self.heads.layout.take().filter(|it| it.classes() > 1) else {
             return self.begin_measuring();
         };
-        let survey = Survey::new(layout, &self.facts, &self.found.calibrations.heads)?;
+        let survey = Survey::new(
+            layout,
+            &self.facts,
+            &self.found.calibrations.heads,
+            &self.class_ranks,
+        )?;
         if self.resident {
             self.schedule.begin_reading(false);
         }
@@ -423,8 +433,13 @@ impl<T: Real> Run<T> {
     }
 
     /// The same with more noted on the way.
+    pub(super) fn class_ranks(&self) -> &[u32] {
+        &self.class_ranks
+    }
+
     pub(super) fn noting(mut self, notes: Notes) -> Self {
         self.doubts_below = notes.doubts_below;
+        self.class_ranks = notes.class_ranks;
         if notes.weights {
             self.schedule.log_mut().watch(self.heads.specs.len());
         }

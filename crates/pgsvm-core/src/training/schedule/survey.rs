@@ -128,11 +128,12 @@ pub(in crate::training) struct Survey {
 }
 
 impl Survey {
-    /// `calibrations`: those of the heads, as far as they were fitted.
+    /// `calibrations`: those of the heads, as far as they were fitted; `ranks`: by class its place in the order of labels, if that is known.
     pub(in crate::training) fn new(
         layout: Layout,
         facts: &Facts,
         calibrations: &[Calibration],
+        ranks: &[u32],
     ) -> Result<Self, TrainError> {
         let (classes, heads) = (layout.classes(), layout.heads());
         let wanted = rows_wanted(facts.rows, heads);
@@ -157,7 +158,7 @@ impl Survey {
             },
             decisions: filled(0.0, heads)?,
             sums: filled([0.0; 2], heads)?,
-            telling: layout.telling(calibrations)?,
+            telling: layout.telling(calibrations, ranks)?,
             ranking,
             layout,
         })
