@@ -245,7 +245,9 @@ impl fmt::Display for SkippedColumn {
             "bit" | "bit varying" | "inet" | "cidr" | "macaddr" | "macaddr8" => {
                 write!(f, "; {}::text is a category", quote_identifier(name))?;
             }
-            "json" | "jsonb" => write!(f, "; {} ->> 'field' is a category", quote_identifier(name))?,
+            "json" | "jsonb" => {
+                write!(f, "; {} ->> 'field' is a category", quote_identifier(name))?;
+            }
             _ => {}
         }
         write!(f, ")")

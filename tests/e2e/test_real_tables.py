@@ -151,4 +151,7 @@ def test_the_notice_names_columns_that_are_left_out_and_columns_that_are_hashed(
     )
     told = listen(connection)
     connection.execute("SELECT svm_train('shops', 'south', options => '{\"max_categories\": 1000}')")
-    assert "\nColumns not used: notes (json; notes ->> 'field' is a category).\nColumns with hashed values: city." in told[0].text
+    assert (
+        "\nColumns not used: notes (json; notes ->> 'field' is a category).\nColumns with hashed values: city."
+        in told[0].text
+    )
