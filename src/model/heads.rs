@@ -4,6 +4,7 @@
 use super::version::Model;
 use core::cell::{Ref, RefCell};
 use core::cmp::Ordering;
+use pgsvm_core::evaluation::largest;
 use pgsvm_core::{Calibration, OutOfMemory, Pairs, PairsRoom, Score};
 
 /// One binary problem, besides its weights.
@@ -101,33 +102,13 @@ pub fn side(decision: f64) -> usize {
     usize::from(decision >= 0.0)
 }
 
-/// The place of the largest number, of equals the first.
-fn largest(numbers: &[f64]) -> usize {
-    let mut best = 0;
-    for (place, number) in numbers.iter().enumerate() {
-        if *number > numbers[best] {
-            best = place;
-        }
-    }
-    best
-}
-
 impl Model {
     /// The class that these decisions, one a head, speak for: of equals the first.
     pub fn class(&self, decisions: &[f64]) -> usize {
         match (decisions, &self.pairs) {
             ([decision], _) => side(*decision),
-            (_, Some(pairs)) => largest(&self.told_by(pairs, decisions)),
-            _ => {
-                let first = (0, self.score(0, decisions));
-                let others =
-                    (1..decisions.len()).map(|class| (class, self.score(class, decisions)));
-                let best = others.fold(first, |best, it| match it.1 > best.1 {
-                    true => it,
-                    false => best,
-                });
-                best.0
-            }
+            (_, Some(pairs)) => largest(self.told_by(pairs, decisions).iter()),
+            _ => largest((0..decisions.len()).map(|class| self.score(class, decisions))),
         }
     }
 

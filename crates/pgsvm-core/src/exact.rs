@@ -55,7 +55,7 @@ use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
 use crate::task::calibration::Calibration;
-use crate::task::heads::{HeadSpec, Signs};
+use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::problem::Problem;
 
@@ -328,7 +328,7 @@ impl ExactSolver {
     /// Whether each head tells two classes of several apart.
     fn is_in_pairs(&self) -> bool {
         let first = self.starts.first();
-        first.is_some_and(|start| matches!(start.spec.signs, Signs::Between { .. }))
+        first.is_some_and(|start| start.spec.signs.is_of_pair())
     }
 
     pub fn progress(&self) -> ExactProgress {

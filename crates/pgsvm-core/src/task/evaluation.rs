@@ -23,10 +23,22 @@ pub fn predicted_class(decisions: &[f32]) -> usize {
 }
 
 /// Which one is the largest, of equals the first.
-pub(crate) fn largest<T: PartialOrd>(values: impl Iterator<Item = T>) -> usize {
+pub fn largest<T: PartialOrd>(values: impl Iterator<Item = T>) -> usize {
+    largest_by_rank(values, &[])
+}
+
+/// The same where of equals the one with the smallest rank comes first; without ranks they come as they are.
+pub(crate) fn largest_by_rank<T: PartialOrd>(
+    values: impl Iterator<Item = T>,
+    ranks: &[u32],
+) -> usize {
+    let rank = |place: usize| ranks.get(place).map_or(place, |rank| *rank as usize);
     let mut best: Option<(usize, T)> = None;
     for (place, value) in values.enumerate() {
-        if best.as_ref().is_none_or(|(_, best)| value > *best) {
+        let is_better = best
+            .as_ref()
+            .is_none_or(|(at, best)| value > *best || (value == *best && rank(place) < rank(*at)));
+        if is_better {
             best = Some((place, value));
         }
     }

@@ -161,6 +161,11 @@ impl Signs {
         }
     }
 
+    /// Whether it tells one class from another one, and not from the rest.
+    pub(crate) fn is_of_pair(&self) -> bool {
+        matches!(self, Self::Between { .. })
+    }
+
     /// Whether groups are classes of folds.
     fn are_sound(&self) -> bool {
         match self {

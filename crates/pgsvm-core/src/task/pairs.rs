@@ -8,7 +8,7 @@
 
 use crate::base::memory::{copied, filled, OutOfMemory, Room as _};
 use crate::task::calibration::{copies, Calibration};
-use crate::task::evaluation::predicted_class;
+use crate::task::evaluation::{largest_by_rank, predicted_class};
 use crate::task::heads::Signs;
 
 /// A probability of a pair is no less than this, nor its counterpart: as LIBSVM has it.
@@ -282,42 +282,28 @@ impl Telling {
         let (calibrations, ranks) = (&self.calibrations, &self.ranks);
         match &mut self.pairs {
             Some((pairs, room)) if calibrations.is_empty() => {
-                first_of_largest(pairs.scores(decision, room).iter(), ranks)
+                largest_by_rank(pairs.scores(decision, room).iter(), ranks)
             }
             Some((pairs, room)) => {
                 let probability = |head: usize| calibrations[head].probability(decision(head));
-                first_of_largest(pairs.couple(probability, room).iter(), ranks)
+                largest_by_rank(pairs.couple(probability, room).iter(), ranks)
             }
             None if decisions.len() == 1 => predicted_class(decisions),
-            None if calibrations.len() < 2 => first_of_largest(decisions.iter(), ranks),
+            None if calibrations.len() < 2 => largest_by_rank(decisions.iter(), ranks),
             None => {
                 let scores = decisions.iter().zip(calibrations);
                 let scores = scores.map(|(decision, it)| it.score(f64::from(*decision)));
-                first_of_largest(scores, ranks)
+                largest_by_rank(scores, ranks)
             }
         }
     }
-}
-
-/// The place of the largest, of equals the one whose rank is the smallest.
-fn first_of_largest<T: PartialOrd>(values: impl Iterator<Item = T>, ranks: &[u32]) -> usize {
-    let rank = |place: usize| ranks.get(place).map_or(place, |rank| *rank as usize);
-    let mut best: Option<(usize, T)> = None;
-    for (place, value) in values.enumerate() {
-        let is_better = best
-            .as_ref()
-            .is_none_or(|(at, best)| value > *best || (value == *best && rank(place) < rank(*at)));
-        if is_better {
-            best = Some((place, value));
-        }
-    }
-    best.map_or(0, |(place, _)| place)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::random::{Random, Stream};
+    use crate::task::evaluation::largest;
 
     /// Numbers between 0 and 1.
     fn drawn(seed: u64, count: usize) -> Vec<f64> {
@@ -397,7 +383,7 @@ mod tests {
         let mut room = pairs.room().unwrap();
         let mut told = |decisions: [f64; 3]| {
             let scores = pairs.scores(|head| decisions[head], &mut room);
-            (scores.to_vec(), first_of_largest(scores.iter(), &[]))
+            (scores.to_vec(), largest(scores.iter()))
         };
         // 1 wins both of its pairs, however narrowly
         assert_eq!(told([-0.1, 9.0, 0.1]).1, 1);
@@ -416,15 +402,14 @@ mod tests {
             let pairs = Pairs::all(classes).unwrap();
             let decisions: Vec<f64> = drawn(seed, pairs.len()).iter().map(|d| d - 0.5).collect();
             let mut room = pairs.room().unwrap();
-            let told =
-                first_of_largest(pairs.scores(|head| decisions[head], &mut room).iter(), &[]);
+            let told = largest(pairs.scores(|head| decisions[head], &mut room).iter());
             // class k becomes the last but k
             let turned = |head: usize| {
                 let [one, other] = pairs.sides(head);
                 let head = pairs.head([classes - 1 - other, classes - 1 - one]);
                 -decisions[head]
             };
-            let again = first_of_largest(pairs.scores(turned, &mut room).iter(), &[]);
+            let again = largest(pairs.scores(turned, &mut room).iter());
             assert_eq!(classes - 1 - again, told, "{seed}");
         }
     }

@@ -17,7 +17,7 @@ use crate::solver::newton::choice;
 use crate::solver::recount::Recounting;
 use crate::solver::Solver;
 use crate::task::calibration::Calibrations;
-use crate::task::heads::{HeadSpec, Signs, Start};
+use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::{Candidate, Goal, Layout, Purpose};
 use crate::task::problem::Problem;
 use crate::task::report::{Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
@@ -652,7 +652,7 @@ impl<T: Real> Run<T> {
                 .heads
                 .specs
                 .first()
-                .is_some_and(|spec| matches!(spec.signs, Signs::Between { .. })),
+                .is_some_and(|spec| spec.signs.is_of_pair()),
         })
     }
 }
