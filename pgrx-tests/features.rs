@@ -149,7 +149,7 @@ fn every_usable_column_but_the_label_is_a_feature() {
     assert_eq!(
         resolved(None, "SELECT 1 AS y, '{}'::json AS t"),
         Err(FeatureError::Nothing {
-            columns: vec!["t (json)".to_owned()]
+            columns: vec!["t (json; t ->> 'field' is a category)".to_owned()]
         })
     );
 }
