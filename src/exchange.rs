@@ -5,6 +5,7 @@
 //! rights.
 
 mod export;
+mod facts;
 mod import;
 mod liblinear;
 mod libsvm;

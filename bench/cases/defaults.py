@@ -76,24 +76,24 @@ def measure(run):
                 continue
             mode = "quick" if run.quick else "full"
             found.append({"set": name, "classes": len(set(held.labels.tolist())), "drawn": held.training is None})
-            found[-1] |= {"figures": {}} | counts_of(held.splits()[0][1])
-            judge(connection, held, found[-1]["figures"], mode)
+            splits = held.splits()
+            found[-1] |= {"figures": {}} | counts_of(splits[0][1])
+            judge(connection, held, splits, found[-1]["figures"], mode)
             figures = found[-1]["figures"]
             run.say(f"  {name}: " + ", ".join(f"{who} {shown(found[-1], who)}" for who in figures))
         connection.execute("DROP TABLE IF EXISTS defaults_trained, defaults_held")
     return {"sets": found, "missing": missing}
 
 
-def judge(connection, held, figures, mode):
+def judge(connection, held, splits, figures, mode):
     """By who was trained the figures of each seed or split."""
     loaded = None
-    for seed, split in held.splits():
+    for seed, split in splits:
         if split is not loaded:
             load(connection, split)
             loaded = split
         figures.setdefault("pgsvm", []).append(ours(connection, split, seed))
         figures.setdefault("LinearSVC", []).append(linear_peer(split, seed))
-    splits = held.splits()
     if held.training is not None:
         splits = [(0, limited(held.columns, held.labels, held.training, KERNEL_LIMITS[mode]))]
     for seed, split in splits:

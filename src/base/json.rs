@@ -4,8 +4,9 @@
 
 use crate::base::text::array_literal;
 use pgrx::spi::quote_literal;
-use pgsvm_core::memory::{list, OutOfMemory, Received};
-use serde::de::{Deserialize, DeserializeOwned};
+use pgsvm_core::memory::{list, OutOfMemory, Received, Room, Written};
+use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::Serialize;
 use serde_json::de::{Deserializer, StrRead};
 use serde_json::{Error, Value};
 
@@ -95,6 +96,142 @@ fn read_by<'a, T>(
     from.end()?;
     Ok(found)
 }
+
+/// The same JSON with its numbers as 64 bits hold them, so that whoever reads it finds them in range.
+pub fn again(json: &str) -> Result<String, JsonError> {
+    if !has_small_texts(json) {
+        return Err(JsonError::Refused(TOO_LONG.to_owned()));
+    }
+    let mut written = Written::default();
+    let mut from = Deserializer::from_str(json);
+    Again(&mut written).deserialize(&mut from)?;
+    from.end()?;
+    // serde_json writes nothing else
+    Ok(String::from_utf8(written.0).unwrap_or_default())
+}
+
+/// Writes what it reads.
+struct Again<'a>(&'a mut Written);
+
+impl Again<'_> {
+    fn value<E: serde::de::Error>(self, value: impl Serialize) -> Result<(), E> {
+        serde_json::to_writer(self.0, &value).map_err(E::custom)
+    }
+
+    fn sign<E: serde::de::Error>(&mut self, sign: u8) -> Result<(), E> {
+        self.0 .0.room(1).map_err(E::custom)?.push(sign);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Again<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Again<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.value(())
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.value(value)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.value(value)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.value(value)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        self.value(value)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        self.value(value)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        let mut sign = b'[';
+        loop {
+            let begun = Behind {
+                sign,
+                to: &mut *self.0,
+            };
+            if items.next_element_seed(begun)?.is_none() {
+                break;
+            }
+            sign = b',';
+        }
+        if sign == b'[' {
+            self.sign(sign)?;
+        }
+        self.sign(b']')
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        let mut sign = b'{';
+        loop {
+            let begun = Behind {
+                sign,
+                to: &mut *self.0,
+            };
+            if items.next_key_seed(begun)?.is_none() {
+                break;
+            }
+            let begun = Behind {
+                sign: b':',
+                to: &mut *self.0,
+            };
+            items.next_value_seed(begun)?;
+            sign = b',';
+        }
+        if sign == b'{' {
+            self.sign(sign)?;
+        }
+        self.sign(b'}')
+    }
+}
+
+/// Writes what it reads behind a sign.
+struct Behind<'a> {
+    sign: u8,
+    to: &'a mut Written,
+}
+
+impl<'de> DeserializeSeed<'de> for Behind<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        let mut again = Again(self.to);
+        again.sign(self.sign)?;
+        again.deserialize(from)
+    }
+}
+
+/// Whether a text holds the character 0, which no text of PostgreSQL's has.
+pub fn has_zero(json: &str) -> bool {
+    let mut found = json.match_indices(ZERO);
+    found.any(|(at, _)| {
+        let before = json[..at].bytes().rev();
+        // a backslash that another one stands before begins nothing
+        before.take_while(|byte| *byte == b'\\').count() % 2 == 0
+    })
+}
+
+const ZERO: &str = "\\u0000";
 
 /// Whether each of its texts is small; there may be any number of them.
 pub fn has_small_texts(json: &str) -> bool {

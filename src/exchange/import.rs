@@ -12,10 +12,11 @@ use crate::model;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
-use crate::pg::kept_statement::Kept;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::required;
+use crate::storing::heads::HeadRow;
+use crate::storing::together::Together;
 use crate::storing::{chunks, versions};
 use crate::training::weights::{Folding, StoredWeights};
 use pgrx::datum::DatumWithOid;
@@ -308,10 +309,9 @@ fn store(schema: &str, name: &str, imported: &Imported) -> Result<(), Failure> {
         Ok((model, version, id))
     })
     .map_err(spi_failure)?;
-    for (number, head) in (0..).zip(&imported.heads) {
-        insert_head(schema, id, number, head, &imported.labels).map_err(spi_failure)?;
-        chunks::insert_weights(schema, id, number, &head.weights).map_err(spi_failure)?;
-    }
+    insert_heads(schema, id, imported).map_err(spi_failure)?;
+    let weights = imported.heads.iter().map(|head| &head.weights);
+    chunks::insert_weights(schema, id, weights).map_err(spi_failure)?;
     if let Some(rows) = &imported.landmarks {
         chunks::insert_landmarks(schema, id, rows).map_err(spi_failure)?;
     }
@@ -370,26 +370,18 @@ fn origin(header: &LiblinearHeader, labels: &ImportedLabels) -> Value {
     json!({"liblinear": origin})
 }
 
-fn insert_head(
-    schema: &str,
-    version_id: i64,
-    number: i32,
-    head: &ImportedHead,
-    labels: &ImportedLabels,
-) -> Result<(), SpiError> {
-    check_for_interrupts();
-    let insert = format!(
-        "INSERT INTO {schema}.svm_head (version_id, head, class, against, intercept, sigmoid_slope, sigmoid_offset)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)"
-    );
-    let against = head.against.map(|place| labels.names[place].as_str());
-    Kept(&insert).run(&[
-        version_id.into(),
-        number.into(),
-        labels.names[head.class].as_str().into(),
-        against.into(),
-        head.weights.intercept.into(),
-        head.sigmoid.map(|(slope, _)| slope).into(),
-        head.sigmoid.map(|(_, offset)| offset).into(),
-    ])
+fn insert_heads(schema: &str, version_id: i64, imported: &Imported) -> Result<(), SpiError> {
+    let label = |place: usize| imported.labels.names[place].as_str();
+    let mut rows = Together::of(schema, version_id);
+    for (number, head) in (0..).zip(&imported.heads) {
+        rows.put(HeadRow {
+            number,
+            class: label(head.class),
+            against: head.against.map(label),
+            intercept: head.weights.intercept,
+            sigmoid: head.sigmoid,
+            ..HeadRow::default()
+        })?;
+    }
+    rows.finish()
 }

@@ -22,6 +22,15 @@ const SOLVERS: [(&str, &str); 8] = [
     ("L1R_LR", "logistic"),
     ("MCSVM_CS", CRAMMER_SINGER),
 ];
+/// LIBLINEAR's solvers of other problems.
+const OTHER_SOLVERS: [&str; 4] = [
+    "L2R_L2LOSS_SVR",
+    "L2R_L2LOSS_SVR_DUAL",
+    "L2R_L1LOSS_SVR_DUAL",
+    "ONECLASS_SVM",
+];
+/// Keys of the header.
+pub const KEYS: [&str; 5] = ["solver_type", "nr_class", "label", "nr_feature", "bias"];
 /// The loss of the solver that has weights for each class also where there are two.
 const CRAMMER_SINGER: &str = "crammer_singer";
 
@@ -133,11 +142,13 @@ pub struct LiblinearReader<'a> {
 /// A header in the making.
 #[derive(Default)]
 struct HeaderKeys {
-    solver: Option<String>,
+    solver: Option<(String, usize)>,
     classes: Option<usize>,
     labels: Option<Vec<i32>>,
     features: Option<u64>,
     bias: Option<f64>,
+    /// Keys that have come.
+    met: Vec<&'static str>,
 }
 
 impl<'a> LiblinearReader<'a> {
@@ -154,7 +165,7 @@ impl<'a> LiblinearReader<'a> {
         for (at, line) in self.lines.by_ref() {
             let (key, value) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
             if key == "w" && value.is_empty() {
-                return keys.finish(at + 1);
+                return keys.finish();
             }
             keys.set(key, value.trim(), at + 1)?;
         }
@@ -208,9 +219,18 @@ impl<'a> LiblinearReader<'a> {
 
 impl HeaderKeys {
     fn set(&mut self, key: &str, value: &str, line: usize) -> Result<(), Failure> {
+        let Some(known) = KEYS.iter().find(|known| **known == key) else {
+            let what = format!("{} is no key of LIBLINEAR's model format", quoted(key));
+            return Err(malformed_line(line, &what));
+        };
+        if self.met.contains(known) {
+            return Err(malformed_line(line, &format!("{known} comes twice")));
+        }
+        // there are no more than keys
+        self.met.push(known);
         let bad = || malformed_line(line, &format!("{} is no value of {key}", quoted(value)));
-        match key {
-            "solver_type" => self.solver = Some(value.to_owned()),
+        match *known {
+            "solver_type" => self.solver = Some((value.to_owned(), line)),
             "nr_class" => self.classes = Some(value.parse().map_err(|_| bad())?),
             "nr_feature" => {
                 // LIBLINEAR counts with int
@@ -224,37 +244,35 @@ impl HeaderKeys {
                 let bias = value.parse().ok().filter(|bias: &f64| bias.is_finite());
                 self.bias = Some(bias.ok_or_else(bad)?);
             }
-            "label" => {
+            _ => {
                 let labels = value.split_ascii_whitespace().map(str::parse);
                 self.labels = Some(labels.collect::<Result<_, _>>().map_err(|_| bad())?);
-            }
-            _ => {
-                return Err(malformed_line(
-                    line,
-                    &format!("{} is no key of LIBLINEAR's model format", quoted(key)),
-                ))
             }
         }
         Ok(())
     }
 
-    /// The header; the line `w` is that of number `line`.
-    fn finish(self, line: usize) -> Result<LiblinearHeader, Failure> {
-        let missing = |key| malformed_line(line, &format!("\"w\" comes before \"{key}\""));
+    fn finish(self) -> Result<LiblinearHeader, Failure> {
+        let missing = |key| malformed(format!("the line \"{key}\" is missing"));
+        let (solver, line) = self.solver.ok_or_else(|| missing("solver_type"))?;
         let header = LiblinearHeader {
-            solver: self.solver.ok_or_else(|| missing("solver_type"))?,
+            solver,
             labels: self.labels.ok_or_else(|| missing("label"))?,
             features: self.features.ok_or_else(|| missing("nr_feature"))?,
             bias: self.bias.ok_or_else(|| missing("bias"))?,
         };
         let classes = self.classes.ok_or_else(|| missing("nr_class"))?;
         if header.loss().is_none() {
-            return Err(Failure::new(
-                Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-                format!("solver {} does not classify", quoted(&header.solver)),
-            )
+            let named = quoted(&header.solver);
+            return Err(match OTHER_SOLVERS.contains(&header.solver.as_str()) {
+                true => Failure::new(
+                    Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    format!("solver {named} does not classify"),
+                ),
+                false => malformed_line(line, &format!("{named} is no solver of LIBLINEAR's")),
+            }
             .hint(format!(
-                "Solvers that do: {}.",
+                "Solvers that classify: {}.",
                 SOLVERS.map(|(solver, _)| solver).join(", ")
             )));
         }

@@ -5,7 +5,7 @@
 //! factor * k(support vector, row) - rho, speaks for the first of the two. The support vectors are those of both classes; each has a
 //! factor for each other class, in their order. Pure.
 
-use super::liblinear::{quoted, write_number};
+use super::liblinear::{self, quoted, write_number};
 use crate::base::errors::{Code, Failure};
 use crate::features::MOST_LANDMARKS;
 use crate::targets::labels::MOST_CLASSES;
@@ -21,6 +21,13 @@ const KERNELS: [(&str, KernelKind); 4] = [
     ("rbf", KernelKind::Rbf),
     ("sigmoid", KernelKind::Sigmoid),
 ];
+
+/// The kernel of LIBSVM's whose support vectors are numbers of rows.
+const PRECOMPUTED: &str = "precomputed";
+
+/// LIBSVM's machines that classify, and its others.
+const TYPES: [&str; 2] = ["c_svc", "nu_svc"];
+const OTHER_TYPES: [&str; 3] = ["one_class", "epsilon_svr", "nu_svr"];
 
 /// What stands before the support vectors.
 pub struct LibsvmHeader {
@@ -97,9 +104,17 @@ fn number_words(number: f64) -> String {
     words
 }
 
-/// Whether a text is a model of LIBSVM's.
+/// Whether a text is a model of LIBSVM's: a line of its header has a key that LIBLINEAR's does not know.
 pub fn is_one(text: &str) -> bool {
-    text.trim_start().starts_with("svm_type")
+    let lines = text.trim_start().lines().take(KEYS.len());
+    let mut keys = lines.map(|line| key_and_words(line).0);
+    keys.any(|key| KEYS.contains(&key) && !liblinear::KEYS.contains(&key))
+}
+
+/// The key of a line in the header, and what stands behind it.
+fn key_and_words(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    line.split_once(' ').unwrap_or((line, ""))
 }
 
 /// Support vectors, one after the other.
@@ -178,8 +193,7 @@ impl<'a> LibsvmReader<'a> {
     pub fn header(&mut self) -> Result<LibsvmHeader, Failure> {
         let mut keys = Keys::default();
         for (at, line) in self.lines.by_ref() {
-            let line = line.trim();
-            let (key, words) = line.split_once(' ').unwrap_or((line, ""));
+            let (key, words) = key_and_words(line);
             if key == "SV" && words.is_empty() {
                 return keys.finish();
             }
@@ -292,6 +306,12 @@ impl<'a> Keys<'a> {
         Some((*line, words))
     }
 
+    /// The same of a key that every model has.
+    fn needed(&self, key: &str) -> Result<(usize, &'a str), Failure> {
+        let missing = || malformed(format!("the line \"{key}\" is missing"));
+        self.words(key).ok_or_else(missing)
+    }
+
     /// As many numbers behind a key as there must be.
     fn numbers<T: core::str::FromStr>(
         &self,
@@ -299,9 +319,7 @@ impl<'a> Keys<'a> {
         count: usize,
         is_sound: fn(&T) -> bool,
     ) -> Result<Vec<T>, Failure> {
-        let (line, words) = self
-            .words(key)
-            .ok_or_else(|| malformed(format!("\"SV\" comes before \"{key}\"")))?;
+        let (line, words) = self.needed(key)?;
         let found = words.split_ascii_whitespace().count();
         if found != count {
             let what = format!("{found} values of {key}, expected {count}");
@@ -360,15 +378,19 @@ impl<'a> Keys<'a> {
     }
 
     fn svm_type(&self) -> Result<&'a str, Failure> {
-        let word = self.words("svm_type").map_or("", |(_, words)| words);
-        match word {
-            "c_svc" | "nu_svc" => Ok(word),
-            _ => Err(unsupported(format!(
+        let (line, word) = self.needed("svm_type")?;
+        if TYPES.contains(&word) {
+            return Ok(word);
+        }
+        let hint = "Types that classify: c_svc and nu_svc.";
+        Err(match OTHER_TYPES.contains(&word) {
+            true => unsupported(format!(
                 "a machine of type {} does not classify",
                 quoted(word)
-            ))
-            .hint("Types that do: c_svc and nu_svc.")),
+            )),
+            false => malformed_line(line, &format!("{} is no type of LIBSVM's", quoted(word))),
         }
+        .hint(hint))
     }
 
     /// Support vectors of each class.
@@ -398,14 +420,16 @@ impl<'a> Keys<'a> {
     }
 
     fn kernel(&self) -> Result<Kernel, Failure> {
-        let word = self.words("kernel_type").map_or("", |(_, words)| words);
+        let (line, word) = self.needed("kernel_type")?;
         let Some((_, kind)) = KERNELS.iter().find(|(known, _)| *known == word) else {
-            return Err(
-                unsupported(format!("unknown kernel {}", quoted(word))).hint(format!(
-                    "Kernels: {}.",
-                    KERNELS.map(|(word, _)| word).join(", ")
-                )),
-            );
+            let unknown = match word {
+                PRECOMPUTED => unsupported(format!("a model of kernel {word} has no rows")),
+                _ => malformed_line(line, &format!("unknown kernel {}", quoted(word))),
+            };
+            return Err(unknown.hint(format!(
+                "Kernels: {}.",
+                KERNELS.map(|(word, _)| word).join(", ")
+            )));
         };
         let gamma = match kind {
             KernelKind::Linear => None,

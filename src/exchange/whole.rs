@@ -2,39 +2,23 @@
 //! categories and means, labels, heads with their probabilities, weights, and what is known of the training.
 //! What belongs to the rows it was trained on stays behind: keys, dual variables, where the rows came from.
 
+use super::facts::{self, RowObject, FACTS_OF_HEAD, FACTS_OF_VERSION};
 use crate::base::errors::{Code, Failure};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
-use crate::model::text::{self, Facts, Told, SAID_OF_HEAD, SAID_OF_VERSION};
-use crate::model::Model;
-use crate::pg::json::Jsonb;
+use crate::model::text::{self, Facts, Told};
+use crate::model::{ClassesBy, Model};
+use crate::pg::json::{JsonText, Jsonb};
 use crate::pg::select::{self, Parameter, PreparedSelect};
+use crate::storing::heads::HeadRow;
+use crate::storing::together::Together;
 use crate::storing::{chunks, versions};
-use pgrx::spi::{quote_identifier, SpiClient, SpiError};
-use pgrx::{pg_sys, JsonB, Spi};
+use pgrx::spi::{SpiClient, SpiError};
+use pgrx::{pg_sys, Spi};
 use pgsvm_core::memory::Room;
-use serde_json::{json, Value};
+use serde_json::Value;
 use std::ffi::CString;
-
-/// Columns of svm_version that do not travel: what the other database gives, and what is about the rows.
-const LEFT_BEHIND: [&str; 7] = [
-    "id",
-    "model_id",
-    "version",
-    "stored_rows",
-    "search_path",
-    "trained_by",
-    "given",
-];
-const LEFT_BEHIND_BY_BEGINNING: [&str; 4] = ["source", "key_", "followed", "origin"];
-
-fn travels(column: &str) -> bool {
-    !LEFT_BEHIND.contains(&column)
-        && !LEFT_BEHIND_BY_BEGINNING
-            .iter()
-            .any(|beginning| column.starts_with(beginning))
-}
 
 /// What the tables say of a model beside weights and what it says itself.
 pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
@@ -67,16 +51,12 @@ pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
 
 /// The query for what svm_version says of the model $1, version $2.
 fn facts_of_version(schema: &str) -> CString {
-    let begins = LEFT_BEHIND_BY_BEGINNING
-        .map(|beginning| format!("pg_catalog.starts_with(key, '{beginning}')"));
     let sql = format!(
-        "SELECT (SELECT pg_catalog.jsonb_object_agg(key, value)
-             FROM pg_catalog.jsonb_each(pg_catalog.to_jsonb(v) OPERATOR(pg_catalog.-) {}) WHERE NOT ({}))::pg_catalog.text
+        "SELECT {}
          FROM {schema}.svm_model AS m
          JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
          WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2",
-        text_array(&[&LEFT_BEHIND[..], SAID_OF_VERSION].concat()),
-        begins.join(" OR ")
+        object_of("v", FACTS_OF_VERSION)
     );
     CString::new(sql).unwrap_or_default()
 }
@@ -84,14 +64,23 @@ fn facts_of_version(schema: &str) -> CString {
 /// The same of svm_head.
 fn facts_of_heads(schema: &str) -> CString {
     let sql = format!(
-        "SELECT (pg_catalog.to_jsonb(h) OPERATOR(pg_catalog.-) {})::pg_catalog.text
+        "SELECT {}
          FROM {schema}.svm_model AS m
          JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
          JOIN {schema}.svm_head AS h ON h.version_id OPERATOR(pg_catalog.=) v.id
          WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.version OPERATOR(pg_catalog.=) $2 ORDER BY h.head",
-        text_array(&[&["version_id"][..], SAID_OF_HEAD].concat())
+        object_of("h", FACTS_OF_HEAD)
     );
     CString::new(sql).unwrap_or_default()
+}
+
+/// These columns of a row, as many of them as its table has, as a JSON object in SQL.
+fn object_of(row: &str, columns: &[&str]) -> String {
+    format!(
+        "(SELECT pg_catalog.jsonb_object_agg(key, value) FROM pg_catalog.jsonb_each(pg_catalog.to_jsonb({row}))
+             WHERE key OPERATOR(pg_catalog.=) ANY ({}))::pg_catalog.text",
+        text_array(columns)
+    )
 }
 
 /// Names of columns, of ours, as an array.
@@ -117,43 +106,103 @@ pub fn import(
     let name = name.unwrap_or_else(|| model.base_name()).to_owned();
     rights::check_name(&name).map_err(|failure| failure.hint("name => 'name'"))?;
     rights::check_owner(schema, &name, "Choose another name: name => 'name'")?;
-    let stored_rows = stored_rows(&model)?;
+    let (version_row, columns) = version_row(&model, &told)?;
     let (model_id, version, id) =
-        Spi::connect_mut(|client| store(client, schema, &name, &told, stored_rows))
+        Spi::connect_mut(|client| store(client, schema, &name, (&version_row, &columns)))
             .map_err(spi_failure)?;
+    insert_heads(schema, id, &model, &told)?;
     if let Some(machine) = &model.kernel {
         chunks::insert_landmarks(schema, id, machine.landmarks()).map_err(spi_failure)?;
     }
+    let mut weights = Together::of(schema, id);
     for head in 0..model.heads.len() {
         text::chunks(&model, head, |chunk| {
-            chunks::insert_weight_chunk(schema, id, &chunk).map_err(spi_failure)
+            weights.put(chunk).map_err(spi_failure)
         })?;
     }
+    weights.finish().map_err(spi_failure)?;
     versions::deploy(schema, model_id, version)?;
     Ok(name)
 }
 
-/// Stores what the text says of a version and its heads, but for weights; returns the model, the version and its id.
+/// The row of svm_version as JSON, and its columns, but for its place among those of its model.
+fn version_row(model: &Model, told: &Told<'_>) -> Result<(String, Vec<&'static str>), Failure> {
+    let mut row = RowObject::default();
+    let (line, version) = told.version;
+    facts::put_version(&mut row, line, version)?;
+    let names = [
+        ("label_column", &model.label_column),
+        ("label_type", &model.label_type),
+    ];
+    for (column, name) in names {
+        if name.is_empty() {
+            return Err(text::malformed(line, &format!("lacks its {column}")));
+        }
+        row.put(column, JsonText::of(name)?.as_str())?;
+    }
+    row.put("features", &model.features.to_json()?)?;
+    row.put("nulls", JsonText::of(&model.nulls.word())?.as_str())?;
+    row.put("label_values", JsonText::of(&model.labels)?.as_str())?;
+    row.put("intercept", &format!("{:e}", model.intercept))?;
+    row.put("feature_count", &told.feature_count.to_string())?;
+    if model.classes_by == ClassesBy::Probability {
+        let word = JsonText::of(&model.classes_by.word())?;
+        row.put("classes_by", word.as_str())?;
+    }
+    row.put("stored_rows", &stored_rows(model)?.to_string())?;
+    // a training here takes nothing over from it
+    row.put("given", "{}")?;
+    Ok(row.finish()?)
+}
+
+/// Stores the row of svm_version; returns the model, the version and its id.
 fn store(
     client: &mut SpiClient<'_>,
     schema: &str,
     name: &str,
-    told: &Told<'_>,
-    stored_rows: Value,
+    (row, columns): (&str, &[&str]),
 ) -> Result<(i64, i32, i64), SpiError> {
     let (model_id, version) = versions::next_version(client, schema, name)?;
-    // a training here takes nothing over from it
-    let own = json!({
-        "model_id": model_id, "version": version, "stored_rows": stored_rows, "given": {},
-    });
-    let given = (told.version, &own);
-    let id = insert(client, schema, "svm_version", given, Some("id"))?;
-    let id = id.expect("id is NOT NULL");
-    for head in &told.heads {
-        let own = json!({"version_id": id});
-        insert(client, schema, "svm_head", (head, &own), None)?;
-    }
+    let columns = columns.join(", ");
+    let insert = format!(
+        "INSERT INTO {schema}.svm_version (model_id, version, {columns})
+         SELECT $2, $3, {columns} FROM pg_catalog.jsonb_populate_record(NULL::{schema}.svm_version, $1)
+         RETURNING id"
+    );
+    let given = [Jsonb(row).into(), model_id.into(), version.into()];
+    let rows = client.update(&insert, None, &given)?;
+    let id = rows.first().get_one::<i64>()?.expect("id is NOT NULL");
     Ok((model_id, version, id))
+}
+
+/// Stores the rows of svm_head.
+fn insert_heads(
+    schema: &str,
+    version_id: i64,
+    model: &Model,
+    told: &Told<'_>,
+) -> Result<(), Failure> {
+    let mut rows = Together::of(schema, version_id);
+    for (place, head) in model.heads.iter().enumerate() {
+        let (class, against) = model.classes_of_head(place);
+        let calibration = head.calibration.as_ref();
+        let isotonic = calibration.and_then(|it| it.isotonic.as_ref());
+        let row = HeadRow {
+            number: place as i32,
+            class: &model.labels[class],
+            against: against.map(|it| model.labels[it].as_str()),
+            intercept: head.intercept,
+            sigmoid: calibration.map(|it| (it.sigmoid.a, it.sigmoid.b)),
+            isotonic: isotonic.map(|it| it.points()),
+            ..HeadRow::default()
+        };
+        let row = match told.heads.get(place) {
+            Some((line, facts)) => facts::of_head(row, *line, facts)?,
+            None => row,
+        };
+        rows.put(row).map_err(spi_failure)?;
+    }
+    rows.finish().map_err(spi_failure)
 }
 
 /// How many rows the version gets in each table.
@@ -177,58 +226,4 @@ fn stored_rows(model: &Model) -> Result<Value, Failure> {
                 .map_or(0, |machine| machine.landmarks().len()),
         ),
     ]))
-}
-
-/// Inserts a row that is given by the names of its columns, `told` in the text and `own` ones; names that the table here
-/// does not have are left out, as another version of pgsvm may have written them. Returns what the column `returning` got.
-fn insert(
-    client: &mut SpiClient<'_>,
-    schema: &str,
-    table: &str,
-    (told, own): (&str, &Value),
-    returning: Option<&str>,
-) -> Result<Option<i64>, SpiError> {
-    let table = format!("{schema}.{table}");
-    let names = columns_told(client, &table, (told, own))?.join(", ");
-    let mut insert = format!(
-        "INSERT INTO {table} ({names})
-         SELECT {names} FROM pg_catalog.jsonb_populate_record(NULL::{table}, $1 OPERATOR(pg_catalog.||) $2)"
-    );
-    if let Some(column) = returning {
-        insert.push_str(&format!(" RETURNING {column}"));
-    }
-    let given = [Jsonb(told).into(), JsonB(own.clone()).into()];
-    let rows = client.update(&insert, None, &given)?;
-    match returning {
-        Some(_) => rows.first().get_one::<i64>(),
-        None => Ok(None),
-    }
-}
-
-/// The columns of the table that such a row gives, as SQL writes them.
-fn columns_told(
-    client: &SpiClient<'_>,
-    table: &str,
-    (told, own): (&str, &Value),
-) -> Result<Vec<String>, SpiError> {
-    let known = client.select(
-        "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute
-         WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass AND attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
-             AND NOT attisdropped AND pg_catalog.has_column_privilege(attrelid, attnum, 'INSERT')
-             AND pg_catalog.jsonb_exists($2 OPERATOR(pg_catalog.||) $3, attname::pg_catalog.text)",
-        None,
-        &[
-            table.into(),
-            Jsonb(told).into(),
-            JsonB(own.clone()).into(),
-        ],
-    )?;
-    let mut names = Vec::new();
-    for row in known {
-        let name = row.get::<String>(1)?.unwrap_or_default();
-        if own.get(&name).is_some() || travels(&name) {
-            names.push(quote_identifier(name));
-        }
-    }
-    Ok(names)
 }

@@ -182,8 +182,17 @@ impl Heads {
     }
 
     fn add_pair(&mut self, model: &Model, class: &str, against: &str) -> Result<(), Bad> {
-        let place = |name: &str| model.labels.iter().position(|label| label == name);
-        let sides = place(class).zip(place(against));
+        // mostly the class of the head before, against the next one
+        let (before, next) = self
+            .sides
+            .last()
+            .map_or((0, 1), |[class, against]| (*class, against + 1));
+        let labels = &model.labels;
+        let place = |name: &str, guess: usize| {
+            let mut places = (guess..labels.len()).chain(0..guess.min(labels.len()));
+            places.find(|place| labels[*place] == name)
+        };
+        let sides = place(class, before).zip(place(against, next));
         let (positive, negative) = sides.ok_or(Bad::Chunk(OF_ANOTHER_CLASS))?;
         if model.labels.len() < 3 {
             return Err(Bad::Chunk(OF_ANOTHER_CLASS));

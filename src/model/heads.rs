@@ -5,6 +5,7 @@ use super::version::Model;
 use core::cell::{Ref, RefCell};
 use core::cmp::Ordering;
 use pgsvm_core::evaluation::largest;
+use pgsvm_core::memory::Room;
 use pgsvm_core::{Calibration, OutOfMemory, Pairs, PairsRoom, Score};
 
 /// One binary problem, besides its weights.
@@ -208,6 +209,25 @@ impl Model {
                 false => equal,
             };
         }
+    }
+
+    /// By class its decision and its probability, as `decision_for` and `probability` have them; no probabilities where the model was
+    /// trained without.
+    pub fn about_classes(&self, decisions: &[f64]) -> Result<[Vec<f64>; 2], OutOfMemory> {
+        let (mut all, mut probabilities) = (Vec::new(), Vec::new());
+        all.room(self.labels.len())?;
+        probabilities.room(self.labels.len())?;
+        match decisions {
+            [_] => {
+                all.extend((0..2).map(|class| self.decision_for(class, decisions)));
+                probabilities.extend((0..2).filter_map(|class| self.probability(class, decisions)));
+            }
+            _ => {
+                self.put_decisions(decisions, &mut all);
+                self.put_probabilities(decisions, &mut probabilities);
+            }
+        }
+        Ok([all, probabilities])
     }
 
     /// The probability of a class; None where the model was trained without.

@@ -72,10 +72,12 @@ pub struct Facts {
     pub heads: Vec<String>,
 }
 
-/// What a text says of a version beside its model: the same objects whole, as they stand in it.
+/// What a text says of a version beside its model: the same objects whole, as they stand in it, and their lines.
 pub struct Told<'a> {
-    pub version: &'a str,
-    pub heads: Vec<&'a str>,
+    pub version: (usize, &'a str),
+    pub heads: Vec<(usize, &'a str)>,
+    /// Features that weights or landmarks know.
+    pub feature_count: u64,
 }
 
 /// One line; each has one of these.
@@ -94,33 +96,44 @@ struct Line<'a> {
     lines: Option<usize>,
 }
 
-/// Columns of a table as a text has them, in JSON, and their names.
-macro_rules! columns {
-    ($(#[$of:meta])+ $columns:ident, $(#[$named:meta])+ $names:ident: $($column:ident),+) => {
-        $(#[$of])+
-        #[derive(Deserialize)]
-        struct $columns<'a> {
-            $(#[serde(borrow)] $column: Option<&'a RawValue>,)+
-        }
-        $(#[$named])+
-        pub const $names: &[&str] = &[$(stringify!($column)),+];
-    };
+/// What a model needs of its version: columns of svm_version, in JSON.
+#[derive(Deserialize)]
+struct VersionColumns<'a> {
+    #[serde(borrow)]
+    features: Option<&'a RawValue>,
+    #[serde(borrow)]
+    nulls: Option<&'a RawValue>,
+    #[serde(borrow)]
+    label_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    label_values: Option<&'a RawValue>,
+    #[serde(borrow)]
+    intercept: Option<&'a RawValue>,
+    #[serde(borrow)]
+    feature_count: Option<&'a RawValue>,
+    #[serde(borrow)]
+    label_column: Option<&'a RawValue>,
+    #[serde(borrow)]
+    classes_by: Option<&'a RawValue>,
 }
 
-columns! {
-    /// What a model needs of its version: columns of svm_version.
-    VersionColumns,
-    /// Names of those that the text of a version says first, which its facts leave out.
-    SAID_OF_VERSION:
-    features, nulls, label_type, label_values, intercept, feature_count, label_column, classes_by
-}
-
-columns! {
-    /// What a model needs of its heads: columns of svm_head.
-    HeadColumns,
-    /// The same of a head.
-    SAID_OF_HEAD:
-    class, intercept, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities, against
+/// What a model needs of its heads: columns of svm_head.
+#[derive(Deserialize)]
+struct HeadColumns<'a> {
+    #[serde(borrow)]
+    class: Option<&'a RawValue>,
+    #[serde(borrow)]
+    intercept: Option<&'a RawValue>,
+    #[serde(borrow)]
+    sigmoid_slope: Option<&'a RawValue>,
+    #[serde(borrow)]
+    sigmoid_offset: Option<&'a RawValue>,
+    #[serde(borrow)]
+    isotonic_decisions: Option<&'a RawValue>,
+    #[serde(borrow)]
+    isotonic_probabilities: Option<&'a RawValue>,
+    #[serde(borrow)]
+    against: Option<&'a RawValue>,
 }
 
 /// Whether a text is meant to be one of these.
@@ -138,17 +151,20 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
             &format!("is of a form that this version does not read; it reads {FORM}"),
         ));
     }
-    let name = first.name.unwrap_or_default();
+    let name = first.name;
+    let name = name.ok_or_else(|| malformed(number, "lacks the name"))?;
     let (number, second) = next(&mut lines)?;
     let version = second
         .version
         .ok_or_else(|| malformed(number, "lacks the version"))?;
     let (mut model, feature_count) = read_version(number, version, &name)?;
+    let version = (number, version.get());
     let (mut heads, mut taken) = (Vec::new(), assemble::Heads::default());
     let mut line = next(&mut lines)?;
     while let Some(head) = line.1.head.take() {
+        check_for_interrupts();
         read_head(line.0, head, &mut model, &mut taken)?;
-        heads.room(1)?.push(head.get());
+        heads.room(1)?.push((line.0, head.get()));
         line = next(&mut lines)?;
     }
     let completed = taken.complete(&mut model);
@@ -157,8 +173,12 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
     let (number, last) = read_weights(line, &mut lines, &mut model, feature_count, landmarks)?;
     match (last.lines, lines.next()) {
         (Some(count), None) if count == number => {
-            let version = version.get();
-            Ok((model, Told { version, heads }))
+            let told = Told {
+                version,
+                heads,
+                feature_count,
+            };
+            Ok((model, told))
         }
         _ => Err(malformed(number, "is not the last, or lines are missing")),
     }
@@ -168,7 +188,7 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
 fn read_version(number: usize, version: &RawValue, name: &str) -> Result<(Model, u64), Failure> {
     let columns: VersionColumns<'_> =
         json::read(version.get()).map_err(|error| unreadable(number, error))?;
-    let model = header(&columns)?.model(name);
+    let model = header(number, &columns)?.model(name);
     model.map_err(|what| nonsense(name, what))
 }
 
@@ -180,7 +200,11 @@ fn read_head(
 ) -> Result<(), Failure> {
     let columns: HeadColumns<'_> =
         json::read(head.get()).map_err(|error| unreadable(number, error))?;
-    add_head(model, &columns, taken).map_err(|bad| bad_chunk(&model.name, bad))
+    let class = text_of(number, "class", columns.class)?.unwrap_or_default();
+    let against = text_of(number, "against", columns.against)?;
+    let classes = (class.as_str(), against.as_deref());
+    let added = add_head(model, classes, &columns, taken);
+    added.map_err(|bad| bad_chunk(&model.name, bad))
 }
 
 /// Takes the landmarks of `line` and those that follow, which a kernel machine has; `line` is the one behind them.
@@ -246,32 +270,40 @@ fn next<'a>(
             "holds a text of more than 16 kB, or lists within lists",
         ));
     }
+    if json::has_zero(line) {
+        return Err(malformed(
+            number,
+            "holds the character 0, which no text has",
+        ));
+    }
     let read = json::read(line).map_err(|error| unreadable(number, error))?;
     Ok((number, read))
 }
 
-fn unreadable(number: usize, error: JsonError) -> Failure {
+pub fn unreadable(number: usize, error: JsonError) -> Failure {
     match error {
         JsonError::OutOfMemory(_) => out_of_memory(),
         JsonError::Refused(words) => malformed(number, &format!("is none of a model: {words}")),
     }
 }
 
-/// A text; an empty one where there is none.
-fn text_of(value: Option<&RawValue>) -> String {
-    let text = value.and_then(|value| json::read_received(value.get()).ok());
-    text.unwrap_or_default()
+/// The text of a column; None where there is none.
+fn text_of(line: usize, column: &str, value: Option<&RawValue>) -> Result<Option<String>, Failure> {
+    let text = value.map(|value| json::read_received(value.get()));
+    text.transpose().map_err(|error| match error {
+        JsonError::OutOfMemory(_) => out_of_memory(),
+        JsonError::Refused(_) => malformed(line, &format!("has no text for {column}")),
+    })
 }
 
 /// A number; None where there is none, NaN where it is something else.
 fn number_of(value: Option<&RawValue>) -> Option<f64> {
-    let value = value.filter(|value| value.get() != "null")?;
-    Some(json::read(value.get()).unwrap_or(f64::NAN))
+    Some(json::read(value?.get()).unwrap_or(f64::NAN))
 }
 
 /// A list of numbers; None where there is none, an empty one where it is something else.
 fn numbers_of(value: Option<&RawValue>) -> Result<Option<Vec<f64>>, Bad> {
-    match value.filter(|value| value.get() != "null") {
+    match value {
         None => Ok(None),
         Some(value) => match json::read_list(value.get()) {
             Ok(numbers) => Ok(Some(numbers)),
@@ -281,7 +313,7 @@ fn numbers_of(value: Option<&RawValue>) -> Result<Option<Vec<f64>>, Bad> {
     }
 }
 
-fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
+fn header(line: usize, version: &VersionColumns<'_>) -> Result<Header, Failure> {
     let features = match version.features {
         Some(features) => FeatureSet::from_json(features.get())?,
         None => None,
@@ -295,24 +327,25 @@ fn header(version: &VersionColumns<'_>) -> Result<Header, Failure> {
         None => Vec::new(),
     };
     let count = version.feature_count.map(RawValue::get);
+    let text = |column, value| text_of(line, column, value);
     Ok(Header {
         features,
-        nulls: text_of(version.nulls),
-        label_type: text_of(version.label_type),
+        nulls: text("nulls", version.nulls)?.unwrap_or_default(),
+        label_type: text("label_type", version.label_type)?.unwrap_or_default(),
         labels,
         intercept: number_of(version.intercept).unwrap_or(f64::NAN),
         feature_count: count.and_then(|it| it.parse().ok()).unwrap_or(-1),
-        label_column: text_of(version.label_column),
-        classes_by: version.classes_by.map(|it| text_of(Some(it))),
+        label_column: text("label_column", version.label_column)?.unwrap_or_default(),
+        classes_by: text("classes_by", version.classes_by)?,
     })
 }
 
 fn add_head(
     model: &mut Model,
+    classes: (&str, Option<&str>),
     head: &HeadColumns<'_>,
     taken: &mut assemble::Heads,
 ) -> Result<(), Bad> {
-    let class = text_of(head.class);
     let intercept = number_of(head.intercept).unwrap_or(f64::NAN);
     let probabilities = Probabilities {
         sigmoid: (
@@ -324,14 +357,7 @@ fn add_head(
             numbers_of(head.isotonic_probabilities)?,
         ),
     };
-    let against = head.against.filter(|it| it.get() != "null");
-    let against = against.map(|it| text_of(Some(it)));
-    taken.add(
-        model,
-        (&class, against.as_deref()),
-        intercept,
-        probabilities,
-    )
+    taken.add(model, classes, intercept, probabilities)
 }
 
 fn take_landmark(form: &KernelForm, rows: &mut Rows, landmark: &TextLandmark) -> Result<(), Bad> {
@@ -371,7 +397,7 @@ fn nonsense(name: &str, what: &str) -> Failure {
     )
 }
 
-fn malformed(line: usize, what: &str) -> Failure {
+pub fn malformed(line: usize, what: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_INVALID_TEXT_REPRESENTATION,
         format!("line {line} of the model {what}"),

@@ -32,13 +32,14 @@ unsafe fn svm_predict_set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             return null(fcinfo);
         };
         let classes = model.ranking(decisions);
+        let [all, probabilities] = model.about_classes(decisions).or_raise();
         for (place, class) in classes.into_iter().take(count).enumerate() {
             rows.put(|| {
                 [
                     Some(pg_sys::Datum::from(place as i32 + 1)),
                     Some(text_datum(&model.labels[class])),
-                    Some(float8(model.decision_for(class, decisions))),
-                    model.probability(class, decisions).map(float8),
+                    Some(float8(all[class])),
+                    probabilities.get(class).copied().map(float8),
                 ]
             });
         }

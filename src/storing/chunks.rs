@@ -5,8 +5,9 @@ use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::TextChunk;
 use crate::pg::kept_statement::Kept;
 use crate::pg::{check_for_interrupts, transactions};
+use crate::storing::together::{Stored, Together};
 use crate::training::outcome::{Trained, TrainedHead};
-use crate::training::weights::StoredWeights;
+use crate::training::weights::{StoredWeights, WeightChunk};
 use crate::warm_start::screening::RowSlacks;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::SpiError;
@@ -15,8 +16,9 @@ use pgsvm_core::memory::{gathered, Room};
 
 /// Stores all of these that a training has.
 pub fn insert_all(schema: &str, version_id: i64, trained: &mut Trained) -> Result<(), SpiError> {
+    let weights = trained.heads.iter().map(|head| &head.weights);
+    insert_weights(schema, version_id, weights)?;
     for (number, head) in (0..).zip(&mut trained.heads) {
-        insert_weights(schema, version_id, number, &head.weights)?;
         insert_duals(schema, version_id, number, head)?;
         insert_states(schema, version_id, number, head)?;
     }
@@ -30,50 +32,65 @@ pub fn insert_all(schema: &str, version_id: i64, trained: &mut Trained) -> Resul
     }
 }
 
-/// Stores the weights of head `number`.
-pub fn insert_weights(
+/// Stores the weights of all heads in their order.
+pub fn insert_weights<'a>(
     schema: &str,
     version_id: i64,
-    number: i32,
-    weights: &StoredWeights,
+    heads: impl Iterator<Item = &'a StoredWeights>,
 ) -> Result<(), SpiError> {
-    let insert = format!(
-        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
-         VALUES ($1, $2, $3, $4, $5)"
-    );
-    for chunk in &weights.chunks {
-        insert_chunk(&insert, || {
-            vec![
-                version_id.into(),
-                number.into(),
-                chunk.first_feature.into(),
-                chunk.offsets.as_deref().into(),
-                chunk.weights.as_slice().into(),
-            ]
-        })?;
+    let mut chunks = Together::of(schema, version_id);
+    for (number, head) in (0..).zip(heads) {
+        for chunk in &head.chunks {
+            chunks.put((number, chunk))?;
+        }
     }
-    Ok(())
+    chunks.finish()
 }
 
-/// Stores a chunk of weights as a model's text has it.
-pub fn insert_weight_chunk(
-    schema: &str,
-    version_id: i64,
-    chunk: &TextChunk,
-) -> Result<(), SpiError> {
-    let insert = format!(
-        "INSERT INTO {schema}.svm_weight (version_id, head, first_feature, features, weights)
-         VALUES ($1, $2, $3, $4, $5)"
-    );
-    insert_chunk(&insert, || {
+impl Stored for (i32, &WeightChunk) {
+    const TABLE: &'static str = WEIGHT_TABLE;
+    const COLUMNS: &'static [&'static str] = WEIGHT_COLUMNS;
+
+    fn values(&self) -> Vec<DatumWithOid<'_>> {
+        let (number, chunk) = self;
         vec![
-            version_id.into(),
-            chunk.head.into(),
-            chunk.first.into(),
-            chunk.features.clone().into(),
-            chunk.weights.clone().into(),
+            (*number).into(),
+            chunk.first_feature.into(),
+            chunk.offsets.as_deref().into(),
+            chunk.weights.as_slice().into(),
         ]
-    })
+    }
+
+    fn bytes(&self) -> usize {
+        chunk_bytes(self.1.weights.len())
+    }
+}
+
+/// A chunk of weights as a model's text has it.
+impl Stored for TextChunk {
+    const TABLE: &'static str = WEIGHT_TABLE;
+    const COLUMNS: &'static [&'static str] = WEIGHT_COLUMNS;
+
+    fn values(&self) -> Vec<DatumWithOid<'_>> {
+        vec![
+            self.head.into(),
+            self.first.into(),
+            self.features.as_deref().into(),
+            self.weights.as_slice().into(),
+        ]
+    }
+
+    fn bytes(&self) -> usize {
+        chunk_bytes(self.weights.len())
+    }
+}
+
+const WEIGHT_TABLE: &str = "svm_weight";
+const WEIGHT_COLUMNS: &[&str] = &["head", "first_feature", "features", "weights"];
+
+/// Bytes of so many weights and the features they are of.
+fn chunk_bytes(weights: usize) -> usize {
+    weights * (size_of::<f64>() + size_of::<i32>())
 }
 
 fn insert_duals(

@@ -8,6 +8,8 @@ use crate::pg::kept_statement::Kept;
 use crate::request::reads::Reads;
 use crate::request::source::Source;
 use crate::request::Request;
+use crate::storing::heads::HeadRow;
+use crate::storing::together::Together;
 use crate::storing::{deployment, provenance};
 use crate::training::fit::OnTrainingRows;
 use crate::training::outcome::{Trained, TrainedHead};
@@ -235,7 +237,6 @@ fn stored_rows(request: &Request, trained: &Trained) -> Value {
 
 /// Inserts the rows of a version's heads.
 pub fn insert_heads(
-    client: &mut SpiClient<'_>,
     schema: &str,
     version_id: i64,
     trained: &Trained,
@@ -253,43 +254,30 @@ pub fn insert_heads(
         (None, [_, positive]) => (positive, None),
         (None, all) => (&all[head], None),
     };
-    let insert = format!(
-        "INSERT INTO {schema}.svm_head (version_id, head, class, intercept, primal, dual, gap, training_accuracy,
-             support_vectors, stop_reason, sigmoid_slope, sigmoid_offset, isotonic_decisions, isotonic_probabilities,
-             updates, truncated_primal, outliers, against)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
-    );
+    let mut rows = Together::of(schema, version_id);
     for (number, head) in report.heads.iter().enumerate() {
         let (class, against) = sides(number);
         let calibration = report.calibrations.heads.get(number);
-        let sigmoid = calibration.map(|it| it.sigmoid);
         let isotonic = calibration.and_then(|it| it.isotonic.as_ref());
-        let points = isotonic.map(|it| it.points());
-        let values: [DatumWithOid<'_>; 18] = [
-            version_id.into(),
-            (number as i32).into(),
-            class.as_str().into(),
-            trained.heads[number].weights.intercept.into(),
-            head.certificate.primal.into(),
-            head.certificate.dual.into(),
-            head.certificate.gap.into(),
-            head.training_accuracy.into(),
-            (head.support_vectors as i64).into(),
-            stop_word(head.stop).into(),
-            sigmoid.map(|sigmoid| sigmoid.a).into(),
-            sigmoid.map(|sigmoid| sigmoid.b).into(),
-            points.map(|(decisions, _)| decisions.to_vec()).into(),
-            points
-                .map(|(_, probabilities)| probabilities.to_vec())
-                .into(),
-            head.updates.map(|updates| updates as i64).into(),
-            head.truncated.map(|it| it.objective).into(),
-            head.truncated.map(|it| it.outliers as i64).into(),
-            against.map(String::as_str).into(),
-        ];
-        client.update(Kept(&insert), None, &values)?;
+        rows.put(HeadRow {
+            number: number as i32,
+            class,
+            against: against.map(String::as_str),
+            intercept: trained.heads[number].weights.intercept,
+            primal: Some(head.certificate.primal),
+            dual: Some(head.certificate.dual),
+            gap: Some(head.certificate.gap),
+            training_accuracy: Some(head.training_accuracy),
+            support_vectors: Some(head.support_vectors as i64),
+            stop_reason: Some(stop_word(head.stop).into()),
+            sigmoid: calibration.map(|it| (it.sigmoid.a, it.sigmoid.b)),
+            isotonic: isotonic.map(|it| it.points()),
+            updates: head.updates.map(|updates| updates as i64),
+            truncated_primal: head.truncated.map(|it| it.objective),
+            outliers: head.truncated.map(|it| it.outliers as i64),
+        })?;
     }
-    Ok(())
+    rows.finish()
 }
 
 /// How a training ended, as svm_models shows it.

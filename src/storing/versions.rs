@@ -30,7 +30,7 @@ pub fn store(
         // its row is locked: of two trainings at the same time the second meets the first one's source
         provenance::check(schema, request).or_raise();
         let id = version_row::insert(client, schema, (model, version), request, trained, labelled)?;
-        version_row::insert_heads(client, schema, id, trained, labelled)?;
+        version_row::insert_heads(schema, id, trained, labelled)?;
         let log = (&trained.trainer.log[..], &trained.tested[..]);
         training_log::insert(client, schema, id, log)?;
         provenance::insert_query(client, schema, id, &request.source)?;

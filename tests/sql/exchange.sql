@@ -191,3 +191,62 @@ SELECT svm_import('bad', E'{"pgsvm":1,"name":"m@1"}\n{"version":{"a":' || repeat
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_import('bad', E'{"pgsvm":1,"name":"m@1"}\n{"version":{"a":"' || repeat('x', 20000) || '"}}');
 \echo :LAST_ERROR_SQLSTATE
+-- Each field of each kind of line, damaged in each way: refused as such, or of no harm. (A NULL where there may be one, another name.)
+CREATE FUNCTION tried(content text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM svm_import('damaged', content);
+    RETURN 'imported';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE;
+END $$;
+CREATE FUNCTION damaged(content text) RETURNS TABLE (kind text, field text, value text, state text) LANGUAGE sql AS $$
+    WITH lines AS (
+        SELECT string_to_array(rtrim(content, E'\n'), E'\n') AS all
+    ), first AS (
+        -- of each kind of line the first one
+        SELECT DISTINCT ON (kind) number, line::jsonb, (SELECT min(key) FROM jsonb_object_keys(line::jsonb) AS key) AS kind
+        FROM lines, unnest("all") WITH ORDINALITY AS it (line, number) ORDER BY kind, number
+    ), fields AS (
+        SELECT kind, number, line, '{}'::text[] || key AS path FROM first, jsonb_object_keys(line) AS key
+        UNION ALL SELECT kind, number, line, ARRAY[kind, key] FROM first, jsonb_object_keys(CASE jsonb_typeof(line -> kind) WHEN 'object' THEN line -> kind ELSE '{}' END) AS key
+    )
+    SELECT kind, array_to_string(path, '.'), value, tried(array_to_string("all"[:number - 1]
+        || CASE value WHEN 'missing' THEN (line #- path)::text ELSE replace(jsonb_set(line, path, '"@"')::text, '"@"', value) END
+        || "all"[number + 1:], E'\n') || E'\n')
+    FROM lines, fields, unnest(ARRAY['missing', 'null', 'true', '-1', '0.5', '7', '1e400', '-1e-20000', '9223372036854775808', '"x"', '""', '"\u0000"', '"\ud800"', '"infinity"',
+        '"2026-02-30T00:00:00+00:00"', '[]', '[1]', '["x"]', '{}', '{"a": 1e20000}', '{"a": 1e-20000}']) AS value
+$$;
+SELECT svm_train('moved', 'answer', ARRAY['a', 'x'], 'machine', kernel => 'rbf', rank => 8, probability => true, c => 0.1);
+CREATE TABLE damage AS SELECT 'linear' AS of, * FROM damaged(:'whole') UNION ALL SELECT 'kernel', * FROM damaged(svm_export('machine', 'pgsvm'));
+SELECT of, state, count(*) > 100 AS many FROM damage GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT field, string_agg(value, '  ' ORDER BY value COLLATE "C") AS imported FROM damage WHERE state = 'imported' AND of = 'linear' GROUP BY field ORDER BY field COLLATE "C";
+SELECT field, string_agg(value, '  ' ORDER BY value COLLATE "C") AS imported FROM damage AS d WHERE state = 'imported' AND of = 'kernel'
+    AND NOT EXISTS (SELECT FROM damage AS other WHERE other.of = 'linear' AND (other.field, other.value, other.state) = (d.field, d.value, d.state)) GROUP BY field ORDER BY field COLLATE "C";
+-- what was imported can be shown, used and exported again
+SELECT count(*) > 100 AS all FROM svm_versions AS v WHERE name = 'damaged' AND svm_export(name || '@' || version, 'pgsvm') IS NOT NULL;
+SELECT svm_import('bad', replace(:'whole', '"loss": "squared_hinge", ', ''));
+SELECT svm_import('bad', regexp_replace(:'whole', '"trained_at": "[^"]*"', '"trained_at": "yesterday"'));
+SELECT svm_import('bad', replace(:'whole', '"label_column":"answer"', '"label_column":null'));
+SELECT svm_import('bad', replace(:'whole', '"head": 1,', '"head": 2,'));
+SELECT svm_import('bad', regexp_replace(:'whole', '"primal": [0-9.e+-]+', '"primal": "much"'));
+-- times as PostgreSQL writes them, and others
+SELECT time, tried(regexp_replace(:'whole', '"trained_at": "[^"]*"', format('"trained_at": "%s"', time))) FROM unnest('{2026-01-31T23:59:59.5+01:00,2024-02-29T00:00:00+00:00,1900-03-01T12:00:00.123456-00:19:32,294275-12-31T00:00:00+15,
+    "",now,2026-01-31,2026-02-29T00:00:00+00:00,2026-04-31T00:00:00+00:00,2026-13-01T00:00:00+00:00,2026-00-01T00:00:00+00:00,2026-01-00T00:00:00+00:00,2026-01-01T24:00:00+00:00,2026-01-01T00:60:00+00:00,
+    2026-01-01T00:00+00:00,2026-01-01T00:00:00,2026-01-01T00:00:00+16:00,2026-01-01T00:00:00.+00:00,0000-01-01T00:00:00+00:00,999999-01-01T00:00:00+00:00,2026-1-01T00:00:00+00:00,2026-01-01T00:00:00+00:00:00:00}'::text[]) AS time;
+-- Columns of svm_version that stay behind.
+SELECT attname FROM pg_attribute WHERE attrelid = 'svm_version'::regclass AND attnum > 0 AND NOT attisdropped
+    AND NOT split_part(:'whole', E'\n', 2)::jsonb -> 'version' ? attname AND attname <> 'classes_by' ORDER BY attname COLLATE "C";
+SELECT attname FROM pg_attribute WHERE attrelid = 'svm_head'::regclass AND attnum > 0 AND NOT attisdropped
+    AND NOT split_part(:'whole', E'\n', 3)::jsonb -> 'head' ? attname ORDER BY attname COLLATE "C";
+-- Each line of the header of LIBLINEAR's format, missing, twice, and with a word that is none.
+CREATE FUNCTION told(content text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM svm_import('told', content);
+    RETURN 'imported';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT key, told(replace(:'model', key || rest || E'\n', '')) AS missing, told(replace(:'model', key || rest || E'\n', key || rest || E'\n' || key || rest || E'\n')) AS twice,
+    told(replace(:'model', key || rest || E'\n', key || E' word\n')) AS word
+FROM regexp_matches(split_part(:'model', E'w\n', 1), '([a-z_]+)( [^\n]*)\n', 'g') WITH ORDINALITY AS it (line, number), LATERAL (SELECT line[1], line[2]) AS parts (key, rest) ORDER BY number;
+SELECT told(replace(:'model', E'w\n', '')) AS missing, told(replace(:'model', E'w\n', E'w\nw\n')) AS twice;

@@ -112,6 +112,39 @@ SELECT svm_import('bad', replace(:'rbf', 'nr_class 2', 'nr_class 1000000000'));
 SELECT svm_import('bad', format(E'svm_type c_svc\nkernel_type linear\nnr_class 20\ntotal_sv 1000000\nrho %s\nlabel %s\nnr_sv %s\nSV\n',
     repeat('0 ', 190), (SELECT string_agg(i::text, ' ') FROM generate_series(1, 20) AS i), repeat('50000 ', 20)));
 \echo :LAST_ERROR_SQLSTATE
+-- each line of the header missing, twice, and with a word that is none
+CREATE FUNCTION told(content text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM svm_import('told', content);
+    RETURN 'imported';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT key, told(replace(content, key || rest || E'\n', '')) AS missing, told(replace(content, key || rest || E'\n', key || rest || E'\n' || key || rest || E'\n')) AS twice,
+    told(replace(content, key || rest || E'\n', key || E' word\n')) AS word
+FROM replace(:'three', 'kernel_type rbf', E'kernel_type polynomial\ndegree 2\ncoef0 1') AS content,
+    regexp_matches(split_part(content, E'SV\n', 1), '([a-zA-Z_0]+)( [^\n]*)\n', 'g') WITH ORDINALITY AS it (line, number), LATERAL (SELECT line[1], line[2]) AS parts (key, rest) ORDER BY number;
+SELECT told(replace(:'rbf', E'SV\n', '')) AS missing, told(replace(:'rbf', E'SV\n', E'SV\nSV\n')) AS twice;
+-- the lines in any order
+SELECT told(replace(replace(:'rbf', E'svm_type c_svc\n', ''), E'SV\n', E'svm_type c_svc\nSV\n')) AS last, told(replace(replace(:'rbf', E'svm_type c_svc\n', ''), E'nr_class 2\n', E'nr_class 2\nsvm_type c_svc\n')) AS middle;
+-- as many heads as several statements store
+SELECT format(E'svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 13\ntotal_sv 13\nrho %s\nlabel %s\nprobA %s\nprobB %s\nnr_sv %s\nSV\n%s',
+    (SELECT string_agg((i / 128.0)::float8::text, ' ' ORDER BY i) FROM generate_series(1, 78) AS i), (SELECT string_agg(i::text, ' ' ORDER BY i) FROM generate_series(1, 13) AS i),
+    (SELECT string_agg((-i / 64.0)::float8::text, ' ' ORDER BY i) FROM generate_series(1, 78) AS i), (SELECT string_agg((i / 32.0)::float8::text, ' ' ORDER BY i) FROM generate_series(1, 78) AS i),
+    repeat('1 ', 13), (SELECT string_agg((SELECT string_agg((CASE WHEN j < i THEN -1 ELSE 1 END * (i * j) / 4.0)::float8::text, ' ' ORDER BY j) FROM generate_series(1, 12) AS j) || format(E' %s:1 20:%s\n', i, i), '' ORDER BY i)
+        FROM generate_series(1, 13) AS i)) AS many \gset
+SELECT svm_import('many', :'many'), svm_import('many too', :'many');
+SELECT svm_import('many back', svm_export('many', 'pgsvm'));
+SELECT head, class, against, intercept, sigmoid_slope, sigmoid_offset FROM svm_head WHERE version_id = svm_internal.svm_version_id('many') AND head IN (0, 1, 62, 63, 64, 77) ORDER BY head;
+SELECT model, (SELECT count(*) FROM svm_head WHERE version_id = id) AS heads, (SELECT count(*) FROM svm_weight WHERE version_id = id) AS chunks,
+    (SELECT jsonb_agg(to_jsonb(h) - 'version_id' ORDER BY head) FROM svm_head AS h WHERE version_id = id) = (SELECT jsonb_agg(to_jsonb(h) - 'version_id' ORDER BY head) FROM svm_head AS h
+        WHERE version_id = svm_internal.svm_version_id('many')) AS same_heads,
+    svm_export(model, 'libsvm_model') = svm_export('many', 'libsvm_model') AS same_machines
+FROM unnest('{many,many too,many back}'::text[]) AS model, svm_internal.svm_version_id(model) AS id;
+-- of so many classes svm_predict_set gives what svm_decision and svm_probability give, and the first is svm_classify's
+SELECT count(*) AS classes, bool_and(s.decision = svm_decision('many', row, class) AND s.probability = svm_probability('many', row, class)) AS same,
+    bool_and((rank = 1) = (class = svm_classify('many', row))) AS first
+FROM unnest(ARRAY['1:1', '3:1 20:2', '7:0.5 9:2', '13:1']) AS row, svm_predict_set('many', row) AS s;
 SELECT svm_import('bad', replace(:'rbf', 'c_svc', 'one_class'));
 SELECT svm_import('bad', replace(:'rbf', 'kernel_type rbf', 'kernel_type precomputed'));
 \set VERBOSITY terse

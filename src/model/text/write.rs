@@ -130,6 +130,7 @@ impl Lines {
 
     /// Adds the line of a head.
     fn put_head(&mut self, model: &Model, place: usize, fact: Option<&str>) -> Result<(), Failure> {
+        check_for_interrupts();
         let head = &model.heads[place];
         let calibration = head.calibration.as_ref();
         let sigmoid = calibration.map(|it| it.sigmoid);

@@ -6,6 +6,7 @@
 //! Wu, Lin, Weng, *Probability estimates for multi-class classification by pairwise coupling*, JMLR 5, 2004, second approach (16), by
 //! the iteration of its Algorithm 2.
 
+use crate::base::interrupts;
 use crate::base::memory::{copied, filled, OutOfMemory, Room as _};
 use crate::task::calibration::{copies, Calibration};
 use crate::task::evaluation::{largest_by_rank, predicted_class};
@@ -16,6 +17,9 @@ const LEAST_PROBABILITY: f64 = 1e-7;
 /// Rounds of the coupling, at most, or as many as there are classes; and how far its equations may be off, times the classes.
 const MOST_ROUNDS: usize = 100;
 const ENOUGH: f64 = 1e-6;
+
+/// Multiplications in the time that a probability takes.
+const OF_PROBABILITY: usize = 64;
 
 /// The pairs of some classes, one a head.
 #[derive(Debug, PartialEq, Eq)]
@@ -143,6 +147,7 @@ impl Pairs {
             confidences[*positive] += decision;
             confidences[*negative] -= decision;
         }
+        interrupts::worked(8 * self.sides.len());
         for (confidence, votes) in confidences.iter_mut().zip(votes) {
             // a sum of decisions may be beyond what numbers hold
             let sum = match confidence.is_nan() {
@@ -162,6 +167,7 @@ impl Pairs {
     ) -> &'a [f64] {
         let classes = self.classes;
         for (head, [positive, negative]) in self.sides.iter().enumerate() {
+            interrupts::worked(OF_PROBABILITY);
             let found = probability(head).clamp(LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY);
             room.pairs[positive * classes + negative] = found;
             room.pairs[negative * classes + positive] = 1.0 - found;
@@ -206,6 +212,7 @@ impl PairsRoom {
                 return;
             }
             self.round(classes, whole);
+            interrupts::worked(4 * classes * classes);
         }
     }
 
@@ -219,6 +226,7 @@ impl PairsRoom {
                 self.quadratic[t * classes + j] = -there * back;
             }
             self.quadratic[t * classes + t] = squares;
+            interrupts::worked(8 * classes);
         }
     }
 
@@ -304,6 +312,7 @@ mod tests {
     use super::*;
     use crate::base::random::{Random, Stream};
     use crate::task::evaluation::largest;
+    use std::cell::Cell;
 
     /// Numbers between 0 and 1.
     fn drawn(seed: u64, count: usize) -> Vec<f64> {
@@ -375,6 +384,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn many_pairs_ask_for_interrupts_in_between() {
+        thread_local! {
+            static ASKED: Cell<usize> = const { Cell::new(0) };
+        }
+        interrupts::check_by(|| ASKED.set(ASKED.get() + 1));
+        let pairs = Pairs::all(400).unwrap();
+        let given = drawn(1, pairs.len());
+        let mut room = pairs.room().unwrap();
+        pairs.couple(|head| given[head], &mut room);
+        let asked = ASKED.get();
+        assert!(asked > 3, "{asked}");
+        (0..40).for_each(|_| {
+            pairs.scores(|head| given[head] - 0.5, &mut room);
+        });
+        assert!(ASKED.get() > asked + 1);
     }
 
     #[test]
