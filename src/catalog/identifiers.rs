@@ -97,21 +97,47 @@ fn of_table(relation: pg_sys::Oid) -> Result<HashMap<i16, String>, SpiError> {
     })
 }
 
-/// Whether a column's name says that it numbers the rows.
-pub fn numbers_rows(name: &str) -> bool {
-    const NAMES: [&str; 12] = [
-        "id",
-        "rowid",
-        "row_id",
-        "rownames",
-        "row_names",
-        "rownum",
-        "row_num",
-        "rownumber",
-        "row_number",
-        "index",
-        "idx",
-        "unnamed: 0",
-    ];
-    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+/// Names of columns that number the rows, or name them.
+const OF_ROWS: [&str; 10] = [
+    "id",
+    "rowid",
+    "row_id",
+    "rownames",
+    "row_names",
+    "rownum",
+    "row_num",
+    "rownumber",
+    "row_number",
+    "unnamed: 0",
+];
+/// The same of numbers alone: a text of this name may well be a category.
+const OF_NUMBERS: [&str; 2] = ["index", "idx"];
+/// Last words of names that keys have.
+const OF_KEYS: [&str; 10] = [
+    "id", "ids", "key", "no", "nr", "nbr", "num", "number", "uid", "pk",
+];
+
+/// Whether a column's name says that it tells rows apart; `is_number`: whether its values are numbers.
+pub fn tells_rows_apart(name: &str, is_number: bool) -> bool {
+    let is = |known: &&str| name.eq_ignore_ascii_case(known);
+    OF_ROWS.iter().any(|known| is(known)) || (is_number && OF_NUMBERS.iter().any(|known| is(known)))
+}
+
+/// Whether a column's name ends as those of keys do: `customer_id`, `OrderNo`, `invoice nr`.
+pub fn is_named_as_key(name: &str) -> bool {
+    let is_key = |word: &str| OF_KEYS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    // customerId ends with a word as customer_id does
+    let letters = name.chars().rev();
+    let small: usize = letters
+        .take_while(|letter| letter.is_lowercase())
+        .map(char::len_utf8)
+        .sum();
+    let at = name.len() - small;
+    let capital = name[..at]
+        .chars()
+        .next_back()
+        .filter(|it| it.is_uppercase());
+    let behind_capital = capital.map(|it| &name[at - it.len_utf8()..]);
+    let last = name.rsplit(|letter: char| !letter.is_alphanumeric()).next();
+    last.into_iter().chain(behind_capital).any(is_key)
 }

@@ -154,6 +154,9 @@ pub struct Telltales {
     /// Columns of whole numbers that are codes rather than amounts.
     #[serde(deserialize_with = "received")]
     pub codes: Vec<String>,
+    /// Columns of whole numbers, nearly all different, that do not rise and are called as keys are.
+    #[serde(deserialize_with = "received")]
+    pub keys: Vec<String>,
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.

@@ -2,6 +2,7 @@
 //! hands it to the pure reader. Runs in the process that plays the reader role.
 
 use crate::base::errors::{About, Failure};
+use crate::catalog::identifiers::is_named_as_key;
 use crate::features::{Feature, FeaturePart, FeatureSet};
 use crate::index::kept::{Kept, Served};
 use crate::keys::chunks::KeyChunk;
@@ -152,6 +153,17 @@ impl RowSource {
             let is_number = |part: &FeaturePart| matches!(part, FeaturePart::Column { name: of, time: false, .. } if of == name);
             if features.parts.iter().any(is_number) {
                 out.counting.room(1)?.push(name.to_owned());
+            }
+        }
+        for id in found
+            .different
+            .iter()
+            .filter(|id| !found.counting.contains(id))
+        {
+            if let Feature::Column(name) = features.feature(*id) {
+                if is_named_as_key(name) {
+                    out.keys.room(1)?.push(name.to_owned());
+                }
             }
         }
         Ok(out)

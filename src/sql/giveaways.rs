@@ -19,6 +19,8 @@ pub struct Giveaways<'a> {
     telling: &'a [(String, f64)],
     /// Only count rows, and nobody named them.
     counting: Vec<&'a str>,
+    /// The same of those that look like keys.
+    keys: Vec<&'a str>,
     /// Columns that features are made of.
     columns: usize,
 }
@@ -26,19 +28,28 @@ pub struct Giveaways<'a> {
 impl<'a> Giveaways<'a> {
     pub fn of(request: &'a Request, trained: &'a Trained, left_out: &'a LeftOut) -> Self {
         let telltales = &trained.reader.telltales;
-        let counting = telltales.counting.iter().map(String::as_str);
+        let unnamed = |found: &'a Vec<String>| -> Vec<&'a str> {
+            let found = found.iter().map(String::as_str);
+            found.filter(|_| request.features.is_none()).collect()
+        };
         Self {
             request,
             named_though: &left_out.named_though,
             telling: &telltales.telling,
-            counting: counting.filter(|_| request.features.is_none()).collect(),
+            counting: unnamed(&telltales.counting),
+            keys: unnamed(&telltales.keys),
             columns: trained.reader.features.parts.len(),
         }
     }
 
     /// A WARNING for each kind.
     pub fn warn(&self) {
-        let failures = [self.named_though(), self.telling(), self.counting()];
+        let failures = [
+            self.named_though(),
+            self.telling(),
+            self.counting(),
+            self.keys(),
+        ];
         failures.into_iter().flatten().for_each(Failure::warn);
     }
 
@@ -46,10 +57,13 @@ impl<'a> Giveaways<'a> {
     pub fn has(&self, name: &str) -> bool {
         let named_though = self.named_though.iter().map(|(name, _)| name.as_str());
         let telling = self.telling.iter().map(|(name, _)| whole(name));
-        let mut all = named_though
-            .chain(telling)
-            .chain(self.counting.iter().copied());
+        let mut all = named_though.chain(telling).chain(self.of_rows());
         all.any(|it| it == name)
+    }
+
+    /// What only tells rows apart.
+    fn of_rows(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.counting.iter().chain(&self.keys).copied()
     }
 
     fn named_though(&self) -> Option<Failure> {
@@ -87,10 +101,10 @@ impl<'a> Giveaways<'a> {
             // an element of an array goes with the array
             None if names.iter().any(|name| whole(name) != *name) => String::new(),
             // nothing would be left
-            None if names.len() + self.counting.len() >= self.columns => String::new(),
-            // what counts rows goes all the more
+            None if names.len() + self.of_rows().count() >= self.columns => String::new(),
+            // what only tells rows apart goes all the more
             None => {
-                let all = names.iter().chain(&self.counting).copied();
+                let all = names.iter().copied().chain(self.of_rows());
                 format!(": {}", excluding(all, &self.request.exclude))
             }
         };
@@ -126,11 +140,28 @@ impl<'a> Giveaways<'a> {
             1 => ("it", "numbers"),
             _ => ("they", "number"),
         };
-        let hint = format!(
-            "If {it} only {numbers} the rows, leave out: {}; or name the features",
-            excluding(self.counting.iter().copied(), &self.request.exclude)
-        );
+        let hint = format!("If {it} only {numbers} the rows, {}", self.leave_out());
         Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
+    }
+
+    fn keys(&self) -> Option<Failure> {
+        let (looks, it, tells) = match self.keys.len() {
+            0 => return None,
+            1 => ("looks like a key", "it", "tells"),
+            _ => ("look like keys", "they", "tell"),
+        };
+        let message = format!(
+            "{} {looks}: another whole number in nearly every row",
+            self.keys.join(", ")
+        );
+        let hint = format!("If {it} only {tells} rows apart, {}", self.leave_out());
+        Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
+    }
+
+    /// How all that only tells rows apart is left out.
+    fn leave_out(&self) -> String {
+        let how = excluding(self.of_rows(), &self.request.exclude);
+        format!("leave out: {how}; or name the features")
     }
 }
 

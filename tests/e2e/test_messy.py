@@ -65,6 +65,22 @@ def test_one_bad_row_in_many_is_counted_and_named(connection, said):
     assert 'The bad row is the row with i 299983: element 1 of "x" is NaN.' in details(said)
 
 
+def test_ages_counts_and_years_are_no_codes(connection, said):
+    connection.execute("SELECT setseed(.5)")
+    # classes rise with age, bend with rooms, fall by steps with years, and are more frequent for some zip codes and weekdays
+    connection.execute(
+        """CREATE TEMP TABLE homes AS SELECT age, rooms, year, visits, zip, weekday, random() < .02 + .05 * (age > 50)::int
+            + .05 * (2 - abs(rooms - 3)) + .1 * (year < 1980)::int + .05 * (visits < 2)::int
+            + .25 * (zip * 61 % 97 < 48)::int + .6 * (weekday IN (0, 6))::int AS sold
+        FROM (SELECT 18 + floor(60 * random())::int AS age, 1 + floor(5 * random())::int AS rooms, 1950 + floor(70 * random())::int AS year,
+                floor(-ln(random()) * 3)::int AS visits, 10000 + floor(97 * random())::int AS zip, floor(7 * random())::int AS weekday
+            FROM generate_series(1, 8000)) AS drawn"""
+    )
+    connection.execute("SELECT svm_train('homes', 'sold')")
+    hints = "\n".join(notice.hint for notice in said)
+    assert "zip, weekday look like codes" in hints, hints
+
+
 def test_codes_are_hinted_at_with_the_features_to_type(connection, said):
     connection.execute(
         """CREATE TEMP TABLE sales AS SELECT i * 7919 % 97 AS zip, i % 7 AS weekday, i * 31 % 1009 AS amount,
@@ -78,6 +94,17 @@ def test_codes_are_hinted_at_with_the_features_to_type(connection, said):
         "SELECT svm_train('sales', 'sold', '{category(zip),category(weekday),amount}', model => 'codes')"
     )
     assert not any("category(" in notice.hint for notice in said)
+
+
+def test_labels_that_may_be_numbers_to_predict_are_asked_about_where_classes_fail(connection, said):
+    connection.execute(
+        "CREATE TEMP TABLE people AS SELECT 18 + i * 7919 % 61 AS age, i * 48271 % 997 / 997.0 AS size FROM generate_series(1, 3000) AS i"
+    )
+    connection.execute("SELECT svm_train('people', 'age', '{size}')")
+    warnings = [notice for notice in said if notice.severity == "WARNING"]
+    assert len(warnings) == 1
+    assert "Is age rather a number to predict? There is no regression yet. " in warnings[0].hint
+    assert "age > 48 AS label" in warnings[0].hint
 
 
 def test_hints_repeat_what_is_left_out_and_do_not_undo_each_other(connection, said):

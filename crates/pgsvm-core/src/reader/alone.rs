@@ -38,6 +38,8 @@ const FIRST_WRONG: f64 = 2.0;
 const MOST_WHOLE: usize = 100;
 /// Features that are told of.
 const MOST_TOLD: usize = 5;
+/// One in how many rows may have the value of another where values are said to differ: 32 bits do not tell all large numbers apart.
+const SAME_ONE_IN: usize = 100;
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +53,9 @@ pub struct Alone {
     /// Dense features, by id, whose values are whole numbers, and codes rather than amounts.
     #[serde(deserialize_with = "list")]
     pub codes: Vec<u64>,
+    /// Dense features, by id, whose values are whole numbers, nearly all different.
+    #[serde(deserialize_with = "list")]
+    pub different: Vec<u64>,
 }
 
 /// What tells the classes apart, and how well.
@@ -92,6 +97,9 @@ impl Alone {
         out.codes
             .room(self.codes.len())?
             .extend_from_slice(&self.codes);
+        out.different
+            .room(self.different.len())?
+            .extend_from_slice(&self.different);
         Ok(out)
     }
 
@@ -112,10 +120,18 @@ impl Alone {
             looked.numbers(&mut values, &mut found.telling)?;
             looked.categories(column_of, &mut values, &mut found.telling)?;
             looked.sparse(column_of, &mut values, &mut found.telling)?;
-            found.codes = looked.codes(&mut values)?;
+            looked.whole(&mut values, &mut found)?;
         }
         Ok(found)
     }
+}
+
+/// Whether these values, in ascending order, are whole numbers, nearly all different.
+fn are_different(column: &[(f32, u32)]) -> bool {
+    let distinct = column.chunk_by(|a, b| a.0 == b.0).count();
+    column.len() >= LEAST_COUNTED
+        && (column.len() - distinct) * SAME_ONE_IN <= column.len()
+        && column.iter().all(|(value, _)| value.fract() == 0.0)
 }
 
 impl<'a> Looked<'a> {
@@ -217,9 +233,9 @@ impl<'a> Looked<'a> {
         Ok(found)
     }
 
-    /// Dense features that are codes; of those that are whole numbers in the first rows some are looked at.
-    fn codes(&self, column: &mut Vec<(f32, u32)>) -> Result<Vec<u64>, OutOfMemory> {
-        let mut found = Vec::new();
+    /// Dense features that are codes, and those that differ from row to row; of those that are whole numbers in the first rows some
+    /// are looked at.
+    fn whole(&self, column: &mut Vec<(f32, u32)>, out: &mut Alone) -> Result<(), OutOfMemory> {
         let is_whole = |feature: &usize| {
             let mut first = self.first.iter().map(|at| self.rows[*at].dense()[*feature]);
             first.all(|value| value.is_nan() || value.fract() == 0.0)
@@ -228,11 +244,14 @@ impl<'a> Looked<'a> {
             interrupts::check();
             let value = |row: &Row<'a>| row.dense()[feature];
             self.fill(0..self.rows.len(), &value, column)?;
-            if found.len() < MOST_TOLD && are_codes(column) {
-                found.room(1)?.push(feature as u64);
+            if out.codes.len() < MOST_TOLD && are_codes(column) {
+                out.codes.room(1)?.push(feature as u64);
+            }
+            if are_different(column) {
+                out.different.room(1)?.push(feature as u64);
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Dense features that tell the classes apart.

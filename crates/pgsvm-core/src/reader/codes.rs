@@ -1,9 +1,10 @@
 //! Whole numbers that are codes, as zip codes and weekdays are: which classes rows have depends on the number, and not on how large
 //! it is.
 //!
-//! By value v with n_v rows, m_v is the share of a class. What values explain of the classes beyond a straight line is the sum of
-//! squares between them less that of the regression; what neighbours differ by says whether a bend does it too. Both less what
-//! they come to by chance (lack-of-fit test, and von Neumann's ratio of successive differences).
+//! By value v with n_v rows, m_v is the share of a class. Ages, years and counts have shares that rise, fall or bend with the value; so
+//! what values explain beyond a curve is the sum of squares between them less that of the best of three fits: a polynomial of
+//! degree 3, and shares that only rise or only fall (isotonic regression). What neighbours differ by says whether a finer bend does
+//! it too. Both less what they come to by chance (lack-of-fit test, and von Neumann's ratio of successive differences).
 
 /// Fewest rows of a value that says something, and the share of all rows that such values are to have.
 const LEAST_ROWS: usize = 5;
@@ -11,13 +12,17 @@ const LEAST_SHARE: f64 = 0.8;
 /// Most of the rows that may have one value: what is nearly always 0 is a count or an amount.
 const LARGEST: f64 = 0.5;
 /// Fewest values and most.
-const LEAST_VALUES: usize = 3;
+const LEAST_VALUES: usize = 5;
 const MOST_VALUES: usize = 1000;
-/// What values are to explain of the classes' variance beyond a line, and by how many of its standard deviations that is to be more
+/// Degree of the polynomial.
+const DEGREE: i32 = 3;
+/// What values are to explain of the classes' variance beyond a curve, and by how many of its standard deviations that is to be more
 /// than chance.
 const LEAST_GAIN: f64 = 0.02;
 const LEAST_DEVIATIONS: f64 = 5.0;
-/// Half the squared differences of neighbours, to the variance between values: 1 of codes on the average, 0 of what bends smoothly.
+/// Half the squared differences of neighbours, to the variance between values: 1 of codes on the average, with a deviation of one by the
+/// square root of their number, and 0 of what bends smoothly. So many deviations it may be less, and so small at most.
+const DEVIATIONS_BELOW: f64 = 3.0;
 const LEAST_RATIO: f64 = 0.5;
 
 /// Whether numbers are codes: pairs of a value and a class, ascending by value.
@@ -64,7 +69,7 @@ struct Explained {
     /// Of one row, which is what each value explains by chance.
     noise: f64,
     between: f64,
-    line: f64,
+    curve: f64,
     neighbours: f64,
     spread: f64,
 }
@@ -85,18 +90,13 @@ impl Explained {
             .collect();
         let sum = |of: &dyn Fn(&(f64, f64, f64)) -> f64| shares.iter().map(of).sum::<f64>();
         let share = sum(&|(_, n, m)| n * m) / rows;
-        let mean = sum(&|(x, n, _)| n * x) / rows;
         let noise = share * (1.0 - share);
-        let with_class = sum(&|(x, n, m)| n * (x - mean) * (m - share));
-        let squares = sum(&|(x, n, _)| n * (x - mean) * (x - mean));
         self.noise += noise;
         self.total += rows * noise;
         self.between += sum(&|(_, n, m)| n * (m - share) * (m - share));
-        self.line += if squares > 0.0 {
-            with_class * with_class / squares
-        } else {
-            0.0
-        };
+        self.curve += by_polynomial(&shares)
+            .max(by_order(&mut shares.iter(), share))
+            .max(by_order(&mut shares.iter().rev(), share));
         let count = shares.len() as f64;
         let middle = sum(&|(_, _, m)| *m) / count;
         self.spread += sum(&|(_, n, m)| (m - middle) * (m - middle) - noise / n) / (count - 1.0);
@@ -109,13 +109,70 @@ impl Explained {
     }
 
     fn by_codes(&self, values: usize) -> bool {
-        let free = values as f64 - 2.0;
-        let beyond = self.between - self.line - free * self.noise;
+        let free = values as f64 - 1.0 - f64::from(DEGREE);
+        let beyond = self.between - self.curve - free * self.noise;
+        let ratio = (1.0 - DEVIATIONS_BELOW / (values as f64).sqrt()).max(LEAST_RATIO);
         self.total > 0.0
             && beyond >= LEAST_GAIN * self.total
             && beyond >= LEAST_DEVIATIONS * self.noise * (2.0 * free).sqrt()
-            && self.neighbours >= LEAST_RATIO * self.spread
+            && self.neighbours >= ratio * self.spread
     }
+}
+
+/// What a polynomial explains of the squares between values: each with its number, its rows and its share.
+fn by_polynomial(shares: &[(f64, f64, f64)]) -> f64 {
+    let rows: f64 = shares.iter().map(|it| it.1).sum();
+    let mean = shares.iter().map(|(x, n, _)| n * x).sum::<f64>() / rows;
+    let squares: f64 = shares
+        .iter()
+        .map(|(x, n, _)| n * (x - mean) * (x - mean))
+        .sum();
+    let deviation = (squares / rows).sqrt();
+    let product = |one: &[f64], other: &[f64]| -> f64 {
+        let both = one.iter().zip(other).zip(shares);
+        both.map(|((a, b), (_, n, _))| n * a * b).sum()
+    };
+    let classes: Vec<f64> = shares.iter().map(|it| it.2).collect();
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let mut explained = 0.0;
+    for degree in 0..=DEGREE {
+        let powers = shares
+            .iter()
+            .map(|it| ((it.0 - mean) / deviation).powi(degree));
+        let mut column: Vec<f64> = powers.collect();
+        for known in &basis {
+            let along = product(&column, known);
+            for (value, known) in column.iter_mut().zip(known) {
+                *value -= along * known;
+            }
+        }
+        let length = product(&column, &column).sqrt();
+        // as long as the rows are many where it says something new
+        if length.is_nan() || length <= 1e-6 * rows.sqrt() {
+            break;
+        }
+        column.iter_mut().for_each(|value| *value /= length);
+        if degree > 0 {
+            explained += product(&column, &classes).powi(2);
+        }
+        basis.push(column);
+    }
+    explained
+}
+
+/// What shares that only rise explain of the squares between values in this order, by pooling neighbours that do not; `share`: that of
+/// all rows.
+fn by_order<'a>(shares: &mut dyn Iterator<Item = &'a (f64, f64, f64)>, share: f64) -> f64 {
+    let mut pools: Vec<(f64, f64)> = Vec::new();
+    for (_, n, m) in shares {
+        let mut pool = (*n, n * m);
+        while let Some(before) = pools.pop_if(|it| it.1 * pool.0 >= pool.1 * it.0) {
+            pool = (pool.0 + before.0, pool.1 + before.1);
+        }
+        pools.push(pool);
+    }
+    let squares = pools.iter().map(|(n, sum)| n * (sum / n - share).powi(2));
+    squares.sum()
 }
 
 #[cfg(test)]
@@ -157,6 +214,15 @@ mod tests {
         assert!(!are_codes(&column(97, 5000, |value| 1.0
             - (f64::from(value) / 48.0 - 1.0).powi(2))));
         assert!(!are_codes(&column(97, 5000, |_| 0.3)));
+        // few values that bend, that rise by steps, and that matter in a band
+        let bend = [0.2, 0.5, 0.8, 0.5, 0.2];
+        assert!(!are_codes(&column(5, 2000, |value| bend[value as usize])));
+        let steps = [0.05, 0.1, 0.1, 0.7, 0.7, 0.95];
+        assert!(!are_codes(&column(6, 2000, |value| steps[value as usize])));
+        assert!(!are_codes(&column(61, 5000, |age| match age {
+            20..=40 => 0.9,
+            _ => 0.1,
+        })));
         assert!(!are_codes(&column(5000, 5000, scattered)));
         assert!(!are_codes(&column(2, 5000, f64::from)));
         assert!(!are_codes(&[]));
