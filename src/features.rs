@@ -58,6 +58,6 @@ pub use name::Feature;
 pub use resolve::resolve;
 pub use set::{FeaturePart, FeatureSet};
 pub use text_form::{ReadAs, Unit};
-pub use text_guess::{TextGuess, LOOKED_AT};
+pub use text_guess::{preferred_order, TextGuess, LOOKED_AT};
 pub use usual_lengths::UsualLengths;
 pub use vocabularies::{Finished, LengthGuess, VocabularyLearner};

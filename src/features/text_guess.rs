@@ -180,6 +180,15 @@ fn become_text(part: &mut FeaturePart, sublinear: bool) {
     }
 }
 
+/// How dates are read that are written alike in two orders.
+pub fn preferred_order() -> Reading {
+    match date_order() {
+        DateOrder::Ymd => Reading::Ymd,
+        DateOrder::Dmy => Reading::Dmy,
+        DateOrder::Mdy => Reading::Mdy,
+    }
+}
+
 impl Guessed {
     fn take(&mut self, text: &str, class: Option<u32>) -> Result<(), OutOfMemory> {
         self.rows += 1;
@@ -208,11 +217,7 @@ impl Guessed {
 
     /// How its values are read as numbers or times; None where they are not.
     fn reading(&self) -> Option<Reading> {
-        let preferred = match date_order() {
-            DateOrder::Ymd => Reading::Ymd,
-            DateOrder::Dmy => Reading::Dmy,
-            DateOrder::Mdy => Reading::Mdy,
-        };
+        let preferred = preferred_order();
         let values = self.short.iter();
         let values = values.map(|(text, rows)| (text.as_str(), *rows));
         if let Some(asked) = self.asked {

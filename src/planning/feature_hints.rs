@@ -30,7 +30,9 @@ impl Asked<'_> {
             FeatureError::Several(all) => all.iter().find_map(|error| self.hint(error)),
             FeatureError::MissingColumn { column, near } if near.is_empty() => {
                 match is_expression(column) {
-                    true => self.computed(column, column),
+                    true => self
+                        .crossed(column)
+                        .or_else(|| self.computed(column, &self.with_fields(column))),
                     false => self.columns(),
                 }
             }
@@ -40,6 +42,47 @@ impl Asked<'_> {
             } => self.cast(column, type_name),
             _ => None,
         }
+    }
+
+    /// Two columns with a colon between them, as R writes their interaction.
+    fn crossed(&self, entry: &str) -> Option<String> {
+        let names = entry.split(':').map(str::trim);
+        let is_column = |name: &str| self.offered.iter().any(|column| column.name == name);
+        let names: Vec<_> = names.collect();
+        if names.len() < 2 || !names.iter().all(|name| is_column(name)) {
+            return None;
+        }
+        let names: Vec<_> = names.into_iter().map(quote).collect();
+        let cross = format!("cross({})", names.join(", "));
+        let entries = self.entries.iter().map(String::as_str);
+        let all = entries.map(|it| match it == entry {
+            true => cross.as_str(),
+            false => it,
+        });
+        Some(format!("Write {}.", features::naming(all)))
+    }
+
+    /// An expression with the names of fields behind `->` and `->>` in quotes, unless they are columns' names.
+    fn with_fields(&self, expression: &str) -> String {
+        let mut pieces = expression.split("->");
+        let mut out = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let (arrow, field) = match piece.strip_prefix('>') {
+                Some(field) => ("->>", field),
+                None => ("->", piece),
+            };
+            let name = field.trim_start();
+            let end = name.find(|c| !is_in_word(c)).unwrap_or(name.len());
+            let (name, rest) = name.split_at(end);
+            let is_column = self.offered.iter().any(|column| column.name == name);
+            let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+            out += arrow;
+            out += &match is_column || is_number {
+                true => field.to_owned(),
+                false => format!("{}{rest}", quote_literal(name)),
+            };
+        }
+        out
     }
 
     fn columns(&self) -> Option<String> {
@@ -139,6 +182,18 @@ pub(super) fn labelled_as_text(
     columns: &[Column],
 ) -> Option<String> {
     let label = format!("{}::text", quote(&request.label));
+    labelled_by(request, source, columns, &label)
+}
+
+/// The training with whether the label is above its median.
+pub(super) fn labelled_above_median(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+) -> Option<String> {
+    let name = quote(&request.label);
+    let rank = format!("percent_rank() OVER (ORDER BY {name}) >= 0.5");
+    let label = format!("CASE WHEN {name} IS NOT NULL THEN {rank} END");
     labelled_by(request, source, columns, &label)
 }
 

@@ -11,10 +11,11 @@ use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::planning::feature_hints::{
-    computed_label, labelled_as_text, labelled_by_another, Asked,
+    computed_label, labelled_above_median, labelled_as_text, labelled_by_another, Asked,
 };
 use crate::request::source::Source;
 use crate::request::Request;
+use crate::targets::amounts::NO_REGRESSION;
 use crate::targets::labels::LabelKind;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
@@ -49,9 +50,19 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     let (mut features, left_out) = resolved.unwrap_or_default();
     features.weigh_sublinearly(request.texts.sublinear);
     let label_kind = LabelKind::of_type(&label.name, label.type_oid).map_err(|failure| {
-        let converted = labelled_as_text(request, source, &columns);
-        let hint = failure.hint.clone().into_iter().chain(converted);
-        failure.hint(hint.collect::<Vec<_>>().join(". "))
+        let is_amount = matches!(type_kind(label.type_oid), TypeKind::Number(_));
+        let (why, converted) = match is_amount {
+            true => (
+                Some(NO_REGRESSION.to_owned()),
+                labelled_above_median(request, source, &columns),
+            ),
+            false => (
+                failure.hint.as_ref().map(|hint| format!("{hint}.")),
+                labelled_as_text(request, source, &columns),
+            ),
+        };
+        let hint = why.into_iter().chain(converted);
+        failure.hint(hint.collect::<Vec<_>>().join(" "))
     })?;
     Ok(Checked {
         label_type: label.type_oid,
@@ -187,7 +198,7 @@ fn all_features(
     usable.room(candidates.len())?;
     for (column, reason) in candidates.iter().zip(identifiers::reasons(&candidates)?) {
         let given_away = || giveaways.get(column.name.as_str()).cloned();
-        let by_name = || numbers_rows(column).then(|| "numbers the rows by its name".to_owned());
+        let by_name = || tells_rows_apart(column).then(|| BY_NAME.to_owned());
         match reason.or_else(given_away).or_else(by_name) {
             Some(reason) => left_out
                 .identifiers
@@ -223,13 +234,19 @@ fn all_features(
     }
 }
 
-/// Whether it is a number that is called as numbers of rows are.
-fn numbers_rows(column: &Column) -> bool {
-    let is_number = match type_kind(column.type_oid) {
-        TypeKind::Number(kind) => kind != NumberKind::Boolean && !kind.is_time(),
+/// Why a column is no feature that is called as what only tells rows apart.
+const BY_NAME: &str = "by its name it only tells rows apart";
+
+/// Whether it is a number or a text that is called so.
+fn tells_rows_apart(column: &Column) -> bool {
+    match type_kind(column.type_oid) {
+        TypeKind::Number(NumberKind::Boolean) => false,
+        TypeKind::Number(kind) => {
+            !kind.is_time() && identifiers::tells_rows_apart(&column.name, true)
+        }
+        TypeKind::Text => identifiers::tells_rows_apart(&column.name, false),
         _ => false,
-    };
-    is_number && identifiers::numbers_rows(&column.name)
+    }
 }
 
 /// Columns that say something else than features do, with what that is.
@@ -293,7 +310,7 @@ pub fn likely_key(columns: &[Column]) -> Option<String> {
     let rank = |(column, reason): &(&Column, Option<String>)| match reason.as_deref() {
         Some("primary key") => Some(0),
         Some(_) => Some(1),
-        None => identifiers::numbers_rows(&column.name).then_some(2),
+        None => identifiers::tells_rows_apart(&column.name, true).then_some(2),
     };
     let can_be = columns.iter().zip(reasons);
     let can_be = can_be.filter(|(column, _)| KeyKind::of_column(column).is_ok());

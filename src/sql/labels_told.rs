@@ -13,11 +13,11 @@ const LABELS: [&str; 6] = ["-", "*", "#", ".", "none", "unknown"];
 /// Labels that a WARNING names.
 const MOST_NAMED: usize = 6;
 
-/// A WARNING for each kind of them; `classed`: what trains on classes made of the column.
+/// A WARNING about them, one for both kinds; `classed`: what trains on classes made of the column.
 pub(super) fn doubtful_labels(
     (column, classed): (&str, &str),
     classes: &[LabelValue],
-) -> Vec<Failure> {
+) -> Option<Failure> {
     let texts = classes.iter().filter(|class| class.is_text());
     let texts: Vec<&str> = texts.map(|class| class.text.as_str()).collect();
     let is_label = |text: &str| LABELS.iter().any(|it| text.trim().eq_ignore_ascii_case(it));
@@ -26,36 +26,41 @@ pub(super) fn doubtful_labels(
         .filter(|it| is_marker(it) && !is_label(it))
         .collect();
     let alike = alike(&texts);
-    let mut warnings = Vec::new();
-    if !missing.is_empty() {
-        let quoted: Vec<_> = missing.iter().map(quote_literal).collect();
-        let quoted = quoted.join(", ");
-        let known = |label: &str| format!("CASE WHEN {label} NOT IN ({quoted}) THEN {label} END");
-        let hint = classed_by(classed, known);
-        warnings.push(warning(column, &missing, "look like missing values", hint));
+    let kinds = [
+        (&missing, "look like missing values"),
+        (&alike, "differ only in case or blanks"),
+    ];
+    let kinds = kinds.into_iter().filter(|(labels, _)| !labels.is_empty());
+    let kinds = kinds.map(|(labels, look)| format!("{look}: {}", shown(labels)));
+    let kinds: Vec<_> = kinds.collect();
+    if kinds.is_empty() {
+        return None;
     }
-    if !alike.is_empty() {
-        let hint = classed_by(classed, |label| format!("lower(trim({label}))"));
-        warnings.push(warning(
-            column,
-            &alike,
-            "differ only in case or blanks",
-            hint,
-        ));
-    }
-    warnings
-}
-
-/// That these labels look so, and the training with others.
-fn warning(column: &str, labels: &[&str], look: &str, hint: Option<String>) -> Failure {
-    let shown = labels.iter().take(MOST_NAMED);
-    let shown: Vec<_> = shown.map(|it| format!("\"{}\"", shortened(it))).collect();
     let message = format!(
-        "labels of column \"{column}\" {look}, and are classes of their own: {}",
-        listed(&shown)
+        "labels of column \"{column}\", each of which is a class, {}",
+        kinds.join("; and ")
     );
-    Failure {
+    let quoted: Vec<_> = missing.iter().map(quote_literal).collect();
+    let quoted = quoted.join(", ");
+    let hint = classed_by(classed, |label| {
+        let one = match alike.is_empty() {
+            true => label.to_owned(),
+            false => format!("lower(trim({label}))"),
+        };
+        match missing.is_empty() {
+            true => one,
+            false => format!("CASE WHEN {label} NOT IN ({quoted}) THEN {one} END"),
+        }
+    });
+    Some(Failure {
         hint,
         ..Failure::new(Code::ERRCODE_WARNING, message)
-    }
+    })
+}
+
+/// Some of these labels, as a message has them.
+fn shown(labels: &[&str]) -> String {
+    let shown = labels.iter().take(MOST_NAMED);
+    let shown: Vec<_> = shown.map(|it| format!("\"{}\"", shortened(it))).collect();
+    listed(&shown)
 }

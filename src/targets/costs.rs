@@ -1,10 +1,11 @@
 //! How much a row's loss counts, for whoever reads: its weight times that of its class. Balanced
 //! classes are not weighted here: their sizes are known after the last row, by the pure reader.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::pg::deform::Row;
 use crate::targets::labels::LabelValue;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{text, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,18 @@ pub struct WeightColumn {
     pub name: String,
     /// Its place in the row, as float8.
     pub at: usize,
+}
+
+/// The one of two booleans that is meant by another word for it.
+fn same_truth(word: &str, known: &HashSet<&str>) -> Option<String> {
+    const WORDS: [(&str, [&str; 6]); 2] = [
+        ("true", ["t", "yes", "y", "on", "1", "+1"]),
+        ("false", ["f", "no", "n", "off", "0", "-1"]),
+    ];
+    let is_word = |words: &[&str]| words.iter().any(|it| word.eq_ignore_ascii_case(it));
+    let found = WORDS.iter().find(|(_, words)| is_word(words));
+    let found = found.filter(|(truth, _)| known.contains(truth));
+    found.map(|(truth, _)| (*truth).to_owned())
 }
 
 impl Costs {
@@ -93,6 +106,24 @@ impl Costs {
         .hint("Row weight times class weight must be a 32-bit number: 1e-38 to 3e38"))
     }
 
+    /// The argument with the weight of `label` for another one in its place, as SQL writes it; of very many only this one.
+    fn weights_with(&self, other: &str, label: &str) -> String {
+        const MOST_SHOWN: usize = 20;
+        let weight_of = |it: &str| self.by_label.get(it).copied().unwrap_or(1.0);
+        let others = self.by_label.keys().map(String::as_str);
+        let others = others.filter(|it| *it != label && *it != other);
+        let mut all: Vec<_> = others.map(|it| (it, weight_of(it))).collect();
+        all.sort_by_key(|it| it.0);
+        all.truncate(MOST_SHOWN);
+        all.push((other, weight_of(label)));
+        let all = all.iter().map(|(label, weight)| {
+            let label = serde_json::Value::from(shortened(label));
+            format!("{label}: {weight}")
+        });
+        let all: Vec<_> = all.collect();
+        quote_literal(format!("{{{}}}", all.join(", ")))
+    }
+
     /// Refuses a class weight whose label did not occur.
     ///
     /// # Errors
@@ -113,10 +144,22 @@ impl Costs {
                     format!("class_weight names \"{label}\", which is no label of the source"),
                 )
                 .detail(format!("Labels: {}.", all.collect::<Vec<_>>().join(", ")));
-                Err(match near.first() {
-                    Some(near) => failure.hint(format!("Perhaps \"{near}\" is meant.")),
-                    None => failure,
-                })
+                let weights = match near.first().or(same_truth(label, &known).as_ref()) {
+                    Some(near) => {
+                        let weights = self.weights_with(near, label);
+                        format!("Perhaps \"{near}\" is meant: class_weight => {weights}")
+                    }
+                    None => {
+                        let mut others = classes.iter().map(|class| class.text.as_str());
+                        let other = others.find(|it| !self.by_label.contains_key(*it));
+                        let Some(other) = other else {
+                            return Err(failure);
+                        };
+                        let weights = self.weights_with(other, label);
+                        format!("Weights are by label: class_weight => {weights}")
+                    }
+                };
+                Err(failure.hint(weights))
             }
         }
     }

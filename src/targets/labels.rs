@@ -5,7 +5,8 @@
 //! the values: numbers as numbers, false before true, text bytewise, an enum as it was declared). Of
 //! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
 
-use crate::base::errors::{shortened, Code, Failure};
+use super::amounts::{are_doubtful, are_mostly_alone, classes_hint};
+use crate::base::errors::{Code, Failure};
 use crate::features::{utf8, LONGEST_VALUE_BYTES};
 use crate::pg::numeric;
 use crate::pg::varlena::{with_text, Varlena};
@@ -20,9 +21,6 @@ use std::collections::HashMap;
 pub const MOST_CLASSES: usize = 1000;
 /// Up to this many classes a value is compared with all, and looked up beyond.
 const COMPARED: usize = 8;
-/// Numbers that are classes without a doubt; rows that one of more classes has at least.
-const FEW_CLASSES: usize = 20;
-const ROWS_OF_A_CLASS: u64 = 20;
 /// Up to this many distinct values are no key, as for features.
 const LIKE_A_KEY: usize = 100;
 /// Values that a message lists.
@@ -52,6 +50,11 @@ pub struct LabelValue {
 }
 
 impl LabelValue {
+    /// The nearest double to a number; None of what is none.
+    pub fn number(&self) -> Option<f64> {
+        self.key.number()
+    }
+
     /// Whether it is a text, and no number, boolean or value of an enum.
     pub fn is_text(&self) -> bool {
         matches!(self.key, LabelKey::Text(_))
@@ -512,57 +515,6 @@ pub fn compared_type(label_type: &str, column: pg_sys::Oid) -> &'static str {
         pg_sys::BPCHAROID => "pg_catalog.bpchar",
         _ => "pg_catalog.text",
     }
-}
-
-/// How to make classes of the numbers, or of the texts, that a column has.
-fn classes_hint(classed: &str, values: &[LabelValue]) -> String {
-    let are_numbers = values.iter().all(|value| value.key.number().is_some());
-    let (make, test) = match ascending(values).get(values.len() / 2) {
-        Some(middle) if are_numbers => (
-            "There is no regression here; make",
-            format!("> {}", values[*middle].text),
-        ),
-        Some(middle) => (
-            "Make",
-            format!("= {}", quote_literal(shortened(&values[*middle].text))),
-        ),
-        None => ("Make", "IS NOT NULL".to_owned()),
-    };
-    match classed_by(classed, |column| format!("{column} {test}")) {
-        Some(training) => format!("{make} classes of them. {training}"),
-        None => format!("{make} classes of them."),
-    }
-}
-
-/// What is said of a label column whose `values`, of so many rows, look like no classes: like numbers to predict, many of them,
-/// each in few rows or fractions some of them; or like a key, where most rows have one of their own.
-pub fn are_doubtful(
-    (column, classed): (&str, &str),
-    values: &[LabelValue],
-    rows: u64,
-) -> Option<Failure> {
-    let mut numbers = values.iter().map(|value| value.key.number());
-    let whole = |number: f64| number.fract() == 0.0 || !number.is_finite();
-    let are_codes = numbers.clone().all(|number| number.is_none_or(whole))
-        && rows >= ROWS_OF_A_CLASS * values.len() as u64;
-    let looks = match numbers.any(|number| number.is_none()) {
-        _ if values.len() <= FEW_CLASSES => return None,
-        true if are_mostly_alone(values, rows) => "key",
-        false if !are_codes => "number to predict",
-        _ => return None,
-    };
-    let message = format!("label column \"{column}\" looks like a {looks}");
-    let failure = Failure::new(Code::ERRCODE_WARNING, message);
-    let failure = failure.detail(format!(
-        "It has {} values in {rows} rows, and each is a class.",
-        values.len()
-    ));
-    Some(failure.hint(classes_hint(classed, values)))
-}
-
-/// Whether most of so many rows have a value that no other has.
-fn are_mostly_alone(values: &[LabelValue], rows: u64) -> bool {
-    values.len() as u64 > rows / 2
 }
 
 /// The class ids in ascending order of their values.
