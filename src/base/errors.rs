@@ -144,10 +144,15 @@ impl Failure {
     }
 }
 
+/// A NOTICE of one sentence, to be said later.
+pub fn said(message: impl Into<String>) -> Failure {
+    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+}
+
 /// A NOTICE of one sentence.
 #[track_caller]
 pub fn notice(message: impl Into<String>) {
-    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message).notice();
+    said(message).notice();
 }
 
 /// `Result::unwrap` for failures: the value, or the ERROR.

@@ -122,11 +122,11 @@ combinations! {
     }
     scaled_rows(model) {
         what: "svm_export_rows(…, scaled => true)",
-        with: "a kernel machine, scale => 'maxabs' or 'minmax', a model of 0.2.0",
+        with: "a linear model of scale => 'maxabs' or 'minmax', or of 0.2.0",
         why: not_yet,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
         message: "model \"{model}\" does not keep how its rows were scaled",
-        reason: "Only means and deviations of linear models are kept; other scalings are folded into the weights.",
+        reason: "Of linear models means and deviations are kept; other scalings are folded into the weights. Kernel machines keep any.",
         hint: "scaled => false writes the values as they come; scale => 'none' has a training take them so.",
     }
     imported(model) {

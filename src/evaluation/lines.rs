@@ -57,12 +57,16 @@ fn is_scaled(subject: &Subject) -> Result<bool, Failure> {
     if model.features.unit_rows.is_some() {
         return Ok(false);
     }
+    // what compares rows knows how they are scaled, whichever way that is
+    if let Some(kernel) = &model.features.kernel {
+        return Ok(kernel.scaling.is_some());
+    }
     let scale = scale_of(subject)?;
     let known = model.features.spread.deviation.len() >= model.dense_count;
     match scale.as_str() {
         "none" => Ok(false),
         "standard" if model.dense_count == 0 => Ok(false),
-        "standard" if known && model.kernel.is_none() => Ok(true),
+        "standard" if known => Ok(true),
         _ => Err(models::scaled_rows(&model.name)),
     }
 }

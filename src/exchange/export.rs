@@ -6,7 +6,7 @@
 
 use super::liblinear::{self, LiblinearHeader};
 use super::{libsvm_export, whole};
-use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
+use crate::base::errors::{said, shortened, Code, Failure, OrRaise};
 use crate::base::json;
 use crate::base::text::listed;
 use crate::combinations::models;
@@ -57,20 +57,26 @@ fn svm_export(
         let format = Format::of(required(format, "format")?)?;
         let model = model::of_call(fcinfo, name)?;
         let schema = model::schema_of_call(fcinfo);
-        match format {
-            Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?)),
+        // said of a file that there is, and not in front of an error
+        let mut told = Vec::new();
+        let text = match format {
+            Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?))?,
             Format::Liblinear => {
-                say_what_is_lost(&model);
-                write(&model, &StoredVersion::read(&schema, &model)?)
+                told.extend(what_is_lost(&model));
+                write(&model, &StoredVersion::read(&schema, &model)?, &mut told)?
             }
-            Format::Libsvm => libsvm_export::write(&model, &StoredVersion::read(&schema, &model)?),
-        }
+            Format::Libsvm => {
+                libsvm_export::write(&model, &StoredVersion::read(&schema, &model)?, &mut told)?
+            }
+        };
+        told.into_iter().for_each(Failure::notice);
+        Ok::<_, Failure>(text)
     };
     export().or_raise()
 }
 
 /// Tells who exports what LIBLINEAR's format has no place for.
-fn say_what_is_lost(model: &Model) {
+fn what_is_lost(model: &Model) -> Option<Failure> {
     let features = &model.features;
     let has_words = features
         .parts
@@ -80,15 +86,14 @@ fn say_what_is_lost(model: &Model) {
         Some(_) => "names of columns and categories",
         None if has_words => "words",
         None if features.parts.len() > 1 => "names of columns",
-        None => return,
+        None => return None,
     };
     let message = format!(
         "LIBLINEAR's format numbers features: the {lost} of model \"{}\" are not in it",
         model.name
     );
-    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
-        .hint("format => 'pgsvm' writes all of the model.")
-        .notice();
+    let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message);
+    Some(said.hint("format => 'pgsvm' writes all of the model."))
 }
 
 #[derive(Clone, Copy)]
@@ -155,12 +160,16 @@ impl StoredVersion {
     }
 }
 
-/// The whole file.
-fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
+/// The whole file; `told` gets what is to be said of it.
+fn write(
+    model: &Model,
+    stored: &StoredVersion,
+    told: &mut Vec<Failure>,
+) -> Result<String, Failure> {
     check_weights(model)?;
     check_sums(model)?;
     let first = first_feature(model)?;
-    let (labels, classes) = labels(model, stored);
+    let (labels, classes) = labels(model, stored, told);
     let header = header(model, stored, labels, first);
     // a line is a digit, a blank and its end at least
     if header.features > MOST_BYTES as u64 / 3 {
@@ -268,8 +277,12 @@ fn first_feature(model: &Model) -> Result<u64, Failure> {
 }
 
 /// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
-/// integers: others are numbered from 1.
-pub fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
+/// integers: others are numbered from 1, which `told` gets.
+pub fn labels(
+    model: &Model,
+    stored: &StoredVersion,
+    told: &mut Vec<Failure>,
+) -> (Vec<i32>, Vec<usize>) {
     let origin = stored.origin.as_ref();
     if let Some(known) = origin.and_then(|origin| origin.labels_of(model)) {
         return known;
@@ -291,7 +304,7 @@ pub fn labels(model: &Model, stored: &StoredVersion) -> (Vec<i32>, Vec<usize>) {
             let named: Vec<_> = numbered
                 .map(|(number, label)| format!("{number} is \"{}\"", shortened(label)))
                 .collect();
-            notice(format!("labels of the file: {}", listed(&named)));
+            told.push(said(format!("labels of the file: {}", listed(&named))));
             (order.iter().map(|class| *class as i32 + 1).collect(), order)
         }
     }

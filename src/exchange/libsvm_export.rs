@@ -3,7 +3,7 @@
 
 use super::export::{labels, own_indices, put, weight, StoredVersion};
 use super::libsvm_model::LibsvmHeader;
-use crate::base::errors::{notice, Code, Failure};
+use crate::base::errors::{said, Code, Failure};
 use crate::catalog::trained_by::{training_beside, Beside};
 use crate::combinations::models;
 use crate::model::{KernelMachine, Model};
@@ -22,12 +22,16 @@ const IN_PAIRS: Beside = Beside {
     without: &["solver"],
 };
 
-/// The whole file.
-pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
+/// The whole file; `told` gets what is to be said of it.
+pub fn write(
+    model: &Model,
+    stored: &StoredVersion,
+    told: &mut Vec<Failure>,
+) -> Result<String, Failure> {
     check_classes(model)?;
-    say_sigmoid(model);
+    told.extend(about_sigmoid(model));
     let first = u64::from(own_indices(model));
-    let (labels, classes) = labels(model, stored);
+    let (labels, classes) = labels(model, stored, told);
     let machines = Machines::of(model, &classes)?;
     let heads = machines.heads.iter();
     let sigmoids = gathered(heads.clone().filter_map(|(head, sign)| {
@@ -49,7 +53,7 @@ pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
     match (&model.kernel, &model.features.kernel) {
         (Some(machine), Some(form)) => {
             header.kernel = form.kernel().unwrap_or(Kernel::Linear);
-            say_scaling(model, form.scaling.as_ref());
+            told.extend(about_scaling(model, form.scaling.as_ref()));
             let lines = Lines::of(machine, &machines)?;
             header.counts = lines.counts()?;
             let mut text = header.write()?;
@@ -57,7 +61,7 @@ pub fn write(model: &Model, stored: &StoredVersion) -> Result<String, Failure> {
             Ok(text)
         }
         _ => {
-            say_scaling(model, Some(&Scaling::default()));
+            told.extend(about_scaling(model, Some(&Scaling::default())));
             let sign = machines.heads[0].1;
             header.counts = vec![usize::from(sign > 0.0), usize::from(sign <= 0.0)];
             write_weights(model, stored, sign, first, &header)
@@ -124,38 +128,36 @@ impl Machines {
     }
 }
 
-/// Says that LIBSVM's probabilities are others.
-fn say_sigmoid(model: &Model) {
+/// That LIBSVM's probabilities are others.
+fn about_sigmoid(model: &Model) -> Option<Failure> {
     let mut calibrations = model.heads.iter().filter_map(|it| it.calibration.as_ref());
-    if calibrations.any(|it| it.isotonic.is_some()) {
-        notice(format!(
+    let has_isotonic = calibrations.any(|it| it.isotonic.is_some());
+    has_isotonic.then(|| {
+        said(format!(
             "model \"{}\" has probabilities by isotonic regression, which LIBSVM does not know: the file has the sigmoid that was fitted beside it",
             model.name
-        ));
-    }
+        ))
+    })
 }
 
-/// Says what has to become of rows before LIBSVM is asked about them.
-fn say_scaling(model: &Model, scaling: Option<&Scaling>) {
+/// What has to become of rows before LIBSVM is asked about them.
+fn about_scaling(model: &Model, scaling: Option<&Scaling>) -> Option<Failure> {
     if model.features.unit_rows.is_some() {
-        notice(format!(
+        return Some(said(format!(
             "rows for LIBSVM must be scaled and divided by their length as model \"{}\" does, see unit_rows in svm_version.features",
             model.name
-        ));
-        return;
+        )));
     }
-    let Some(scaling) = scaling else {
-        return;
-    };
+    let scaling = scaling?;
     let is_none = scaling.centre.iter().all(|centre| *centre == 0.0)
         && scaling.factor.iter().all(|factor| *factor == 1.0)
         && scaling.sparse_factor.iter().all(|factor| *factor == 1.0);
-    if !is_none {
-        notice(format!(
+    (!is_none).then(|| {
+        said(format!(
             "rows for LIBSVM must be scaled as model \"{}\" does: (value - centre) * factor, see kernel.scaling in svm_version.features",
             model.name
-        ));
-    }
+        ))
+    })
 }
 
 /// Where a landmark has no line of a class.

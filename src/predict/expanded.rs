@@ -75,10 +75,14 @@ const PAIR_BYTES: usize = 40;
 fn line(model: &Model, row: &FeatureBuffer, scaled: bool) -> Result<String, OutOfMemory> {
     let mut line = String::new();
     let behind = row.dense.len() as u64 + 1;
+    let kernel = model.features.kernel.as_ref();
+    let scaling = kernel.and_then(|kernel| kernel.scaling.as_ref());
+    let scaling = scaling.filter(|_| scaled);
     for (feature, raw) in row.dense.iter().enumerate() {
-        let value = match scaled {
-            true => standardized(model, feature as u64, *raw),
-            false => *raw,
+        let value = match scaling {
+            Some(scaling) => scaling.scaled(feature, *raw),
+            None if scaled => standardized(model, feature as u64, *raw),
+            None => *raw,
         };
         if value != 0.0 {
             // writing into a String fails for lack of room alone
@@ -86,7 +90,11 @@ fn line(model: &Model, row: &FeatureBuffer, scaled: bool) -> Result<String, OutO
         }
     }
     for (at, value) in row.sparse_index.iter().zip(&row.sparse_value) {
-        if *value != 0.0 {
+        let factor = scaling.map_or(1.0, |it| {
+            it.factor_of(row.dense.len() + *at as usize) as f32
+        });
+        let value = factor * value;
+        if value != 0.0 {
             let _ = write!(
                 line.room(PAIR_BYTES)?,
                 " {}:{value:?}",

@@ -27,6 +27,14 @@ SELECT svm_train('buyers', 'bought', '{visits,share,city}', 'unit', nulls => 'ze
 SELECT bool_and(abs(1 - (SELECT sum(split_part(pair, ':', 2)::float8 ^ 2) FROM regexp_split_to_table(line, ' ') WITH ORDINALITY AS p (pair, at) WHERE at > 1)) < 1e-6) AS length_1
 FROM svm_export_rows('unit', 'buyers');
 
+-- a kernel machine's rows as it compares them, whatever the scale
+SELECT svm_train('buyers', 'bought', '{visits,share,city}', 'curved', nulls => 'zero', kernel => 'rbf', scale => 'minmax');
+SELECT bool_and(abs(substring(line FROM ' 1:([^ ]*)')::float8 - (visits - least) * factor) < 1e-9) AS scaled
+FROM (SELECT row_number() OVER () AS row_number, visits FROM buyers) AS b JOIN svm_export_rows('curved', 'buyers') USING (row_number),
+    (SELECT (features #>> '{kernel,scaling,centre,0}')::float8 AS least, (features #>> '{kernel,scaling,factor,0}')::float8 AS factor
+     FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE name = 'curved') AS s
+WHERE substring(line FROM ' 1:') IS NOT NULL;
+
 -- which rows, and their labels
 SELECT svm_train('buyers', 'bought', '{visits,city}', 'strict', nulls => 'skip', scale => 'none');
 SELECT count(*) = (SELECT count(*) FROM buyers WHERE city IS NOT NULL) AS complete FROM svm_export_rows('strict', 'buyers');
