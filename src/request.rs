@@ -3,6 +3,7 @@
 //! Choices are words ('hinge', 'standard', 'stream'); an unknown word is an error that lists the
 //! known ones. `svm_cross_validate` and `svm_train(c => 'auto')` try several C on the same folds.
 
+mod choice;
 mod class_weight;
 pub mod deploy;
 pub mod given;
@@ -267,9 +268,16 @@ impl Arguments {
                 fold_column.as_deref(),
                 fold_order.as_deref(),
             )?);
-        } else if choices.folds.is_some() || fold_column.is_some() || fold_order.is_some() || given
-        {
-            return Err(choosing::folds_without_choice());
+        } else {
+            let all = [
+                (FOLDS, choices.folds.is_some()),
+                (FOLD_COLUMN, fold_column.is_some()),
+                (FOLD_ORDER, fold_order.is_some()),
+                ("\"costs\"", given),
+            ];
+            if let Some((name, _)) = all.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(choosing::folds_without_choice(name));
+            }
         }
         if let Some(name) = &choices.warm_start {
             check_warm_start(name, &plan, terms.inner)?;

@@ -33,12 +33,28 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
 }
 
 /// What other systems call what has another name here (scikit-learn, LIBSVM, LIBLINEAR, R, XGBoost), and the names that it has here.
-const ELSEWHERE: [(&str, &[&str]); 20] = [
+const ELSEWHERE: [(&str, &[&str]); 23] = [
     ("one_vs_one", &["ovo", "pairwise"]),
     ("one_vs_rest", &["ovr", "ova", "one_vs_all"]),
-    ("category", &["categorical", "factor", "onehot", "one_hot"]),
-    ("text", &["tfidf", "bag_of_words"]),
-    ("number", &["numerical"]),
+    (
+        "category",
+        &[
+            "categorical",
+            "cat",
+            "factor",
+            "onehot",
+            "one_hot",
+            "dummy",
+            "dummies",
+            "nominal",
+            "c",
+        ],
+    ),
+    ("text", &["tfidf", "bag_of_words", "words", "tokens"]),
+    ("number", &["numerical", "num"]),
+    ("bucket", &["bin", "bins", "cut", "discretize"]),
+    ("polynomial", &["poly"]),
+    ("cross", &["interaction", "interact"]),
     (
         "auc",
         &["roc_auc", "roc_auc_ovr", "auroc", "area_under_roc"],

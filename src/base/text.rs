@@ -39,6 +39,16 @@ pub fn listed<T: fmt::Display>(names: &[T]) -> String {
     }
 }
 
+/// So many seconds in the unit that a person would say, to one digit or two.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} seconds"),
+        ..5400.0 => format!("{:.0} minutes", seconds / 60.0),
+        ..129_600.0 => format!("{:.0} hours", seconds / 3600.0),
+        _ => format!("{:.0} days", seconds / 86_400.0),
+    }
+}
+
 /// Texts as SQL writes an array of them.
 pub fn array_literal<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     let items: Vec<_> = items.into_iter().map(array_element).collect();

@@ -43,13 +43,13 @@ combinations! {
         reason: "There is nothing to choose.",
         hint: "c => 'auto' chooses c; or leave metric out",
     }
-    folds_without_choice() {
+    folds_without_choice(given) {
         what: "folds, fold_column, fold_order or \"costs\"",
         with: "nothing to choose and no probabilities",
         why: mathematics,
-        message: "rows are held out only to choose c, gamma or \"truncation\" or to fit probabilities",
+        message: "{given} is given, but nothing is to be chosen and no probabilities are to be fitted",
         reason: "No row would be held out.",
-        hint: "c => 'auto' chooses c, probability => true fits probabilities; or leave folds out",
+        hint: "c => 'auto' chooses c, probability => true fits probabilities, svm_cross_validate() says how good models are on rows held out; or leave {given} out",
     }
     fold_column_and_order(column) {
         what: "fold_column",

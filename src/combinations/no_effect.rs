@@ -35,6 +35,22 @@ combinations! {
         message: "rank, \"rank_exponent\" and \"trace_tolerance\" have no effect on a linear machine of solver 'interior_point' by scans",
         detail: "It solves for the weights of all features, and factors no matrix of rows.",
     }
+    exact(what) {
+        what: "solver but 'auto', rank or \"landmarks\"",
+        with: "an exact kernel machine",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "{what} has no effect on an exact kernel machine",
+        detail: "It is about the machine of low rank that an exact one begins from. The exact one compares all rows, and is solved in one way.",
+    }
+    two_classes() {
+        what: "\"multiclass\"",
+        with: "two classes",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"multiclass\" has no effect on two classes",
+        detail: "One decision tells them apart, however more classes would be.",
+    }
     trainers(trainers, what) {
         what: "pgsvm.trainers",
         with: "\"inner\": \"pegasos\"; \"policy\": \"paper\", solver => 'block', 'selective_block' or 'indexed' where rows do not fit the cache",

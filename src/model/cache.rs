@@ -7,7 +7,7 @@ use super::changes;
 use super::load::{self, Plans, VersionKey, VersionRow};
 use super::on_node::{self, OnNode};
 use super::version::Model;
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::whole;
 use crate::pg::{citus, select, statement};
 use pgrx::pg_sys;
@@ -199,6 +199,16 @@ fn missing(plans: &Plans, name: &str, version: Option<i32>) -> Failure {
     }
     if let Some(node) = citus::node_name() {
         return on_node::missing(name, &node);
+    }
+    if let Some((base, version)) = name.rsplit_once('@') {
+        if load::current_version(plans, base).is_some() {
+            return failure(format!("model \"{name}\" does not exist")).hint(format!(
+                "\"{}\" is no version: versions are whole numbers, as in {}, and {} is the current one.",
+                shortened(version),
+                quote_literal(format!("{base}@1")),
+                quote_literal(base)
+            ));
+        }
     }
     let near = load::near_names(plans, name);
     let near: Vec<_> = near.iter().map(quote_literal).collect();

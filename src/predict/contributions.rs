@@ -107,7 +107,8 @@ unsafe fn svm_explain(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         if any_null(fcinfo, 2) {
             return null(fcinfo);
         }
-        let top_n = top_n(fcinfo);
+        // with 0 the baseline and the sum of all
+        let top_n = top_n(fcinfo, 0);
         if let Some(explanation) = Explanation::of_call(fcinfo).or_raise() {
             explanation.put(top_n, &mut rows);
         }

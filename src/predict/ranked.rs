@@ -25,7 +25,7 @@ unsafe fn svm_predict_set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         if any_null(fcinfo, 2) {
             return null(fcinfo);
         }
-        let count = top_n(fcinfo);
+        let count = top_n(fcinfo, 1);
         let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
         let Some(decisions) = used.decisions(features).or_raise() else {
@@ -47,25 +47,29 @@ unsafe fn svm_predict_set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
-/// The third argument, how many rows the caller wants: NULL for all.
+/// The third argument, how many rows the caller wants, at least so many: NULL for all.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with an int for the third argument.
-pub unsafe fn top_n(fcinfo: pg_sys::FunctionCallInfo) -> usize {
+pub unsafe fn top_n(fcinfo: pg_sys::FunctionCallInfo, least: usize) -> usize {
     // SAFETY: as the caller promises.
     let argument = unsafe { (*fcinfo).args.as_slice(3)[2] };
     match argument.isnull {
         true => usize::MAX,
-        false => checked_count("top_n", argument.value.value() as i32).or_raise(),
+        false => checked_count("top_n", argument.value.value() as i32, least).or_raise(),
     }
 }
 
 /// How many rows are wanted; refuses what no count is.
-pub fn checked_count(argument: &str, count: i32) -> Result<usize, Failure> {
-    usize::try_from(count).map_err(|_| {
+pub fn checked_count(argument: &str, count: i32, least: usize) -> Result<usize, Failure> {
+    let wanted = usize::try_from(count).ok().filter(|count| *count >= least);
+    wanted.ok_or_else(|| {
         Failure::new(
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("{argument} must not be negative, not {count}"),
+            match least {
+                0 => format!("{argument} must not be negative, not {count}"),
+                _ => format!("{argument} must be positive, not {count}"),
+            },
         )
         .hint(format!("{argument} => 3; {argument} => NULL gives all"))
     })

@@ -5,6 +5,7 @@ use super::row_decoder::RowDecoder;
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::features::{excluding, FeatureError, Nulls};
+use pgrx::spi::quote_identifier;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{Cache, RowError};
@@ -184,6 +185,17 @@ impl RowDecoder {
                     cache_bytes: self.cache_bytes as u64,
                     needed_cache_bytes: needed_cache_bytes as u64,
                 })
+            }
+            FeatureError::NotFinite {
+                element: None,
+                ref column,
+                value,
+            } if value.is_nan() => {
+                let hint = format!(
+                    "nullif({}, 'NaN') in a query or view makes NULLs of them, which nulls => 'mean' counts as the mean",
+                    quote_identifier(column)
+                );
+                Failure::from(error.in_row(self.rows_seen)).hint(hint)
             }
             error => error.in_row(self.rows_seen).into(),
         }

@@ -3,6 +3,7 @@
 use crate::base::errors::Failure;
 use crate::combinations::no_effect;
 use crate::request::kernel::{InteriorAsked, KernelTerms, Method};
+use crate::request::options::MULTICLASS;
 use crate::request::{Expansion, Request};
 use pgsvm_core::{Compression, Inner, InteriorRank, InteriorTerms, LowRankJob};
 use pgsvm_core::{Leader, Policy, Proximal};
@@ -36,6 +37,26 @@ impl Request {
         let unshifted = self.without_shift().filter(|_| shifts);
         let shift = unshifted.map(no_effect::shift);
         [visit, compression, rank, shift].into_iter().flatten()
+    }
+
+    /// What was given and had no effect on the machine that came out: an exact one, or one of two classes.
+    pub fn without_effect_on(
+        &self,
+        is_exact: bool,
+        classes: usize,
+    ) -> impl Iterator<Item = Failure> {
+        let solver = Some(self.terms.solver()).filter(|it| *it != "auto");
+        let rank = self.kernel.iter().flat_map(|kernel| &kernel.maps);
+        let has_rank = rank.clone().any(|map| map.rank.is_some());
+        let given = |option| self.options.get(option).is_some();
+        let on_exact = [
+            solver.map(|solver| format!("solver '{solver}'")),
+            has_rank.then(|| "rank".to_owned()),
+            given("landmarks").then(|| "\"landmarks\"".to_owned()),
+        ];
+        let on_exact = on_exact.into_iter().flatten().filter(move |_| is_exact);
+        let multiclass = (classes == 2 && given(MULTICLASS)).then(no_effect::two_classes);
+        on_exact.map(no_effect::exact).chain(multiclass)
     }
 
     /// What trains without a proximal shift, if that is so.

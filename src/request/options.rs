@@ -547,6 +547,35 @@ const ARGUMENTS: [&str; 24] = [
     "weight",
 ];
 
+/// What other systems' options are here, where they are neither options nor arguments.
+const ELSEWHERE: [(&str, &[&str]); 7] = [
+    ("The solver that is faster is taken; leave it out.", &["dual"]),
+    (
+        "Threads are a setting: SET pgsvm.trainers = 4.",
+        &["n_jobs", "nthread", "nthreads", "n_threads", "num_threads", "threads", "workers"],
+    ),
+    (
+        "The penalty is the squared length of the weights, as penalty='l2' is elsewhere, and there is no other; leave it out.",
+        &["penalty", "regularization", "l1_ratio"],
+    ),
+    (
+        "SELECT * FROM svm_progress, in another session, says how far a training is; leave it out.",
+        &["verbose", "progress", "verbosity"],
+    ),
+    (
+        "The cache is a setting: SET pgsvm.cache_size = '1GB'.",
+        &["cache_size", "cachesize"],
+    ),
+    (
+        "How several classes are told apart is \"multiclass\": options => '{\"multiclass\": \"one_vs_one\"}', or \"one_vs_rest\"",
+        &["decision_function_shape"],
+    ),
+    (
+        "Rows that cannot matter are left out by themselves; leave it out.",
+        &["shrinking"],
+    ),
+];
+
 fn unknown(name: &str, value: &Value) -> Failure {
     let mut names = String::new();
     for (at, entry) in OPTIONS.iter().enumerate() {
@@ -558,6 +587,13 @@ fn unknown(name: &str, value: &Value) -> Failure {
         names += &format!("\"{}\"", entry.name);
     }
     let unknown = invalid(format!("unknown option \"{}\"", shortened(name)));
+    let is_name = |known: &&str| name.eq_ignore_ascii_case(known);
+    let elsewhere = ELSEWHERE
+        .iter()
+        .find(|(_, names)| names.iter().any(|it| is_name(it)));
+    if let Some((what, _)) = elsewhere {
+        return unknown.hint(*what);
+    }
     let options: Vec<_> = OPTIONS.iter().map(|entry| entry.name).collect();
     let of = |known: &[&str]| near::meant(name, known);
     let argument = ARGUMENTS.contains(&name).then(|| name.to_owned());

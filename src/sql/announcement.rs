@@ -2,7 +2,7 @@
 //! WARNING for each thing that is the matter.
 
 use crate::base::errors::{Code, Failure};
-use crate::base::text::{array_literal, listed};
+use crate::base::text::{array_literal, duration, listed};
 use crate::features::{naming, Dictionary, FeaturePart, MOST_TYPED, SUPPORT_VECTORS};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
@@ -17,7 +17,7 @@ use crate::sql::giveaways::Giveaways;
 use crate::sql::labels_told::doubtful_labels;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
-use crate::targets::labels::are_doubtful;
+use crate::targets::amounts::{are_doubtful, if_to_predict};
 use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
@@ -64,20 +64,20 @@ impl Announcement<'_> {
             false => said.hint(hints.join("\n")).notice(),
             true => said.notice(),
         }
-        let warnings = [
-            self.unfinished(),
-            self.learned_nothing(),
-            self.follows_chance(),
-            self.coarse(),
-            self.hardly_read(),
-            self.outdated(),
-        ];
         let labels = doubtful_labels(
             (&self.request.label, self.classed),
             &self.trained.reader.classes,
         );
-        let warnings = warnings.into_iter().flatten().chain(labels);
-        warnings.for_each(|it| it.warn());
+        let warnings = [
+            self.unfinished(),
+            self.learned_nothing(labels.is_some()),
+            self.follows_chance(),
+            self.coarse(),
+            self.hardly_read(),
+            self.outdated(),
+            labels,
+        ];
+        warnings.into_iter().flatten().for_each(Failure::warn);
     }
 
     /// Whether gamma was chosen.
@@ -384,17 +384,19 @@ impl Announcement<'_> {
             (objective + it.objective, outliers + it.outliers)
         });
         let settled = report.summary().stop.is_some_and(StopReason::arrived);
+        let (are, which, given) = match outliers {
+            1 => ("is an outlier", "Which row that is", "outlier"),
+            _ => ("are outliers", "Which rows these are", "outliers"),
+        };
         let rest = match settled {
-            true => ", and which rows these are does not change any more within the tolerance",
-            false => "; which rows these are may still change",
+            true => "does not change any more",
+            false => "may still change",
         };
         Some(format!(
-            "Truncation {s}: {} treated as {}; the gap is that of the convex problem in which these cost a constant{rest}. The truncated objective, {objective:.6e}, may have smaller values elsewhere.",
+            "Truncation {s}: {} {are}, with a loss of {} however far off. {which} {rest}.\n\
+             The objective is {objective:.6e}. The gap takes the {given} as given: with others the objective may be smaller.",
             counted(outliers, "row"),
-            match outliers {
-                1 => "an outlier",
-                _ => "outliers",
-            },
+            1.0 + s,
         ))
     }
 
@@ -800,8 +802,9 @@ impl Announcement<'_> {
         }
     }
 
-    /// What is said of a model that looks as if it had learned nothing.
-    fn learned_nothing(&self) -> Option<Failure> {
+    /// What is said of a model that looks as if it had learned nothing. `of_labels`: whether labels that are no classes of their own are
+    /// told of, which nobody wonders about if they are never predicted.
+    fn learned_nothing(&self, of_labels: bool) -> Option<Failure> {
         let report = &self.trained.trainer.report;
         let classes = &self.trained.reader.classes;
         if let Some(warning) =
@@ -817,13 +820,19 @@ impl Announcement<'_> {
             accuracy,
             self.request.class_weight != ClassWeight::Equal,
         );
-        let mut said = troubles.iter().map(|trouble| self.words(trouble));
+        let is_said = |it: &&Trouble| !(of_labels && matches!(it, Trouble::Missing(_)));
+        let mut said = troubles.iter().filter(is_said).map(|it| self.words(it));
         let first = said.next()?;
         let warning = Failure::new(
             Code::ERRCODE_WARNING,
             format!("model {} {first}", self.name()),
-        )
-        .hint(self.advice(&troubles, fit.auc));
+        );
+        let advice = self.advice(&troubles, fit.auc);
+        let label = (self.request.label.as_str(), self.classed);
+        let warning = warning.hint(match if_to_predict(label, classes) {
+            Some(classes) => format!("{advice}. {classes}"),
+            None => advice,
+        });
         let others: Vec<_> = said.map(|words| format!("It {words}.")).collect();
         Some(match others.is_empty() {
             true => warning,
@@ -1026,14 +1035,4 @@ fn readable_bytes(bytes: u64) -> String {
     .unwrap_or((1.0, "B"));
     let number = format!("{:.1}", bytes / unit);
     format!("{} {name}", number.trim_end_matches(".0"))
-}
-
-/// So many seconds in the unit that a person would say, to one digit or two.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        ..90.0 => format!("{seconds:.0} seconds"),
-        ..5400.0 => format!("{:.0} minutes", seconds / 60.0),
-        ..129_600.0 => format!("{:.0} hours", seconds / 3600.0),
-        _ => format!("{:.0} days", seconds / 86_400.0),
-    }
 }

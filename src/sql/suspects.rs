@@ -45,7 +45,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let model = model::of_call(fcinfo, &name).or_raise();
         let source = Source::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
-        limit.map(|limit| checked_count("n", limit).or_raise());
+        limit.map(|limit| checked_count("n", limit, 1).or_raise());
         let schema = model::schema_of_call(fcinfo);
         check_label(&model, &source.columns().or_raise(), &source).or_raise();
         if !folds.isnull {

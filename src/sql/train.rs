@@ -5,6 +5,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::settings;
 use crate::catalog::rights;
+use crate::features::SUPPORT_VECTORS;
 use crate::keys::chunks::KeyKind;
 use crate::model;
 use crate::pg::call::Call;
@@ -232,7 +233,9 @@ fn train(
         prepared.job.features = features;
         following
     });
+    provenance::say_what_differs(&schema, &request)?;
     request.without_effect().for_each(Failure::notice);
+    say_how_many(&request, &prepared);
     let trained = with_latest(|| {
         vocabularies::learn(&mut prepared, &request)?;
         match prepared.job.terms.leader {
@@ -317,7 +320,13 @@ pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
 
 /// Prepares and trains what begins from nothing, for nothing that is stored; with the columns that are no features.
 pub fn prepare_and_run(request: &Request) -> Result<(Trained, LeftOut), Failure> {
-    let mut prepared = prepare(request, None)?;
+    run_for_nothing(request, prepare(request, None)?)
+}
+
+fn run_for_nothing(
+    request: &Request,
+    mut prepared: Prepared,
+) -> Result<(Trained, LeftOut), Failure> {
     let trained = with_latest(|| {
         vocabularies::learn(&mut prepared, request)?;
         Ok::<_, Failure>(run(&prepared, None))
@@ -354,7 +363,7 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    say_trainers(&request, &trained, prepared.job.trainers);
+    say_without_effect(&request, &trained, prepared.job.trainers);
     let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
     giveaways.warn();
     let told = Announcement {
@@ -378,19 +387,30 @@ pub fn store(
 fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     let request = arguments.check_validation()?;
     request.without_effect().for_each(Failure::notice);
-    let (trained, left_out) = prepare_and_run(&request)?;
+    let prepared = prepare(&request, None)?;
+    say_how_many(&request, &prepared);
+    let (trained, left_out) = run_for_nothing(&request, prepared)?;
     warn_of_lost_digits(&trained);
-    say_trainers(&request, &trained, settings::trainers());
+    say_without_effect(&request, &trained, settings::trainers());
     Giveaways::of(&request, &trained, &left_out).warn();
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }
 
-/// Says where threads that were asked for could not train.
-fn say_trainers(request: &Request, trained: &Trained, trainers: usize) {
-    let resident = trained.trainer.report.resident;
-    if let Some(told) = request.without_trainers(trainers, resident) {
+/// Says before a choice that may take long how many machines it trains.
+fn say_how_many(request: &Request, prepared: &Prepared) {
+    if let Some(told) = request.said_of_choice(prepared.planned.rows) {
         told.notice();
     }
+}
+
+/// Says what was given and had no effect, as only the training has told: threads, and what is about other machines.
+fn say_without_effect(request: &Request, trained: &Trained, trainers: usize) {
+    let resident = trained.trainer.report.resident;
+    let kernel = trained.reader.features.kernel.as_ref();
+    let is_exact = kernel.is_some_and(|kernel| kernel.chosen == SUPPORT_VECTORS);
+    let told = request.without_effect_on(is_exact, trained.reader.classes.len());
+    let threads = request.without_trainers(trainers, resident);
+    threads.into_iter().chain(told).for_each(Failure::notice);
 }
 
 fn scale_word(scale: Scale) -> &'static str {

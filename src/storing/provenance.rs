@@ -79,6 +79,68 @@ pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
     )))
 }
 
+/// Says that a training makes a version of a model that has learned something else before: another label, or another relation. What
+/// was imported does not say what it learned.
+pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> {
+    let Some(before) = before(schema, &request.model).map_err(spi_failure)? else {
+        return Ok(());
+    };
+    let Some(label) = before.label else {
+        return Ok(());
+    };
+    let was = before.relation.map(same_in_sessions);
+    let tables = was.zip(relation(&request.source));
+    let tables = tables.filter(|(was, is)| was != is);
+    if tables.is_none() && label == request.label {
+        return Ok(());
+    }
+    let (was, is) = tables.map_or_else(Default::default, |(was, is)| {
+        (format!(" of {was}"), format!(" of {is}"))
+    });
+    let message = format!(
+        "version {} of model \"{}\" learned label \"{label}\"{was}, the new one learns label \"{}\"{is}",
+        before.version, request.model, request.label
+    );
+    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .hint("Another name makes another model: model => 'another_name'")
+        .notice();
+    Ok(())
+}
+
+/// What the model's deployed version learned.
+struct Before {
+    version: i32,
+    label: Option<String>,
+    relation: Option<String>,
+}
+
+/// None of a model that is not there, or was imported.
+fn before(schema: &str, model: &str) -> Result<Option<Before>, SpiError> {
+    Spi::connect(|client| {
+        let rows = client.select(
+            Kept(&format!(
+                "SELECT v.version, v.label_column, v.source_relation
+                 FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
+                     ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.current_version
+                 WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.solver OPERATOR(pg_catalog.<>) 'imported'"
+            )),
+            Some(1),
+            &[model.into()],
+        )?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let row = rows.first();
+        let version = row.get::<i32>(1)?;
+        let (label, relation) = (row.get(2)?, row.get(3)?);
+        Ok(version.map(|version| Before {
+            version,
+            label,
+            relation,
+        }))
+    })
+}
+
 /// The relation that the model's deployed version was trained on, and whether it was a query.
 fn source_before(schema: &str, model: &str) -> Result<(Option<String>, Option<bool>), SpiError> {
     Spi::connect(|client| {

@@ -1,7 +1,8 @@
 //! Errors of the pure crate's reader and trainer as PostgreSQL's.
 
-use crate::base::errors::{Code, Failure};
+use crate::base::errors::{notice, Code, Failure};
 use crate::base::settings;
+use crate::base::text::duration;
 use crate::combinations::kernels;
 use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
@@ -154,6 +155,18 @@ pub fn warn_of_gamma(gamma: Option<f64>, error: KernelError) {
     let named = gamma.map_or(String::new(), |gamma| format!(" {}", sql_float(gamma)));
     let message = format!("gamma{named} is passed over: {}", failure.message);
     Failure::new(Code::ERRCODE_WARNING, message).warn();
+}
+
+/// About how long a grid takes, once the first of so many gammas has told, where that is long.
+pub fn say_how_long(seconds: f64, gammas: usize) {
+    const LONG_SECONDS: f64 = 10.0;
+    if seconds < LONG_SECONDS || gammas < 2 {
+        return;
+    }
+    let (first, all) = (duration(seconds), duration(seconds * gammas as f64));
+    notice(format!(
+        "the first of {gammas} values of gamma took {first}: all take about {all}"
+    ));
 }
 
 /// Of a grid no gamma will do.

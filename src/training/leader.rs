@@ -22,7 +22,7 @@ use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
 use crate::training::by_scans::{self, Outcome};
-use crate::training::failures::{cache_failure, no_gamma, warn_of_gamma};
+use crate::training::failures::{cache_failure, no_gamma, say_how_long, warn_of_gamma};
 use crate::training::grid::Grid;
 use crate::training::outcome::{
     Coarse, Collected, Fitted, Machine, Processes, Trained, TrainedHead,
@@ -45,6 +45,7 @@ use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, LowRankJob, Phase, Step, Weights,
 };
+use std::time::Instant;
 
 /// An objective that twice as many landmarks make no smaller than so many times that of before.
 const SETTLED: f64 = 0.98;
@@ -279,6 +280,7 @@ impl<'a> Turns<'a> {
         let (mut cache, mut reader) = (cache, reader);
         let mut refused = Vec::new();
         let mut at = 0;
+        let started = Instant::now();
         // C beyond the usual ones are tried with the best gamma alone
         let mut beyond = 0;
         loop {
@@ -304,6 +306,9 @@ impl<'a> Turns<'a> {
                 }
             }
             at += 1;
+            if at == 1 {
+                say_how_long(started.elapsed().as_secs_f64(), maps.len());
+            }
             if at == maps.len() && beyond == 0 {
                 let more = grid.beyond(&maps);
                 maps.room(1).or_raise().extend(more);

@@ -27,7 +27,7 @@ def tables(server, database):
 
 @pytest.fixture
 def hints(connect):
-    """The hints of the NOTICEs of a training."""
+    """The hints of the NOTICE of the model that is trained."""
     connection = connect()
     configure(connection, NO_WORKER | {"pgsvm.cache_size": "64MB"})
 
@@ -35,7 +35,11 @@ def hints(connect):
         said = []
         configure(connection, settings or {})
         connection.add_notice_handler(
-            lambda it: said.append(it.message_hint) if it.severity_nonlocalized == "NOTICE" else None
+            lambda it: (
+                said.append(it.message_hint)
+                if it.severity_nonlocalized == "NOTICE" and it.message_primary.startswith("model m@")
+                else None
+            )
         )
         connection.execute(f"SELECT {function}({arguments}, model => 'm')")
         assert said

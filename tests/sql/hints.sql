@@ -11,17 +11,10 @@ SELECT i AS id, i * 7919 % 1000 / 1000.0 AS age, i * 48271 % 997 / 997.0 AS spen
     i * 7919 % 1000 / 1000.0 + i * 48271 % 997 / 997.0 > 1 AS y
 FROM generate_series(1, 800) AS i;
 
--- the hint of what fails
-CREATE FUNCTION hint_of(statement text, OUT hint text) LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
-END $$;
--- the same, whose SELECT is run then, and what that returned
+-- the hint of what fails, whose SELECT is run then, and what that returned
 CREATE FUNCTION typed(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
 BEGIN
-    hint := hint_of(statement);
+    hint := sql_tests.hint_of(statement);
     EXECUTE rtrim(substring(hint FROM 'SELECT svm.*?\)(?:[.;]|$)'), '.;') INTO returned;
 END $$;
 
@@ -132,7 +125,7 @@ SELECT 'user ' || i AS "Login", to_char(i, 'FM0000') AS code, i * 7919 % 1000 / 
 FROM generate_series(1, 900) AS i;
 CREATE FUNCTION leaving(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
 BEGIN
-    hint := hint_of(statement);
+    hint := sql_tests.hint_of(statement);
     SELECT string_agg(match[1], ' ') INTO returned FROM regexp_matches(hint, 'exclude => (''(?:[^'']|'''')*'')', 'g') AS match;
 END $$;
 SELECT * FROM leaving($$SELECT svm_train('people', 'y')$$);
@@ -208,7 +201,7 @@ SELECT svm_train('churn', 'y', '{age,spend}', model => 'watched', options => '{"
 SELECT svm_train('churn', 'Y', '{age,spend}');
 
 -- labels of other types, and names of classes and of columns to leave out
-CREATE TABLE dated AS SELECT age AS "A", spend, date '2020-01-01' + y::int AS "Since", jsonb_build_object('y', y) AS "object's", y FROM churn;
+CREATE TABLE dated AS SELECT age AS "A", spend, date '2020-01-01' + (100 * (age + spend))::int AS "Since", jsonb_build_object('y', y) AS "object's", y FROM churn;
 SELECT * FROM typed($$SELECT svm_train('dated', 'Since', '{A,spend}', model => 'dated')$$);
 SELECT label_values FROM svm_versions WHERE name = 'dated';
 SELECT * FROM typed($$SELECT svm_train('dated', 'object''s', exclude => '{y,Since}', model => 'dated', tolerance => 0.01)$$);

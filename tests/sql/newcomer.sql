@@ -47,15 +47,9 @@ SELECT svm_train('churn', 'y', '{age,spend}', 'curved', gamma => 'scale', option
 SELECT svm_train('churn', 'y', '{age,spend}', 'curved', c => 'scale');
 
 -- hints name another model where what they say to train is another one
-CREATE FUNCTION hint_of(statement text, OUT hint text) LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
-END $$;
 SELECT svm_train('churn', 'y', ARRAY['age', 'spend', 'category(plan)'], 'exact', kernel => 'rbf', gamma => 2, c => 3, weight => 'w',
     class_weight => '{"true": 2, "false": 1}', key => 'id', options => '{"method": "exact", "max_categories": 5}');
-SELECT hint_of('SELECT svm_as_sql(''exact'')') AS hint \gset
+SELECT sql_tests.hint_of('SELECT svm_as_sql(''exact'')') AS hint \gset
 SELECT substring(:'hint' FROM 'SELECT .*') AS statement \gset
 \echo :statement
 :statement;
@@ -138,6 +132,80 @@ SELECT svm_train('mixed', 'y', model => 'plain', exclude => '{login}'), svm_trai
 SELECT column_name, plain.treatment, hashed.treatment AS with_bits
 FROM svm_features('plain') AS plain FULL JOIN svm_features('hashed') AS hashed USING (column_name) ORDER BY column_name COLLATE "C";
 SELECT svm_train('mixed', 'y', model => 'pairs', kernel => 'rbf', options => '{"multiclass": "ovo"}');
+
+-- what has no effect, on an exact machine or on two classes
+SET client_min_messages = notice;
+\set VERBOSITY terse
+SELECT svm_train('churn', 'y', '{age,spend}', 'effects', kernel => 'rbf', solver => 'newton', options => '{"method": "exact", "multiclass": "one_vs_one"}') \gset
+SELECT svm_train('churn', 'y', '{age,spend}', 'effects', kernel => 'rbf', rank => 20, options => '{"method": "exact", "landmarks": "drawn"}') \gset
+-- another label and another table under the name of a model
+CREATE TABLE churn_2 AS SELECT * FROM churn;
+SELECT svm_train('churn', 'plan', '{age,spend}', 'learns');
+SELECT svm_train('churn', 'y', '{age,spend}', 'learns') \gset
+SELECT svm_train('churn_2', 'y', '{age,spend}', 'learns') \gset
+SELECT svm_train('churn', 'part', '{age,spend}', 'learns') \gset
+-- how many machines a choice trains
+SELECT svm_train('churn', 'y', '{age,spend}', 'chosen', kernel => 'rbf', c => '{0.1,1}', gamma => '{0.5,1,2}', options => '{"folds": 2, "method": "low_rank"}') \gset
+SELECT svm_train('churn', 'y', '{age,spend}', 'chosen', kernel => 'rbf', c => '{0.1,1}', gamma => 1, fold_column => 'part', options => '{"method": "low_rank", "inherit": false}') \gset
+\set VERBOSITY default
+SET client_min_messages = warning;
+
+-- what tells rows apart by its name is left out as number and as text; another one is named
+CREATE TABLE orders AS
+SELECT 'o' || i AS id, i * 7919 % 10007 AS customer_id, i * 104729 % 10007 AS "orderNo", i * 48271 % 997 / 997.0 AS amount, i * 7919 % 7 AS rooms, i * 48271 % 997 + i * 31 % 400 > 700 AS y
+FROM generate_series(1, 900) AS i;
+SELECT svm_train('orders', 'y', model => 'orders');
+SELECT column_name FROM svm_features('orders') ORDER BY column_name COLLATE "C";
+SELECT svm_train('orders', 'y', model => 'orders', exclude => '{customer_id,orderNo}', options => '{"inherit": false}');
+
+-- labels that are numbers or times to predict: what is typed works
+CREATE TABLE houses AS
+SELECT (i * 7919 % 1009 * 100)::money AS price, '$' || to_char(i * 7919 % 5003 + 1000, 'FM9,999.00') AS asked,
+    to_char(date '2024-01-01' + i * 104729 % 300, 'DD.MM.YYYY') AS sold, date '2024-01-01' + i * 7919 % 300 AS built, i * 48271 % 997 / 997.0 AS size
+FROM generate_series(1, 2000) AS i;
+CREATE FUNCTION typed(statement text, OUT hint text, OUT returned text) LANGUAGE plpgsql AS $$
+BEGIN
+    hint := sql_tests.hint_of(statement);
+    EXECUTE rtrim(substring(hint FROM 'SELECT svm.*?\)(?:[.;]|$)'), '.;') INTO returned;
+END $$;
+SELECT svm_train('houses', 'price', '{size}', 'priced');
+SELECT svm_train('houses', 'asked', '{size}', 'asked');
+SELECT svm_train('houses', 'sold', '{size}', 'sold');
+SELECT svm_train('houses', 'built', '{size}', 'built');
+SET client_min_messages = error;
+SELECT returned FROM typed($$SELECT svm_train('houses', 'price', '{size}', 'priced')$$);
+SELECT returned FROM typed($$SELECT svm_train('houses', 'asked', '{size}', 'asked')$$);
+SELECT returned FROM typed($$SELECT svm_train('houses', 'built', '{size}', 'built')$$);
+SET client_min_messages = warning;
+SELECT svm_train('houses', 'built > ''2024-05-01''', '{size}', 'old');
+
+-- versions are whole numbers
+SELECT svm_classify('kept@1.0', c) FROM churn AS c LIMIT 1;
+-- features as R and scikit-learn write them, and fields of objects
+CREATE TABLE documented AS SELECT age, spend, plan, jsonb_build_object('a', i.age, 'b', i.plan) AS doc, y FROM churn AS i;
+SELECT svm_train('documented', 'y', '{cat(plan),age}', 'm');
+SELECT svm_train('documented', 'y', '{age:plan,spend}', 'm');
+SELECT svm_train('documented', 'y', '{doc->>a,age}', 'm');
+SET client_min_messages = error;
+SELECT returned FROM typed($$SELECT svm_train('documented', 'y', '{doc->>b,age}', 'of_fields')$$);
+SET client_min_messages = warning;
+-- options of other systems
+SELECT sql_tests.hint_of(format('SELECT svm_train(''churn'', ''y'', options => %L)', jsonb_build_object(word, 1)))
+FROM unnest('{dual,n_jobs,penalty,random_state,max_iter,tol,verbose,cache_size,decision_function_shape}'::text[]) AS word;
+-- a NaN is no NULL
+SELECT svm_train_query('SELECT CASE WHEN id = 7 THEN ''NaN'' ELSE age END::float8 AS age, y FROM churn ORDER BY id', 'y', model => 'm', nulls => 'mean');
+-- what is held out for nothing
+SELECT svm_train('churn', 'y', '{age}', 'm', fold_column => 'part');
+SELECT svm_train('churn', 'y', '{age}', 'm', folds => 3);
+-- labels in class_weight
+SELECT svm_train('churn', 'y', '{age}', 'm', class_weight => '{"y": 5}');
+SELECT svm_train('churn', 'y', '{age}', 'm', class_weight => '{"churned": 5, "false": 2}');
+SELECT svm_train('churn', 'plan', '{age}', 'm', class_weight => '{"A": 5, "b": 2}');
+-- nothing is said of a file that is not written
+SET client_min_messages = notice;
+SELECT svm_export('exact');
+SELECT svm_export('answers', format => 'libsvm_model');
+SET client_min_messages = warning;
 
 -- what the owner of a model has put into its query runs with nobody else's rights when the query is looked at for a key
 CREATE ROLE regress_svm_newcomer;
