@@ -120,7 +120,7 @@ const OF_KEYS: [&str; 10] = [
 /// Whether a column's name says that it tells rows apart; `is_number`: whether its values are numbers.
 pub fn tells_rows_apart(name: &str, is_number: bool) -> bool {
     let is = |known: &&str| name.eq_ignore_ascii_case(known);
-    OF_ROWS.iter().any(|known| is(known)) || (is_number && OF_NUMBERS.iter().any(|known| is(known)))
+    OF_ROWS.iter().any(&is) || (is_number && OF_NUMBERS.iter().any(is))
 }
 
 /// Whether a column's name ends as those of keys do: `customer_id`, `OrderNo`, `invoice nr`.

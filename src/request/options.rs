@@ -590,7 +590,7 @@ fn unknown(name: &str, value: &Value) -> Failure {
     let is_name = |known: &&str| name.eq_ignore_ascii_case(known);
     let elsewhere = ELSEWHERE
         .iter()
-        .find(|(_, names)| names.iter().any(|it| is_name(it)));
+        .find(|(_, names)| names.iter().any(&is_name));
     if let Some((what, _)) = elsewhere {
         return unknown.hint(*what);
     }
