@@ -27,8 +27,11 @@ pub struct Landmarks {
     features: Vec<u32>,
     starts: Vec<usize>,
     holders: Vec<(u32, f32)>,
-    /// Squared norms of the sparse parts, where there are any.
+    /// Squared norms, and those of the sparse parts, where there are any.
+    wide_squares: Vec<f64>,
     sparse_squares: Vec<f64>,
+    /// The largest squared norm.
+    most_square: f64,
     /// Whether they lie so far from 0 that 32 bits have little of a distance that is made of products.
     far: bool,
 }
@@ -60,9 +63,12 @@ impl Landmarks {
             true => Vec::new(),
             false => gathered((0..rows.len()).map(|row| sparse_square(rows.sparse(row))))?,
         };
+        let wide_squares = gathered((0..rows.len()).map(|row| rows.wide_square(row)))?;
         Ok(Self {
             packed: packed(&rows)?,
             far: is_far(&rows)?,
+            most_square: wide_squares.iter().copied().fold(0.0, f64::max),
+            wide_squares,
             rows,
             features,
             starts,
@@ -78,7 +84,7 @@ impl Landmarks {
     /// Bytes that they take.
     pub fn bytes(&self) -> usize {
         let sparse = self.holders.len() + self.sparse_squares.len();
-        self.rows.bytes() + 4 * self.packed.len() + 8 * sparse
+        self.rows.bytes() + 4 * self.packed.len() + 8 * (sparse + self.wide_squares.len())
     }
 
     pub fn into_rows(self) -> Rows {
@@ -101,6 +107,20 @@ impl Landmarks {
     /// Their dense parts in panels.
     pub(crate) fn packed(&self) -> &[f32] {
         &self.packed
+    }
+
+    /// Whether they lie far from 0, beside how far they are from one another.
+    pub(crate) fn is_far(&self) -> bool {
+        self.far
+    }
+
+    /// Their squared norms, in 64 bits, and the largest.
+    pub(crate) fn wide_squares(&self) -> &[f64] {
+        &self.wide_squares
+    }
+
+    pub(crate) fn most_square(&self) -> f64 {
+        self.most_square
     }
 
     /// Squared norms of their sparse parts; none where none has any.

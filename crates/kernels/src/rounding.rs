@@ -3,6 +3,7 @@
 use crate::expansion::roundings_of_dot;
 use crate::kernel::Kernel;
 use crate::rows::Rows;
+use crate::wide::NEAR;
 
 /// By how much decisions may be off at most: of rows x by sum of |a_j| l(z_j) times l(x) times what a value loses. l(x) is sqrt(k(x, x)), with
 /// |coef0| in place of coef0; tanh loses what its argument does, so there it is sqrt(gamma |x|² + |coef0| + 1).
@@ -11,9 +12,10 @@ pub struct ValueRounding {
     kernel: Kernel,
     /// What is added to each kernel value.
     constant: f64,
-    /// How many z there are, and of them the most numbers of a row, and the largest square of a sparse part.
+    /// How many z there are, and of them the most numbers of a row, and the largest squares: of a row, and of a sparse part.
     count: usize,
     terms: usize,
+    most_square: f64,
     square: f64,
     /// Sum of |a_j| l(z_j).
     pub reach: f64,
@@ -30,6 +32,7 @@ impl ValueRounding {
             constant,
             count: 0,
             terms: 0,
+            most_square: 0.0,
             square: 0.0,
             reach: 0.0,
         }
@@ -39,6 +42,7 @@ impl ValueRounding {
     pub fn take(&mut self, (rows, at): (&Rows, usize), square: f64) -> f64 {
         self.count += 1;
         self.terms = self.terms.max(rows.terms(at));
+        self.most_square = self.most_square.max(square);
         self.square = self.square.max(rows.wide_sparse_square(at));
         self.length(square)
     }
@@ -85,12 +89,19 @@ impl ValueRounding {
     ///
     /// A sum of n products is off by n 2^-53 sum |x_i z_i| at most (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 3.1),
     /// and that sum is no more than |x| |z|. A power multiplies what is off by its degree.
+    ///
+    /// A distance that is made of products is off by n 2^-53 (|x| + |z|)², and k times gamma as much is off of k = exp(-gamma |x - z|²).
+    /// With |x| below 2 |z| that is no more than 9 gamma |z|²; else gamma |x - z|² is at least gamma |x|²/4 = t, and
+    /// 9 t e^-t no more than 4. Distances are made so only where gamma |z|² is at most [`NEAR`].
     fn value(&self, terms: usize, squares: f64) -> f64 {
         // the product, the sum, the power or the exponential beside
         let sum = summed(terms + 4);
         match self.kernel {
             Kernel::Linear | Kernel::Sigmoid { .. } => sum,
-            Kernel::Rbf { gamma } => sum * (1.0 + gamma * squares),
+            Kernel::Rbf { gamma } => {
+                let near = (gamma * self.most_square).min(NEAR);
+                sum * (1.0 + gamma * squares + 9.0 * near + 4.0)
+            }
             Kernel::Polynomial { degree, .. } => sum * f64::from(degree),
         }
     }

@@ -369,6 +369,71 @@ fn values_in_64_bits_are_those_of_the_definition() {
     }
 }
 
+/// A decision does not hang on which rows are decided with it, whether they are multiplied as matrices or not.
+#[test]
+fn one_row_is_decided_as_many_are() {
+    let kernels = KERNELS.iter().copied().chain([
+        Kernel::Rbf { gamma: 0.5 },
+        Kernel::Rbf { gamma: 1e3 },
+        Kernel::Sigmoid {
+            gamma: 0.1,
+            coef0: 0.5,
+        },
+    ]);
+    for kernel in kernels {
+        for (features, width) in [(20, 20), (20, 3), (300, 300)] {
+            let (landmarks, others) =
+                (rows(530, features, width, 1), rows(250, features, width, 2));
+            let factors = (0..530).map(|at| f64::from(at % 7) - 3.0).collect();
+            let machine = Expansion::new(kernel, landmarks, factors, vec![0.25]);
+            let machine = machine.unwrap().unwrap();
+            let (mut room, mut all, mut one) = (Room::default(), Vec::new(), Vec::new());
+            machine.decide(&others, &mut room, &mut all).unwrap();
+            for row in [0, 5, 6, 239, 240, 249] {
+                let mut own = Rows::new(width);
+                own.push_from(&others, row).unwrap();
+                machine.decide(&own, &mut room, &mut one).unwrap();
+                assert_eq!(
+                    one[0].to_bits(),
+                    all[row].to_bits(),
+                    "{kernel:?} {width} {row}"
+                );
+            }
+        }
+    }
+}
+
+/// Distances that are made of products lose what is counted at most, up to the largest squares for which they are.
+#[test]
+fn distances_of_products_are_off_by_what_is_counted_at_most() {
+    for times in [0.01, 0.5, 1.0, 1.5, 4.0] {
+        let all = rows(60, 12, 12, 3);
+        let most = (0..60).map(|row| all.wide_square(row)).fold(0.0, f64::max);
+        let kernel = Kernel::Rbf {
+            gamma: 16.0 * times / most,
+        };
+        let mut rounding = ValueRounding::new(kernel, 0.0);
+        (0..60).for_each(|row| {
+            rounding.take((&all, row), all.wide_square(row));
+        });
+        let all = Landmarks::new(all).unwrap();
+        let mut others = rows(40, 12, 12, 4);
+        others.push(&[100.0; 12], &[]).unwrap();
+        (0..20).for_each(|row| others.push_from(all.rows(), row).unwrap());
+        let mut found = vec![0.0; 60 * 61];
+        all.wide_values(&kernel, Level::best(), (&others, 0), &mut found);
+        for (at, found) in found.iter().enumerate() {
+            let (x, z) = (full(&others, at / 60, 12), full(all.rows(), at % 60, 12));
+            let off = (found - exact(&kernel, &x, &z)).abs();
+            assert!(
+                off <= rounding.value_off(),
+                "{times}: {off} {}",
+                rounding.value_off()
+            );
+        }
+    }
+}
+
 #[test]
 fn days_since_1970_have_an_inner_product_for_every_gamma() {
     for gamma in [1e-8, 1e-6, 1e-4, 1e-2, 1.0] {

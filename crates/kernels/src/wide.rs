@@ -1,19 +1,25 @@
 //! Kernel values in 64 bits, of rows and landmarks as they are stored: what decisions and certificates are made of.
 //!
-//! A distance is a sum of squared differences, so that rows far from 0 lose nothing by it. What training compares again and
-//! again is computed in 32 bits ([`crate::products`]); whatever is told of a machine is computed here.
+//! A distance is |x|² + |z|² - 2 x'z where gamma |z|² is small for all landmarks, so that rounding makes nothing of it, and else a sum of
+//! squared differences, which loses nothing far from 0. What training compares again and again is computed in 32 bits
+//! ([`crate::products`]); whatever is told of a machine is computed here. One row or many: the same sums, to the last bit.
 
 use std::ops::Range;
 
 use crate::base::interrupts;
+use crate::base::memory::{filled, OutOfMemory};
 use crate::kernel::Kernel;
 use crate::products::Landmarks;
 use crate::rows::Rows;
-use crate::simd::panels::{packed_len, COLUMNS};
+use crate::simd::panels::{packed_len, Lines, Multiply, COLUMNS};
 use crate::simd::{Isa, Level, Work};
 
 /// Multiplications of vectors that are taken at a time, between two looks for interrupts: a few milliseconds.
 const AT_ONCE: usize = 1 << 24;
+/// Rows, and others, from which on they are multiplied as matrices: as many more of them at a time.
+const MATRIX_ROWS: usize = 6;
+const MATRIX_OTHERS: usize = COLUMNS / 2;
+const MORE_AT_ONCE: usize = 4;
 /// What a kernel value takes beside its product, in those.
 const BESIDE: usize = 32;
 /// Of a panel, others whose sums stay in registers.
@@ -36,24 +42,51 @@ impl Landmarks {
         if count == 0 {
             return;
         }
-        let at_once = (AT_ONCE / (count * (width + BESIDE))).max(1);
+        let form = self.form(kernel);
+        let a_row = count * (width + BESIDE);
+        let is_matrix =
+            form != Form::Differences && count >= MATRIX_OTHERS && out.len() >= MATRIX_ROWS * count;
+        let at_once = match is_matrix {
+            true => MORE_AT_ONCE * AT_ONCE / a_row,
+            false => AT_ONCE / a_row,
+        };
+        let squares = &self.wide_squares()[some.clone()];
         let packed = &self.packed()[some.start * width..][..packed_len(count, width)];
-        for (part, out) in out.chunks_mut(at_once * count).enumerate() {
-            let first = first + part * at_once;
-            level.run(Dense {
-                distances: kernel.is_of_distances(),
+        for (part, out) in out.chunks_mut(at_once.max(1) * count).enumerate() {
+            let first = first + part * at_once.max(1);
+            let dense = Dense {
+                distances: form == Form::Differences,
                 rows: &rows.all_dense()[first * width..][..out.len() / count * width],
                 width,
                 packed,
                 others: count,
                 out: &mut *out,
-            });
+            };
+            match is_matrix {
+                true => dense.multiply(level),
+                false => level.run(dense),
+            }
             for (row, out) in out.chunks_exact_mut(count).enumerate() {
-                self.add_sparse(kernel, rows.sparse(first + row), out);
+                self.add_sparse(form == Form::Differences, rows.sparse(first + row), out);
+                if form == Form::Distances {
+                    let own = rows.wide_square(first + row);
+                    level.run(ToDistances { own, squares, out });
+                }
             }
             kernel.wide_values(level, out);
             // vectors take several at a time
             interrupts::worked(out.len() * (width + BESIDE) / 4);
+        }
+    }
+
+    /// What dense parts are summed up to.
+    fn form(&self, kernel: &Kernel) -> Form {
+        match *kernel {
+            Kernel::Rbf { gamma } if !self.is_far() && gamma * self.most_square() <= NEAR => {
+                Form::Distances
+            }
+            Kernel::Rbf { .. } => Form::Differences,
+            _ => Form::Products,
         }
     }
 
@@ -87,17 +120,17 @@ impl Landmarks {
             out: &mut *out,
         });
         for (row, out) in out.chunks_exact_mut(count).enumerate() {
-            self.add_sparse(kernel, rows.sparse(first + row), out);
+            self.add_sparse(true, rows.sparse(first + row), out);
             kernel.values_of_distances(level, out);
         }
     }
 
     /// Adds what sparse entries add to products, or to squared distances.
-    fn add_sparse<T: Number>(&self, kernel: &Kernel, entries: &[[u32; 2]], out: &mut [T]) {
+    fn add_sparse<T: Number>(&self, to_distances: bool, entries: &[[u32; 2]], out: &mut [T]) {
         if entries.is_empty() && self.can_be_parted() {
             return;
         }
-        if !kernel.is_of_distances() {
+        if !to_distances {
             self.each_meeting(entries, |landmark, value, other| {
                 out[landmark] = out[landmark].plus(f64::from(value) * f64::from(other));
             });
@@ -114,6 +147,20 @@ impl Landmarks {
             out[landmark] = out[landmark].plus(-2.0 * f64::from(value) * f64::from(other));
         });
     }
+}
+
+/// Where gamma |z|² is no more than this, distances are made of products.
+pub(crate) const NEAR: f64 = 16.0;
+
+/// What the dense parts of a row and another are summed up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// x'z
+    Products,
+    /// The same, of which |x - z|² is made.
+    Distances,
+    /// |x - z|²
+    Differences,
 }
 
 impl Rows {
@@ -258,6 +305,72 @@ fn sum<T: Number, K: Isa, const DISTANCES: bool>(row: &[f32], panel: &[f32], at:
         sum = added::<T, K, DISTANCES>(sum, *value, numbers[at]);
     }
     sum
+}
+
+impl Dense<'_, f64> {
+    /// Products of many rows with many others, a panel after the other; where there is no room for their numbers in 64 bits, as of few.
+    fn multiply(mut self, level: Level) {
+        if self.width == 0 || self.multiplied(level).is_err() {
+            level.run(self);
+        }
+    }
+
+    fn multiplied(&mut self, level: Level) -> Result<(), OutOfMemory> {
+        let (width, others) = (self.width, self.others);
+        let mut rows = filled(0.0, self.rows.len())?;
+        level.run(Widen(self.rows, &mut rows));
+        let mut panel = filled(0.0, COLUMNS * width)?;
+        let panels = self.packed.chunks_exact(COLUMNS * width);
+        for (n, packed) in panels.enumerate() {
+            level.run(Widen(packed, &mut panel));
+            let (from, count) = (n * COLUMNS, rows.len() / width);
+            level.run(Multiply {
+                rows: Lines::close(&rows[..], width, count),
+                width,
+                packed: &panel,
+                others: COLUMNS.min(others - from),
+                out: Lines {
+                    numbers: &mut self.out[from..],
+                    stride: others,
+                    count,
+                },
+                subtract: false,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The same numbers in 64 bits.
+struct Widen<'a>(&'a [f32], &'a mut [f64]);
+
+impl Work for Widen<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        for (to, from) in self.1.iter_mut().zip(self.0) {
+            *to = f64::from(*from);
+        }
+    }
+}
+
+/// |x - z|² in place of each x'z, of |x|² and each |z|².
+struct ToDistances<'a> {
+    own: f64,
+    squares: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Work for ToDistances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        for (out, square) in self.out.iter_mut().zip(self.squares) {
+            *out = self.own + square - 2.0 * *out;
+        }
+    }
 }
 
 #[inline(always)]
