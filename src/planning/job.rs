@@ -278,6 +278,7 @@ impl Job {
         Plan {
             costs: vec![c],
             beyond: 0,
+            final_tolerance: None,
             ..self.plan.clone()
         }
     }

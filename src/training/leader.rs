@@ -174,6 +174,10 @@ impl<'a> Turns<'a> {
             false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
+        let (reader, trainer) = match solved.is_none() && trainer.ends_roughly() {
+            true => self.train_to_the_end(reader, trainer, &mut progress),
+            false => (reader, trainer),
+        };
         let (mut reader, trainer, coarse) = match solved {
             None if maps.len() == 1 => self.double_landmarks(reader, trainer, &mut progress),
             _ => (reader, trainer, None),
@@ -225,6 +229,25 @@ impl<'a> Turns<'a> {
             tested,
             ..Trained::assemble(job.cost(), read, fitted, rechecked, processes)
         }
+    }
+
+    /// Trains a machine of low rank anew that was to be a beginning only, and is what there is.
+    fn train_to_the_end(
+        &self,
+        reader: ReaderRole,
+        trainer: TrainerRole,
+        progress: &mut Progress,
+    ) -> (ReaderRole, TrainerRole) {
+        let c = trainer.report().c.unwrap_or(self.job.cost());
+        drop(trainer);
+        let Some(map) = reader.map_again(self.job) else {
+            stalled();
+        };
+        let (mapped, cache) = reader.mapped_anew(self.fresh, self.job, &map);
+        let Ended {
+            reader, trainer, ..
+        } = self.run(cache, mapped, self.job.at_cost(c), false, progress);
+        (reader, trainer)
     }
 
     /// Trains a machine that stays one of low rank though nobody asked for it with twice as many landmarks, and so on, as long as that
@@ -381,6 +404,9 @@ impl<'a> Turns<'a> {
                     trainer.begin_from(reader.starts_at(standing));
                 }
                 trainer.rank_classes(reader.class_ranks());
+                if reader.will_be_exact(self.job) {
+                    trainer.end_roughly();
+                }
                 let metrics = reader.metrics();
                 if !metrics.is_empty() {
                     trainer.measure_slacks(metrics);

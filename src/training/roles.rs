@@ -31,10 +31,10 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, HeadReport, HeadSpec, InterceptPart,
-    InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LowRankJob,
-    LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead, ReadError, Scaling,
-    Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport, Weights,
+    Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, ExactSolver, HeadReport, HeadSpec,
+    InterceptPart, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways,
+    LowRankJob, LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead, ReadError,
+    Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,6 +48,8 @@ const ENOUGH: f64 = 1e-4;
 const WORTH_A_MAP: f64 = 1.3;
 /// Seconds of an exact machine that are not worth a thought, where landmarks say of the kernel all that there is.
 const AT_ONCE_SECONDS: f64 = 1.0;
+/// The gap of a machine of low rank where an exact one begins.
+const BEGINNING_TOLERANCE: f64 = 0.1;
 /// An exact machine that nobody asked for may take so many times what it was estimated to, and so many seconds at least.
 const TIMES_ESTIMATED: f64 = 4.0;
 const LEAST_SECONDS: f64 = 10.0;
@@ -78,6 +80,8 @@ pub struct TrainerRole {
     /// Whether a step may start threads.
     threads: bool,
     keep_duals: bool,
+    /// Whether the final heads are only where others begin.
+    ends_roughly: bool,
 }
 
 /// More landmarks for a machine of low rank.
@@ -176,6 +180,50 @@ impl ReaderRole {
         };
         let problem = problem.with_intercept(job.terms.intercept);
         sample.compare(&problem, &job.plan, c?, settings)
+    }
+
+    /// Whether the machine of low rank is but where an exact one begins, whatever it comes to; once every row was read.
+    pub fn will_be_exact(&mut self, job: &Job) -> bool {
+        let Some(terms) = &job.kernel else {
+            return false;
+        };
+        match terms.method {
+            Method::Exact => true,
+            Method::Auto if !self.is_grid => self.exact_seconds_at_most(job) <= AT_ONCE_SECONDS,
+            Method::Auto | Method::LowRank | Method::InteriorPoint(_) => false,
+        }
+    }
+
+    /// Seconds that an exact machine takes on a usual processor, were all rows support vectors.
+    fn exact_seconds_at_most(&mut self, job: &Job) -> f64 {
+        let report = self.reader.report().or_raise();
+        let stride = job.plan.stride() as usize;
+        let classes = report.group_counts.chunks(stride);
+        let classes = gathered(classes.map(|groups| groups.iter().sum::<u64>() as f64)).or_raise();
+        let (count, rows) = (classes.len(), report.rows as f64);
+        let squares = classes.iter().map(|rows| rows * rows).sum::<f64>();
+        let compared = match count {
+            0..=2 => rows * rows,
+            // sum over all pairs of (n_i + n_j)², and all rows at the end
+            _ if count <= job.plan.pairs_up_to => {
+                (count as f64 - 2.0) * squares + 2.0 * rows * rows
+            }
+            _ => count as f64 * rows * rows,
+        };
+        let width = self.reader.mapped().and_then(|(mapped, _)| {
+            let map = mapped.map()?;
+            Some(map.landmarks().rows().width())
+        });
+        let costs = job.plan.costs.iter().copied();
+        let c = costs.fold(job.cost(), f64::max);
+        width.map_or(f64::INFINITY, |width| {
+            ExactSolver::seconds_of(compared, width, c)
+        })
+    }
+
+    /// The map by which the rows came.
+    pub fn map_again(&self, job: &Job) -> Option<LowRankJob> {
+        job.kernel.as_ref()?.maps.first().copied()
     }
 
     /// The gamma of the kernel that rows are mapped by, or were to be.
@@ -577,7 +625,19 @@ impl TrainerRole {
             trainer,
             threads: job.trainers > 1,
             keep_duals: job.terms.keep_duals || job.columns.key.is_some(),
+            ends_roughly: false,
         }
+    }
+
+    /// Has the final heads stop early, as an exact machine begins there; likewise.
+    pub fn end_roughly(&mut self) {
+        self.trainer.end_roughly(BEGINNING_TOLERANCE);
+        self.ends_roughly = true;
+    }
+
+    /// Whether they do.
+    pub fn ends_roughly(&self) -> bool {
+        self.ends_roughly
     }
 
     /// Has margin slacks measured in these metrics, by class, and not in some that are learned; to be called before the first

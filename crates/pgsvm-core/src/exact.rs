@@ -19,8 +19,8 @@
 //! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
 //!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]). Where that takes as long as it would to solve for
 //!    all at once, by interior points ([`interior`]), as it does where C is large, they are.
-//! 3. All rows are gone over, by kernel values in 32 bits until those say that the gap is there. Then they are gone over in 64
-//!    bits, now and from now on: that gap ends the head. Else rows that lose and were no candidates become candidates, while those
+//! 3. All rows are gone over, by kernel values in 32 bits until those say that the gap is there, or will be once the candidates are solved
+//!    for again. Then they are gone over in 64 bits, from now on: that gap ends the head. Else rows that lose and were no candidates become candidates, while those
 //!    that say nothing are dropped where room is wanted. Decisions of candidates are what the pass says, and kernel rows in 32 bits
 //!    only tell what steps add to them: so each round takes off most of what 32 bits lack (iterative refinement). Where three
 //!    passes come no nearer the head ends with the best of them.
@@ -68,6 +68,14 @@ const READ_AT_ONCE: usize = 1 << 14;
 /// measured on sets of 3,000 to 50,000 rows, with 4 to 22 features and 2 to 26 classes.
 const SECONDS_A_PRODUCT: f64 = 1e-9;
 const BY_C: f64 = 0.35;
+
+fn of_comparing(compared: f64, width: usize) -> f64 {
+    SECONDS_A_PRODUCT * (width + BESIDE) as f64 * compared
+}
+
+fn by_c(c: f64) -> f64 {
+    c.max(1.0).powf(BY_C)
+}
 
 /// A head, and what the machine of low rank says of its rows.
 pub struct ExactStart {
@@ -309,12 +317,11 @@ impl ExactSolver {
     /// Every row is compared with the support vectors, which are about as many as those of the machine of low rank, in a few passes
     /// and on the way to them. More passes and steps come with larger C.
     pub fn seconds(&self) -> f64 {
-        let of_a_value = (self.deciding.rows.width() + BESIDE) as f64 * SECONDS_A_PRODUCT;
         let (mut compared, mut at_end) = (0.0, 0.0);
         for start in &self.starts {
             let support = start.duals.iter().filter(|dual| **dual > 0.0).count() as f64;
             let (rows, share) = (start.duals.len() as f64, start.spec.signs.share());
-            compared += support * rows * share * start.spec.c.max(1.0).powf(BY_C);
+            compared += support * rows * share * by_c(start.spec.c);
             // a row that is one of some pair is one of about half of its pairs
             at_end = rows.min(at_end + support * share);
             interrupts::worked(start.duals.len());
@@ -322,7 +329,12 @@ impl ExactSolver {
         if self.is_in_pairs() {
             compared += at_end * self.starts[0].duals.len() as f64;
         }
-        of_a_value * compared
+        of_comparing(compared, self.deciding.rows.width())
+    }
+
+    /// The same where so many rows of this width are compared with support vectors, over all heads, at this C.
+    pub fn seconds_of(compared: f64, width: usize, c: f64) -> f64 {
+        of_comparing(compared * by_c(c), width)
     }
 
     /// Whether each head tells two classes of several apart.

@@ -87,6 +87,13 @@ enum Side {
 }
 
 impl Trainer {
+    /// Has the final heads stop at this gap, as what comes after them begins there; to be called before the first step behind loading.
+    pub fn end_roughly(&mut self, tolerance: f64) {
+        if let Goal::Plan(plan) = &mut self.goal {
+            plan.final_tolerance = Some(tolerance);
+        }
+    }
+
     /// Claims the trainer's side of `cache`. Memory for weights and dual variables is asked for when loading ends.
     pub fn new(cache: Cache, problem: Problem, goal: impl Into<Goal>) -> Result<Self, TrainError> {
         let goal = goal.into();

@@ -106,6 +106,7 @@ impl RowSample {
             probability: false,
             scoring: Scoring::Accuracy,
             beyond: 0,
+            final_tolerance: None,
             ..plan.clone()
         };
         let linear = train_examples(*problem, plan(&[c]), &self.examples, settings).ok()?;

@@ -95,6 +95,8 @@ pub struct Plan {
     pub scoring: Scoring,
     /// How many values of C beyond the smallest or largest are tried, one after the other, as long as scores rise there.
     pub beyond: u32,
+    /// Gap at which the final heads stop, where they are but a beginning; None: the problem's tolerance.
+    pub final_tolerance: Option<f64>,
 }
 
 /// What heads of one classifier are trained with.
@@ -166,6 +168,7 @@ impl Plan {
             pairs_up_to: 0,
             scoring: Scoring::Accuracy,
             beyond: 0,
+            final_tolerance: None,
         }
     }
 
@@ -286,6 +289,8 @@ pub(crate) struct Layout {
     by_probability: bool,
     /// Those that heads tell apart; None where each tells a class from the rest.
     pairs: Option<Arc<Pairs>>,
+    /// As the plan has it.
+    final_tolerance: Option<f64>,
 }
 
 impl Layout {
@@ -319,6 +324,7 @@ impl Layout {
             positive_weights: positive_weights.clone(),
             by_probability: plan.by_probability,
             pairs: pairs.map(Arc::new),
+            final_tolerance: plan.final_tolerance,
         })
     }
 
@@ -397,7 +403,12 @@ impl Layout {
         candidate: Candidate,
         heads: &mut Vec<HeadSpec>,
     ) -> Result<(), OutOfMemory> {
-        self.add(candidate, HeldOut::Nothing, heads)
+        let first = heads.len();
+        self.add(candidate, HeldOut::Nothing, heads)?;
+        for head in &mut heads[first..] {
+            head.tolerance = self.final_tolerance;
+        }
+        Ok(())
     }
 
     /// The held-out heads, by candidate, fold and class, appended to `heads`.

@@ -133,6 +133,8 @@ pub(crate) struct HeadState {
     /// By how much scores may be off for what rounding has made of rows, times |w|, and rows themselves; and what the costs of all rows come
     /// to.
     rounding: (Off, f64),
+    /// |w|^2 of the weights whose primal was taken last.
+    norm: f64,
 }
 
 impl HeadState {
@@ -213,6 +215,7 @@ impl HeadState {
                 },
                 facts.costs,
             ),
+            norm: 0.0,
         }
     }
 
@@ -348,7 +351,7 @@ impl HeadState {
     ) -> Better {
         let full = self.sums.full;
         let (primal, weights) = self.take_primal_in_full(start, shifted);
-        self.leave_to_rounding(start);
+        self.norm = start;
         if self.decides_constantly && start == 0.0 && self.bounds.constant.is_none() {
             self.bounds.constant = Constant::of(&self.terms, &full);
         }
@@ -367,6 +370,7 @@ impl HeadState {
         self.support = full.support;
         let visits = self.sums.visits;
         let is_best = self.bounds.take_dual(dual, full.support, visits);
+        self.leave_to_rounding(self.best_dual());
         let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
         if start == 0.0 {
             // all rows are at a margin of 0
@@ -730,9 +734,8 @@ impl HeadState {
             // what was known is of rows that had other sides
             self.bounds = Bounds::UNKNOWN;
         }
-        let is_best = self.verifies_primal && self.take_primal(norm, shifted).1;
-        self.leave_to_rounding(norm);
-        is_best
+        self.norm = norm;
+        self.verifies_primal && self.take_primal(norm, shifted).1
     }
 
     /// Where the loss is truncated, whether rows go where weights with this |w|^2, and losses of the rows inside, put them.
@@ -784,6 +787,7 @@ impl HeadState {
             visits: self.sums.visits,
         };
         self.bounds.take_proved(proof);
+        self.leave_to_rounding(dual);
         let gap = relative_gap(self.best_primal(), dual);
         self.shrinking.come_near(self.bounds.trained_gap().min(gap));
         let most = self.tolerance() * self.best_primal();
@@ -917,6 +921,11 @@ impl HeadState {
 
     /// The share of what is said of it that rounding may change at most, at weights of this length.
     pub(in crate::solver) fn rounding_at(&self, length: f64) -> f64 {
+        self.rounding_beside(length, self.bounds.certificate().dual)
+    }
+
+    /// The same beside this dual: what dual variables lose grows with the gap.
+    fn rounding_beside(&self, length: f64, dual: f64) -> f64 {
         let (most_off, costs) = self.rounding;
         let off = most_off.margin * length;
         let Terms {
@@ -935,7 +944,7 @@ impl HeadState {
         };
         // of dual variables that come to 2 P, as a sum of vectors: see `Rounded::widening`
         let length = 2.0 * primal * most_off.length;
-        let open = (primal - self.bounds.certificate().dual).max(0.0);
+        let open = (primal - dual).max(0.0);
         let second = length * ((2.0 * open).sqrt() + 0.5 * length);
         match more + second > 0.0 {
             true => (more + second) / primal + 2.0 * off,
@@ -943,9 +952,9 @@ impl HeadState {
         }
     }
 
-    /// Leaves to rounding what it may change at weights with this |w|^2.
-    fn leave_to_rounding(&mut self, norm: f64) {
-        let share = self.rounding_at(norm.sqrt());
+    /// Leaves to rounding what it may change beside this dual.
+    fn leave_to_rounding(&mut self, dual: f64) {
+        let share = self.rounding_beside(self.norm.sqrt(), dual);
         self.stop.leave_to_rounding(share);
     }
 
