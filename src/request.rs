@@ -253,7 +253,7 @@ impl Arguments {
             pairs_up_to,
             scoring: scoring(self.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
-            final_tolerance: None,
+            final_stop: None,
         };
         if is_grid && !plan.truncations.is_empty() {
             return Err(choosing::truncation_and_gamma());
@@ -349,7 +349,7 @@ impl Request {
             probability: false,
             truncations: Vec::new(),
             beyond: 0,
-            final_tolerance: None,
+            final_stop: None,
             ..self.plan
         };
         (self.fold_column, self.fold_order) = (None, None);

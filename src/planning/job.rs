@@ -278,7 +278,7 @@ impl Job {
         Plan {
             costs: vec![c],
             beyond: 0,
-            final_tolerance: None,
+            final_stop: None,
             ..self.plan.clone()
         }
     }

@@ -48,8 +48,8 @@ const ENOUGH: f64 = 1e-4;
 const WORTH_A_MAP: f64 = 1.3;
 /// Seconds of an exact machine that are not worth a thought, where landmarks say of the kernel all that there is.
 const AT_ONCE_SECONDS: f64 = 1.0;
-/// The gap of a machine of low rank where an exact one begins.
-const BEGINNING_TOLERANCE: f64 = 0.1;
+/// The gap and the passes of a machine of low rank where an exact one begins.
+const BEGINNING: (f64, u32) = (0.1, 4);
 /// An exact machine that nobody asked for may take so many times what it was estimated to, and so many seconds at least.
 const TIMES_ESTIMATED: f64 = 4.0;
 const LEAST_SECONDS: f64 = 10.0;
@@ -189,13 +189,20 @@ impl ReaderRole {
         };
         match terms.method {
             Method::Exact => true,
-            Method::Auto if !self.is_grid => self.exact_seconds_at_most(job) <= AT_ONCE_SECONDS,
+            Method::Auto if !self.is_grid => {
+                let c = job.plan.costs.iter().copied().fold(job.cost(), f64::max);
+                let most = match self.says_all(c) {
+                    true => AT_ONCE_SECONDS,
+                    false => MOST_SECONDS,
+                };
+                self.exact_seconds_at_most(job, c) <= most
+            }
             Method::Auto | Method::LowRank | Method::InteriorPoint(_) => false,
         }
     }
 
     /// Seconds that an exact machine takes on a usual processor, were all rows support vectors.
-    fn exact_seconds_at_most(&mut self, job: &Job) -> f64 {
+    fn exact_seconds_at_most(&mut self, job: &Job, c: f64) -> f64 {
         let report = self.reader.report().or_raise();
         let stride = job.plan.stride() as usize;
         let classes = report.group_counts.chunks(stride);
@@ -214,11 +221,15 @@ impl ReaderRole {
             let map = mapped.map()?;
             Some(map.landmarks().rows().width())
         });
-        let costs = job.plan.costs.iter().copied();
-        let c = costs.fold(job.cost(), f64::max);
         width.map_or(f64::INFINITY, |width| {
             ExactSolver::seconds_of(compared, width, c)
         })
+    }
+
+    /// Whether landmarks say of the kernel all that there is, at this C: what is left out counts the more the larger C is.
+    fn says_all(&mut self, c: f64) -> bool {
+        let map = self.reader.mapped().and_then(|(mapped, _)| mapped.map());
+        map.is_some_and(|map| map.left_out() * c.max(1.0) <= LowRankJob::DEFAULT_TOLERANCE)
     }
 
     /// The map by which the rows came.
@@ -431,6 +442,7 @@ impl ReaderRole {
             Method::LowRank | Method::InteriorPoint(_) => false,
             Method::Auto | Method::Exact => true,
         };
+        let says_all = wanted && self.says_all(c);
         let (mapped, _) = self.reader.mapped().filter(|_| wanted)?;
         let problem = job.problem().map_err(problem_failure).or_raise();
         let solver = trainer.trainer.exactly(
@@ -442,9 +454,6 @@ impl ReaderRole {
         let mut solver = solver.or_raise()?;
         let is_auto = terms.method == Method::Auto;
         let seconds = solver.seconds();
-        // what is left out counts the more the larger C is
-        let left_out = mapped.map()?.left_out() * c.max(1.0);
-        let says_all = left_out <= LowRankJob::DEFAULT_TOLERANCE;
         if is_auto && says_all && seconds > AT_ONCE_SECONDS {
             return None;
         }
@@ -631,7 +640,8 @@ impl TrainerRole {
 
     /// Has the final heads stop early, as an exact machine begins there; likewise.
     pub fn end_roughly(&mut self) {
-        self.trainer.end_roughly(BEGINNING_TOLERANCE);
+        let (tolerance, max_passes) = BEGINNING;
+        self.trainer.end_roughly(tolerance, max_passes);
         self.ends_roughly = true;
     }
 

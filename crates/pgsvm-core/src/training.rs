@@ -87,10 +87,11 @@ enum Side {
 }
 
 impl Trainer {
-    /// Has the final heads stop at this gap, as what comes after them begins there; to be called before the first step behind loading.
-    pub fn end_roughly(&mut self, tolerance: f64) {
+    /// Has the final heads stop at this gap, or after so many passes, as what comes after them begins there; to be called before the first
+    /// step behind loading.
+    pub fn end_roughly(&mut self, tolerance: f64, max_passes: u32) {
         if let Goal::Plan(plan) = &mut self.goal {
-            plan.final_tolerance = Some(tolerance);
+            plan.final_stop = Some((tolerance, max_passes));
         }
     }
 

@@ -326,7 +326,7 @@ fn three_folds() -> Plan {
         pairs_up_to: 0,
         scoring: Scoring::Accuracy,
         beyond: 0,
-        final_tolerance: None,
+        final_stop: None,
         truncations: Vec::new(),
     }
 }

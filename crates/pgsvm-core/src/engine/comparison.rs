@@ -106,7 +106,7 @@ impl RowSample {
             probability: false,
             scoring: Scoring::Accuracy,
             beyond: 0,
-            final_tolerance: None,
+            final_stop: None,
             ..plan.clone()
         };
         let linear = train_examples(*problem, plan(&[c]), &self.examples, settings).ok()?;

@@ -95,8 +95,8 @@ pub struct Plan {
     pub scoring: Scoring,
     /// How many values of C beyond the smallest or largest are tried, one after the other, as long as scores rise there.
     pub beyond: u32,
-    /// Gap at which the final heads stop, where they are but a beginning; None: the problem's tolerance.
-    pub final_tolerance: Option<f64>,
+    /// Gap and passes at which the final heads stop, where they are but a beginning; None: as the problem says.
+    pub final_stop: Option<(f64, u32)>,
 }
 
 /// What heads of one classifier are trained with.
@@ -168,7 +168,7 @@ impl Plan {
             pairs_up_to: 0,
             scoring: Scoring::Accuracy,
             beyond: 0,
-            final_tolerance: None,
+            final_stop: None,
         }
     }
 
@@ -290,7 +290,7 @@ pub(crate) struct Layout {
     /// Those that heads tell apart; None where each tells a class from the rest.
     pairs: Option<Arc<Pairs>>,
     /// As the plan has it.
-    final_tolerance: Option<f64>,
+    final_stop: Option<(f64, u32)>,
 }
 
 impl Layout {
@@ -324,7 +324,7 @@ impl Layout {
             positive_weights: positive_weights.clone(),
             by_probability: plan.by_probability,
             pairs: pairs.map(Arc::new),
-            final_tolerance: plan.final_tolerance,
+            final_stop: plan.final_stop,
         })
     }
 
@@ -405,8 +405,10 @@ impl Layout {
     ) -> Result<(), OutOfMemory> {
         let first = heads.len();
         self.add(candidate, HeldOut::Nothing, heads)?;
-        for head in &mut heads[first..] {
-            head.tolerance = self.final_tolerance;
+        if let Some((tolerance, max_passes)) = self.final_stop {
+            for head in &mut heads[first..] {
+                (head.tolerance, head.max_passes) = (Some(tolerance), Some(max_passes));
+            }
         }
         Ok(())
     }
