@@ -29,7 +29,7 @@ use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{copied, filled, gathered};
-use pgsvm_core::plan::Plan;
+use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, ExactSolver, HeadReport, HeadSpec,
     InterceptPart, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways,
@@ -187,6 +187,9 @@ impl ReaderRole {
         let Some(terms) = &job.kernel else {
             return false;
         };
+        if job.plan.purpose == Purpose::Validate || self.approximate.is_some() {
+            return false;
+        }
         match terms.method {
             Method::Exact => true,
             Method::Auto if !self.is_grid => {
