@@ -302,7 +302,7 @@ fn check_classes(classes: usize, labels: &[i32]) -> Result<(), Failure> {
 
 fn malformed(what: String) -> Failure {
     Failure::new(Code::ERRCODE_INVALID_TEXT_REPRESENTATION, what)
-        .hint("Expected is the text of a model file that LIBLINEAR's train has written.")
+        .hint("Expected is the text of a model file, as svm_export, LIBLINEAR's train or LIBSVM's svm-train write it.")
 }
 
 fn malformed_line(line: usize, what: &str) -> Failure {

@@ -144,6 +144,9 @@ impl Asked<'_> {
 
     /// The training with an expression in a column of its own in place of an entry.
     fn computed(&self, entry: &str, expression: &str) -> Option<String> {
+        if entry.trim() == "*" {
+            return Some("Leave features out: then every other column is one.".to_owned());
+        }
         let words = expression.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
         let alias = words.join("_").to_ascii_lowercase();

@@ -364,8 +364,8 @@ pub fn named<'a>(role: &str, name: &str, columns: &'a [Column]) -> Result<&'a Co
                 Some(hint) => failure.hint(hint),
                 None if offered.is_empty() => failure,
                 None => {
-                    let known: Vec<_> = known().collect();
-                    failure.hint(format!("The source has the columns {}", listed(&known)))
+                    let all: Vec<_> = columns.iter().map(|column| &column.name).collect();
+                    failure.hint(format!("The source has the columns {}", listed(&all)))
                 }
             }
         })

@@ -892,6 +892,9 @@ impl Announcement<'_> {
         let curved = request.kernel.as_ref().is_some_and(|it| !it.is_linear());
         let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);
         let mut tries = Vec::new();
+        if self.codes().is_some() {
+            tries.push("the features that the NOTICE's hint names");
+        }
         let chooses_gamma = request.kernel.as_ref().is_some_and(|it| it.is_grid());
         if curved && !chooses_gamma {
             tries.push("gamma => 'auto', which chooses it");

@@ -136,7 +136,7 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             name,
             reading: Some(_),
             ..
-        } => one(name, "text".to_owned()),
+        } => one(name, "pg_catalog.text".to_owned()),
         FeaturePart::Column {
             name,
             type_name,
@@ -170,7 +170,7 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
         } => one(name, array_type(type_name)),
         FeaturePart::Sparsevec { name, type_name } => {
             let kind = vector_type(type_name);
-            one(name, kind.unwrap_or_else(|| "text".to_owned()))
+            one(name, kind.unwrap_or_else(|| "pg_catalog.text".to_owned()))
         }
         FeaturePart::Sparse {
             index,
@@ -182,7 +182,7 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             (index.clone(), array_type(index_type)),
             (value.clone(), array_type(value_type)),
         ],
-        FeaturePart::Libsvm { name, .. } => one(name, "text".to_owned()),
+        FeaturePart::Libsvm { name, .. } => one(name, "pg_catalog.text".to_owned()),
         FeaturePart::Category {
             name,
             type_name,
@@ -206,9 +206,9 @@ fn columns(part: &FeaturePart) -> Vec<(String, String)> {
             ..
         } => {
             let kind = match form.read_as(type_name) {
-                ReadAs::Text => "text",
-                ReadAs::Vector => "tsvector",
-                ReadAs::Words => "text[]",
+                ReadAs::Text => "pg_catalog.text",
+                ReadAs::Vector => "pg_catalog.tsvector",
+                ReadAs::Words => "pg_catalog.text[]",
             };
             one(name, kind.to_owned())
         }
@@ -222,7 +222,7 @@ fn made_type(made: &Made, type_name: &str) -> String {
 fn number_type(type_name: &str, time: bool) -> &str {
     let bare = type_name.split('(').next().unwrap_or_default();
     match (time, bare) {
-        (true, "date") => "date",
+        (true, "date") => "pg_catalog.date",
         (true, "timestamp") if type_name.ends_with("without time zone") => "timestamp",
         (true, "timestamp without time zone") => "timestamp",
         (true, _) => "timestamp with time zone",
@@ -243,7 +243,7 @@ fn category_type(type_name: &str) -> String {
     match type_name {
         "boolean" => "boolean".to_owned(),
         "smallint" | "integer" | "bigint" => "bigint".to_owned(),
-        _ => enum_type(type_name).unwrap_or_else(|| "text".to_owned()),
+        _ => enum_type(type_name).unwrap_or_else(|| "pg_catalog.text".to_owned()),
     }
 }
 
@@ -283,7 +283,7 @@ fn result_type(model: &Model) -> &str {
     match model.label_type.as_str() {
         name @ ("boolean" | "smallint" | "integer" | "bigint" | "real" | "double precision"
         | "numeric") => name,
-        _ => "text",
+        _ => "pg_catalog.text",
     }
 }
 

@@ -31,7 +31,7 @@ impl TakenOver {
     /// As a sentence.
     pub fn sentence(&self) -> String {
         format!(
-            "As in {}: {}; options => '{{\"inherit\": false}}' takes nothing over.",
+            "Kept from {}: {}. To keep nothing: options => '{{\"inherit\": false}}'.",
             self.from,
             self.settings.join(", ")
         )

@@ -99,7 +99,7 @@ pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
                     "DELETE FROM {schema}.svm_version AS v USING {schema}.svm_model AS m
                      WHERE m.id OPERATOR(pg_catalog.=) $1 AND v.model_id OPERATOR(pg_catalog.=) $1
                          AND v.version OPERATOR(pg_catalog.<>) m.current_version
-                         AND v.version NOT IN (
+                         AND v.version OPERATOR(pg_catalog.<>) ALL (
                              SELECT newest.version FROM {schema}.svm_version AS newest
                              WHERE newest.model_id OPERATOR(pg_catalog.=) $1
                              ORDER BY newest.version DESC LIMIT $2)"

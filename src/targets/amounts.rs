@@ -12,9 +12,11 @@ use pgsvm_expand::Reading;
 const FEW_CLASSES: usize = 20;
 const ROWS_OF_A_CLASS: u64 = 20;
 
-/// What is said of regression.
+/// What is said of regression, of all values and of those met first.
 pub const NO_REGRESSION: &str =
     "There is no regression yet. Predict whether it is above a threshold, here the median.";
+const NO_REGRESSION_OF_SOME: &str =
+    "There is no regression yet. Predict whether it is above a threshold of yours, here the middle of the values met first.";
 
 /// How values are numbers or times.
 #[derive(Clone, Copy)]
@@ -55,7 +57,7 @@ impl Amounts {
     }
 
     /// SQL that says whether a column is above the value in the middle of these.
-    fn above_median(self, column: &str, values: &[LabelValue]) -> Option<String> {
+    fn above_middle(self, column: &str, values: &[LabelValue]) -> Option<String> {
         let reading = match self {
             Self::Numbers => {
                 let middle = *ascending(values).get(values.len() / 2)?;
@@ -92,12 +94,12 @@ impl Amounts {
 pub fn classes_hint(classed: &str, values: &[LabelValue]) -> String {
     let amounts = Amounts::of(values);
     let make = match amounts {
-        Some(_) => NO_REGRESSION,
+        Some(_) => NO_REGRESSION_OF_SOME,
         None => "Make classes of them.",
     };
     let one = || ascending(values).get(values.len() / 2).copied();
     let test = |column: &str| match (amounts, one()) {
-        (Some(amounts), _) => amounts.above_median(column, values),
+        (Some(amounts), _) => amounts.above_middle(column, values),
         (None, Some(one)) => {
             let text = quote_literal(shortened(&values[one].text));
             Some(format!("{column} = {text}"))

@@ -27,8 +27,8 @@ def test_the_notice_says_what_was_taken_over(told):
     assert "inherit" not in notices.pop().text
     connection.execute("SELECT svm_train('retrained', 'label')")
     assert (
-        "\nAs in retrained_label@1: features => '{x,y}', c => 0.25, option \"hash_bits\": 9;"
-        " options => '{\"inherit\": false}' takes nothing over." in notices.pop().text
+        "\nKept from retrained_label@1: features => '{x,y}', c => 0.25, option \"hash_bits\": 9."
+        " To keep nothing: options => '{\"inherit\": false}'." in notices.pop().text
     )
     connection.execute("SELECT svm_train('retrained', 'label', options => '{\"inherit\": false}')")
     assert "As in" not in notices.pop().text

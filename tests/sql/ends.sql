@@ -66,3 +66,18 @@ SELECT loss, solver, stop_reason, dual <= 2.0225 AS true, gap > .9 AS told FROM 
 
 SELECT count(svm_drop(name)) FROM svm_models WHERE name IN ('coinciding', 'planes', 'together', 'few', 'exact', 'nothing', 'scanned');
 DROP TABLE large, overlapping, wide, far, unscaled, coinciding;
+-- exact kernel machines of rows that stand close together far from 0, whose kernel values in 32 bits would be noise, with a loss that bounds
+-- no dual variable, and with room for few kernel rows: they arrive, and where they do not, nothing worse than weights of 0 is stored
+CREATE TABLE heaps AS SELECT i % 2 AS label, (CASE WHEN i % 5 < 3 THEN 0 ELSE 10000 + sin(i * 1.23) * 2 END)::float8 AS x FROM generate_series(1, 321) AS i;
+SELECT svm_train('heaps', 'label', '{x}', 'heap_' || name, kernel => 'rbf', gamma => 15.52, scale => 'none', loss => loss, c => c, options => '{"method": "exact"}')
+FROM (VALUES ('a', 'hinge', 10), ('b', 'squared_hinge', 10), ('c', 'squared_hinge', 6662)) AS cases (name, loss, c);
+SET pgsvm.cache_size = '200kB';
+SELECT svm_train('heaps', 'label', '{x}', 'heap_d', kernel => 'rbf', gamma => 15.52, scale => 'none', loss => 'squared_hinge', c => 6662, tolerance => 1e-4, options => '{"method": "exact"}');
+RESET pgsvm.cache_size;
+SELECT name, stop_reason, gap < 1e-3 AS near FROM svm_models WHERE name LIKE 'heap\_%' ORDER BY name;
+SET client_min_messages = error;
+SELECT svm_train_query('SELECT (sin(i * 12.9) + sin(i * 7.77) > 0)::int AS label, sin(i * 1.1) AS a, sin(i * 2.3 + 1) AS b FROM generate_series(1, 800) AS i', 'label',
+    model => 'heap_e', kernel => 'rbf', gamma => 50, loss => 'squared_hinge', c => 1e8, max_passes => 1, options => '{"method": "exact"}');
+RESET client_min_messages;
+SELECT primal <= 800e8 AS no_worse_than_nothing FROM svm_models WHERE name = 'heap_e';
+DROP TABLE heaps;

@@ -38,6 +38,8 @@ pub struct Landmarks {
 
 /// So many times farther from 0 than from their mean, squared, rows are far.
 const FAR: f64 = 8.0;
+/// Where gamma |z|² is more than this, distances in 32 bits are sums of squared differences: of products they would lose a ten-thousandth.
+const NEAR_IN_32_BITS: f64 = 256.0;
 
 impl Landmarks {
     pub fn new(rows: Rows) -> Result<Self, OutOfMemory> {
@@ -109,6 +111,22 @@ impl Landmarks {
         &self.packed
     }
 
+    /// Whether kernel values in 32 bits are those of differences: of products they lose gamma times the squares.
+    pub fn wants_differences(&self, kernel: &Kernel) -> bool {
+        match *kernel {
+            Kernel::Rbf { gamma } => self.far || gamma * self.most_square > NEAR_IN_32_BITS,
+            _ => false,
+        }
+    }
+
+    /// The largest squared norm times the gamma of a kernel of distances, as far as values in 32 bits lose by it.
+    pub fn nearness(&self, kernel: &Kernel) -> f64 {
+        match *kernel {
+            Kernel::Rbf { gamma } if !self.wants_differences(kernel) => gamma * self.most_square,
+            _ => 0.0,
+        }
+    }
+
     /// Whether they lie far from 0, beside how far they are from one another.
     pub(crate) fn is_far(&self) -> bool {
         self.far
@@ -159,7 +177,7 @@ impl Landmarks {
         let at_once = (AT_ONCE / a_row).max(1);
         for (part, out) in out.chunks_mut(at_once * landmarks).enumerate() {
             let (from, count) = (first + part * at_once, out.len() / landmarks);
-            if self.far && kernel.is_of_distances() {
+            if self.wants_differences(kernel) {
                 self.far_values(some.clone(), kernel, level, (rows, from), out);
             } else {
                 self.products(some.clone(), level, (rows, from), out);

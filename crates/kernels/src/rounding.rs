@@ -12,6 +12,8 @@ pub struct ValueRounding {
     kernel: Kernel,
     /// What is added to each kernel value.
     constant: f64,
+    /// Whether values are those of which decisions are made.
+    of_decisions: bool,
     /// How many z there are, and of them the most numbers of a row, and the largest squares: of a row, and of a sparse part.
     count: usize,
     terms: usize,
@@ -30,11 +32,20 @@ impl ValueRounding {
         Self {
             kernel,
             constant,
+            of_decisions: false,
             count: 0,
             terms: 0,
             most_square: 0.0,
             square: 0.0,
             reach: 0.0,
+        }
+    }
+
+    /// Of values as decisions are made of, whose distances may be made of products.
+    pub fn of_decisions(self) -> Self {
+        Self {
+            of_decisions: true,
+            ..self
         }
     }
 
@@ -100,7 +111,11 @@ impl ValueRounding {
             Kernel::Linear | Kernel::Sigmoid { .. } => sum,
             Kernel::Rbf { gamma } => {
                 let near = (gamma * self.most_square).min(NEAR);
-                sum * (1.0 + gamma * squares + 9.0 * near + 4.0)
+                let of_products = match self.of_decisions {
+                    true => 9.0 * near + 4.0,
+                    false => 0.0,
+                };
+                sum * (1.0 + gamma * squares + of_products)
             }
             Kernel::Polynomial { degree, .. } => sum * f64::from(degree),
         }

@@ -412,18 +412,28 @@ fn distances_of_products_are_off_by_what_is_counted_at_most() {
         let kernel = Kernel::Rbf {
             gamma: 16.0 * times / most,
         };
-        let mut rounding = ValueRounding::new(kernel, 0.0);
+        let mut rounding = ValueRounding::new(kernel, 0.0).of_decisions();
         (0..60).for_each(|row| {
             rounding.take((&all, row), all.wide_square(row));
         });
-        let all = Landmarks::new(all).unwrap();
         let mut others = rows(40, 12, 12, 4);
         others.push(&[100.0; 12], &[]).unwrap();
-        (0..20).for_each(|row| others.push_from(all.rows(), row).unwrap());
-        let mut found = vec![0.0; 60 * 61];
-        all.wide_values(&kernel, Level::best(), (&others, 0), &mut found);
+        (0..20).for_each(|row| others.push_from(&all, row).unwrap());
+        // each landmark by itself, as if it were a machine of its own
+        let factors = (0..60 * 60)
+            .map(|at| f64::from(u8::from(at % 61 == 0)))
+            .collect();
+        let machine = Expansion::new(kernel, all, factors, vec![0.0; 60]);
+        let machine = machine.unwrap().unwrap();
+        let mut found = Vec::new();
+        machine
+            .decide(&others, &mut Room::default(), &mut found)
+            .unwrap();
         for (at, found) in found.iter().enumerate() {
-            let (x, z) = (full(&others, at / 60, 12), full(all.rows(), at % 60, 12));
+            let (x, z) = (
+                full(&others, at / 60, 12),
+                full(machine.landmarks(), at % 60, 12),
+            );
             let off = (found - exact(&kernel, &x, &z)).abs();
             assert!(
                 off <= rounding.value_off(),

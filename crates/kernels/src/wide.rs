@@ -1,7 +1,7 @@
 //! Kernel values in 64 bits, of rows and landmarks as they are stored: what decisions and certificates are made of.
 //!
-//! A distance is |x|² + |z|² - 2 x'z where gamma |z|² is small for all landmarks, so that rounding makes nothing of it, and else a sum of
-//! squared differences, which loses nothing far from 0. What training compares again and again is computed in 32 bits
+//! A distance is a sum of squared differences, which loses nothing far from 0. For decisions it is |x|² + |z|² - 2 x'z where gamma |z|² is
+//! small for all landmarks: that loses little, and is a matrix product. What training compares again and again is computed in 32 bits
 //! ([`crate::products`]); whatever is told of a machine is computed here. One row or many: the same sums, to the last bit.
 
 use std::ops::Range;
@@ -27,7 +27,7 @@ const TOGETHER: usize = 16;
 
 impl Landmarks {
     /// k(x, z) in 64 bits of rows `first` and some more, as many as `out` holds, with these landmarks: whole panels, where they
-    /// can be parted.
+    /// can be parted. Distances are made of products where they may be.
     ///
     /// Panics where rows are of another width.
     pub(crate) fn wide_values_with(
@@ -35,6 +35,24 @@ impl Landmarks {
         some: Range<usize>,
         kernel: &Kernel,
         level: Level,
+        from: (&Rows, usize),
+        out: &mut [f64],
+    ) {
+        let form = match *kernel {
+            Kernel::Rbf { gamma } if !self.is_far() && gamma * self.most_square() <= NEAR => {
+                Form::Distances
+            }
+            Kernel::Rbf { .. } => Form::Differences,
+            _ => Form::Products,
+        };
+        self.wide_values_by(form, some, (kernel, level), from, out);
+    }
+
+    fn wide_values_by(
+        &self,
+        form: Form,
+        some: Range<usize>,
+        (kernel, level): (&Kernel, Level),
         (rows, first): (&Rows, usize),
         out: &mut [f64],
     ) {
@@ -42,7 +60,6 @@ impl Landmarks {
         if count == 0 {
             return;
         }
-        let form = self.form(kernel);
         let a_row = count * (width + BESIDE);
         let is_matrix =
             form != Form::Differences && count >= MATRIX_OTHERS && out.len() >= MATRIX_ROWS * count;
@@ -79,26 +96,19 @@ impl Landmarks {
         }
     }
 
-    /// What dense parts are summed up to.
-    fn form(&self, kernel: &Kernel) -> Form {
-        match *kernel {
-            Kernel::Rbf { gamma } if !self.is_far() && gamma * self.most_square() <= NEAR => {
-                Form::Distances
-            }
-            Kernel::Rbf { .. } => Form::Differences,
-            _ => Form::Products,
-        }
-    }
-
-    /// The same with all of them.
+    /// The same with all of them, and distances of differences.
     pub fn wide_values(
         &self,
         kernel: &Kernel,
         level: Level,
-        (rows, first): (&Rows, usize),
+        from: (&Rows, usize),
         out: &mut [f64],
     ) {
-        self.wide_values_with(0..self.len(), kernel, level, (rows, first), out);
+        let form = match kernel.is_of_distances() {
+            true => Form::Differences,
+            false => Form::Products,
+        };
+        self.wide_values_by(form, 0..self.len(), (kernel, level), from, out);
     }
 
     /// Kernel values in 32 bits of rows and landmarks that lie far from 0: of squared differences, which lose nothing by it.

@@ -60,6 +60,8 @@ pub(super) struct Head {
     seconds: f64,
     /// Whether no more is to be computed than what there is comes to.
     is_spent: bool,
+    /// What P is at weights of 0, once a pass has told.
+    nothing: f64,
     /// Candidates that have been solved for all at once, the last time.
     at_once: usize,
     proved: Proved,
@@ -155,6 +157,7 @@ impl Head {
             sets: 0,
             seconds: 0.0,
             is_spent: false,
+            nothing: f64::INFINITY,
             at_once: 0,
             proved: Proved::default(),
             report: HeadReport {
@@ -445,7 +448,7 @@ impl Head {
         &mut self,
         job: &ExactJob,
         pass: &Pass,
-        decisions: &[f32],
+        decisions: &mut [f32],
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
         // no machine has a dual above P(0), but where k is no inner product
@@ -472,7 +475,11 @@ impl Head {
             self.keep_best()?;
             let all_at_once = self.at_once == self.candidates.len() && !came;
             if ends || stands || all_at_once {
-                return Ok(HeadStep::Ended(self.end_with_best(job)));
+                let gap = self.end_with_best(job);
+                if self.report.support_vectors == 0 {
+                    decisions.fill(0.0);
+                }
+                return Ok(HeadStep::Ended(gap));
             }
         } else if ends || stands {
             // so it is in 32 bits
@@ -499,9 +506,9 @@ impl Head {
 
     /// Keeps what a pass in 64 bits has said, where that is the best.
     fn keep_best(&mut self) -> Result<(), OutOfMemory> {
-        let gap = self.report.certificate.gap;
-        let known = self.proved.best.as_ref();
-        if known.is_none_or(|(known, _)| gap < known.certificate.gap) {
+        let told = |it: &HeadReport| (it.certificate.gap, it.certificate.primal);
+        let (now, known) = (told(&self.report), self.proved.best.as_ref());
+        if known.is_none_or(|(known, _)| now < told(known)) {
             self.take_duals();
             self.proved.best = Some((self.report, copied(&self.duals)?));
         }
@@ -512,6 +519,9 @@ impl Head {
     fn end_with_best(&mut self, job: &ExactJob) -> f64 {
         if let Some((report, duals)) = self.proved.best.take() {
             (self.report, self.duals) = (report, duals);
+            if self.report.certificate.primal > self.nothing {
+                self.begin_from_nothing();
+            }
             let candidates = &mut self.candidates;
             for (row, dual) in candidates.rows.iter().zip(&mut candidates.duals) {
                 *dual = self.duals[*row as usize];
@@ -525,9 +535,27 @@ impl Head {
         gap
     }
 
+    /// Nothing better is known than weights of 0.
+    fn begin_from_nothing(&mut self) {
+        self.duals.fill(0.0);
+        let negative = self.sides.iter().filter(|side| **side < 0).count() as f64;
+        let rows = self.sides.iter().filter(|side| **side != 0).count().max(1) as f64;
+        let positive = rows - negative;
+        self.report = HeadReport {
+            certificate: Certificate::of(self.nothing, 0.0),
+            // a decision of 0 is that of the positive side
+            training_accuracy: positive / rows,
+            ties: (positive - negative) / rows,
+            support_vectors: 0,
+            rounding: 0.0,
+            ..self.report
+        };
+    }
+
     /// What a pass says over all rows.
     fn certify(&mut self, pass: &Pass) -> Certificate {
         self.passes += 1;
+        self.nothing = pass.nothing;
         let found = self.candidates.objectives();
         let primal = found.primal() + pass.losses;
         let [above, below] = self.candidates.lost(&pass.rounding);

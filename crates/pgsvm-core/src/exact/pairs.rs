@@ -36,6 +36,8 @@ pub(super) struct Pairs<'a> {
     /// 1 for candidates whose kernel rows are there, else 0; and what is left of the gradients.
     present: Vec<f32>,
     gradients: Vec<f32>,
+    /// What is added to second derivatives, see [`Candidates::shift`].
+    shift: f64,
 }
 
 /// A step that has been made: of two candidates by how much y a has moved. Nothing is a step of 0.
@@ -58,6 +60,7 @@ impl<'a> Pairs<'a> {
             level: Level::best(),
             present,
             gradients: filled(0.0, count)?,
+            shift: candidates.shift(),
             candidates,
             kernel_rows,
         })
@@ -73,7 +76,9 @@ impl<'a> Pairs<'a> {
             if step == 0 {
                 least = INNER * worst;
             }
-            if step == STEPS || worst == 0.0 || worst < least {
+            // not even where it is no number
+            let goes_on = worst > 0.0 && worst >= least && worst.is_finite();
+            if step == STEPS || !goes_on {
                 return step;
             }
             let second = self.second(first);
@@ -135,7 +140,7 @@ impl<'a> Pairs<'a> {
             a: all.duals[at[k]],
             high: all.highs[at[k]],
             gradient: all.gradient(at[k]),
-            bend: d[k],
+            bend: d[k] + self.shift,
         };
         let moves = match shared {
             Some(shared) => best_of_two([coordinate(0), coordinate(1)], shared),
@@ -149,6 +154,7 @@ impl<'a> Pairs<'a> {
                 let after = after.clamp(0.0, self.candidates.highs[at[k]]);
                 self.candidates.duals[at[k]] = after;
                 made.by[k] = y[k] * (after - before);
+                self.candidates.decisions[at[k]] += self.shift * made.by[k];
             }
         }
         made
