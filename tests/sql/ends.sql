@@ -71,7 +71,7 @@ DROP TABLE large, overlapping, wide, far, unscaled, coinciding;
 CREATE TABLE heaps AS SELECT i % 2 AS label, (CASE WHEN i % 5 < 3 THEN 0 ELSE 10000 + sin(i * 1.23) * 2 END)::float8 AS x FROM generate_series(1, 321) AS i;
 SELECT svm_train('heaps', 'label', '{x}', 'heap_' || name, kernel => 'rbf', gamma => 15.52, scale => 'none', loss => loss, c => c, options => '{"method": "exact"}')
 FROM (VALUES ('a', 'hinge', 10), ('b', 'squared_hinge', 10), ('c', 'squared_hinge', 6662)) AS cases (name, loss, c);
-SET pgsvm.cache_size = '200kB';
+SET pgsvm.cache_size = '1MB';
 SELECT svm_train('heaps', 'label', '{x}', 'heap_d', kernel => 'rbf', gamma => 15.52, scale => 'none', loss => 'squared_hinge', c => 6662, tolerance => 1e-4, options => '{"method": "exact"}');
 RESET pgsvm.cache_size;
 SELECT name, stop_reason, gap < 1e-3 AS near FROM svm_models WHERE name LIKE 'heap\_%' ORDER BY name;
@@ -80,4 +80,5 @@ SELECT svm_train_query('SELECT (sin(i * 12.9) + sin(i * 7.77) > 0)::int AS label
     model => 'heap_e', kernel => 'rbf', gamma => 50, loss => 'squared_hinge', c => 1e8, max_passes => 1, options => '{"method": "exact"}');
 RESET client_min_messages;
 SELECT primal <= 800e8 AS no_worse_than_nothing FROM svm_models WHERE name = 'heap_e';
+SELECT count(svm_drop(name)) FROM svm_models WHERE name LIKE 'heap\_%';
 DROP TABLE heaps;
