@@ -27,6 +27,8 @@ pub struct Expansion {
     /// By part of the landmarks and machine: where in the part factors other than 0 begin and end. Machines that tell two classes of many
     /// apart have few.
     spans: Vec<[u32; 2]>,
+    /// Whether distances may be made of products.
+    quick: bool,
 }
 
 impl Expansion {
@@ -48,9 +50,18 @@ impl Expansion {
             factors,
             intercepts,
             spans: Vec::new(),
+            quick: true,
         };
         this.spans = this.find_spans()?;
         Ok(Some(this))
+    }
+
+    /// The same machine whose distances are made of differences alone, which lose less and take longer.
+    pub fn of_differences(self) -> Self {
+        Self {
+            quick: false,
+            ..self
+        }
     }
 
     fn find_spans(&self) -> Result<Vec<[u32; 2]>, OutOfMemory> {
@@ -104,7 +115,8 @@ impl Expansion {
         self.sum(rows, decisions, |first, some, out| {
             let values = &mut values[..out.count * some.len()];
             let (all, level) = (&self.landmarks, self.level);
-            all.wide_values_with(some.clone(), &self.kernel, level, (rows, first), values);
+            let to = (&mut *values, self.quick);
+            all.wide_values_with(some.clone(), &self.kernel, level, (rows, first), to);
             out.add(values, some, dot);
         })
     }

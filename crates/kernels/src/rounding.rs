@@ -49,6 +49,11 @@ impl ValueRounding {
         }
     }
 
+    /// Whether distances may be made of products.
+    pub fn is_of_decisions(&self) -> bool {
+        self.of_decisions
+    }
+
     /// Takes a row with this |z|² as one of the z, whose |a| is added by whoever knows it. Gives back its l(z).
     pub fn take(&mut self, (rows, at): (&Rows, usize), square: f64) -> f64 {
         self.count += 1;

@@ -27,7 +27,7 @@ const TOGETHER: usize = 16;
 
 impl Landmarks {
     /// k(x, z) in 64 bits of rows `first` and some more, as many as `out` holds, with these landmarks: whole panels, where they
-    /// can be parted. Distances are made of products where they may be.
+    /// can be parted. `quick`: distances are made of products where they may be.
     ///
     /// Panics where rows are of another width.
     pub(crate) fn wide_values_with(
@@ -36,12 +36,11 @@ impl Landmarks {
         kernel: &Kernel,
         level: Level,
         from: (&Rows, usize),
-        out: &mut [f64],
+        (out, quick): (&mut [f64], bool),
     ) {
+        let is_near = |gamma: f64| !self.is_far() && gamma * self.most_square() <= NEAR;
         let form = match *kernel {
-            Kernel::Rbf { gamma } if !self.is_far() && gamma * self.most_square() <= NEAR => {
-                Form::Distances
-            }
+            Kernel::Rbf { gamma } if quick && is_near(gamma) => Form::Distances,
             Kernel::Rbf { .. } => Form::Differences,
             _ => Form::Products,
         };
@@ -104,11 +103,7 @@ impl Landmarks {
         from: (&Rows, usize),
         out: &mut [f64],
     ) {
-        let form = match kernel.is_of_distances() {
-            true => Form::Differences,
-            false => Form::Products,
-        };
-        self.wide_values_by(form, 0..self.len(), (kernel, level), from, out);
+        self.wide_values_with(0..self.len(), kernel, level, from, (out, false));
     }
 
     /// Kernel values in 32 bits of rows and landmarks that lie far from 0: of squared differences, which lose nothing by it.
@@ -396,11 +391,6 @@ fn added<T: Number, K: Isa, const DISTANCES: bool>(sum: T, value: f32, number: f
 }
 
 impl Kernel {
-    /// Whether its values are functions of |x - z|².
-    pub(crate) fn is_of_distances(&self) -> bool {
-        matches!(self, Self::Rbf { .. })
-    }
-
     /// Values in place of products, or of squared distances.
     fn wide_values(&self, level: Level, numbers: &mut [f64]) {
         match *self {

@@ -83,7 +83,7 @@ impl Candidates {
             curvatures: Vec::new(),
             diagonals: Vec::new(),
             lengths: Vec::new(),
-            rounding: ValueRounding::new(kernel, f64::from(u8::from(intercept))).of_decisions(),
+            rounding: ValueRounding::new(kernel, f64::from(u8::from(intercept))),
             seconds: 0.0,
         }
     }
@@ -134,12 +134,21 @@ impl Candidates {
         Ok(())
     }
 
-    /// What 64 bits lose of decisions by the dual variables as they are.
-    pub(super) fn rounding(&self) -> ValueRounding {
+    /// What 64 bits lose of decisions by the dual variables as they are; of quick ones where what |w|² and the losses of support vectors lose
+    /// by it is next to nothing: no more than this part of the tolerance, of sum a.
+    pub(super) fn rounding(&self, tolerance: f64) -> ValueRounding {
+        const PART: f64 = 1e-3;
         let lengths = self.duals.iter().zip(&self.lengths);
         let mut rounding = self.rounding;
         rounding.reach = lengths.map(|(dual, length)| dual * length).sum();
-        rounding
+        let support = (0..self.len()).filter(|at| self.duals[*at] > 0.0);
+        let losses: f64 = support.map(|at| self.weights[at] * self.lengths[at]).sum();
+        let quick = rounding.of_decisions();
+        let lost = quick.value_off() * quick.reach * (quick.reach + losses);
+        match lost <= PART * tolerance * self.duals.iter().sum::<f64>() {
+            true => quick,
+            false => rounding,
+        }
     }
 
     /// What is added to the second derivative along each dual variable until the next pass, so that -D has a smallest value though kernel
@@ -149,8 +158,6 @@ impl Candidates {
     /// Errors of n² values without order, of this size each, have a norm of 2 sqrt(n) times that.
     pub(super) fn shift(&self) -> f64 {
         const UNIT: f64 = 1.0 / (1 << 24) as f64;
-        /// Dual variables up to which hinges need none.
-        const SMALL: f64 = 1e3;
         let near = self.segments.iter().map(|it| it.nearness(&self.kernel));
         let near = near.fold(0.0, f64::max);
         let diagonal = self.diagonals.iter().copied().fold(0.0f32, f32::max);
@@ -161,7 +168,7 @@ impl Candidates {
             .iter()
             .copied()
             .fold(f32::INFINITY, f32::min);
-        let is_bounded = self.highs.iter().all(|high| *high <= SMALL);
+        let is_bounded = self.highs.iter().all(|high| *high < f64::from(f32::MAX));
         match f64::from(least) >= shift || is_bounded {
             true => 0.0,
             false => shift,

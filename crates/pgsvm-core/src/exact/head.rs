@@ -60,6 +60,8 @@ pub(super) struct Head {
     seconds: f64,
     /// Whether no more is to be computed than what there is comes to.
     is_spent: bool,
+    /// Whether pairs have come no nearer for a while, so that all candidates are to be solved for at once, if they fit.
+    stands: bool,
     /// What P is at weights of 0, once a pass has told.
     nothing: f64,
     /// Candidates that have been solved for all at once, the last time.
@@ -157,6 +159,7 @@ impl Head {
             sets: 0,
             seconds: 0.0,
             is_spent: false,
+            stands: false,
             nothing: f64::INFINITY,
             at_once: 0,
             proved: Proved::default(),
@@ -277,7 +280,8 @@ impl Head {
         let Some(kernel_rows) = &mut self.kernel_rows else {
             return self.begin_pass(job);
         };
-        if self.candidates.seconds > at_once.max(PAIRS_FIRST)
+        let wants_at_once = self.stands || self.candidates.seconds > at_once.max(PAIRS_FIRST);
+        if wants_at_once
             && spent + at_once <= most.min(job.most_seconds)
             && interior::fits(count, bytes)
         {
@@ -323,12 +327,17 @@ impl Head {
 
     fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
         self.sets = 0;
+        let rounding = self.candidates.rounding(job.tolerance);
+        let machine = self.machine(job)?;
         Ok(Stage::Passing(Box::new(Pass {
-            machine: self.machine(job)?,
+            machine: match rounding.is_of_decisions() {
+                true => machine,
+                false => machine.map(Expansion::of_differences),
+            },
             row: 0,
             losses: 0.0,
             lost: 0.0,
-            rounding: self.candidates.rounding(),
+            rounding,
             nothing: 0.0,
             candidates: self.candidates.len(),
             correct: 0,
@@ -474,7 +483,11 @@ impl Head {
         if self.proved.begun {
             self.keep_best()?;
             let all_at_once = self.at_once == self.candidates.len() && !came;
-            if ends || stands || all_at_once {
+            let gives_up = stands && (self.stands || self.at_once > 0);
+            if stands && !gives_up {
+                (self.stands, self.proved.standing) = (true, 0);
+            }
+            if ends || gives_up || all_at_once {
                 let gap = self.end_with_best(job);
                 if self.report.support_vectors == 0 {
                     decisions.fill(0.0);
@@ -519,7 +532,8 @@ impl Head {
     fn end_with_best(&mut self, job: &ExactJob) -> f64 {
         if let Some((report, duals)) = self.proved.best.take() {
             (self.report, self.duals) = (report, duals);
-            if self.report.certificate.primal > self.nothing {
+            let Certificate { primal, gap, .. } = self.report.certificate;
+            if gap > job.tolerance && primal > self.nothing {
                 self.begin_from_nothing();
             }
             let candidates = &mut self.candidates;
