@@ -239,14 +239,7 @@ SELECT attname FROM pg_attribute WHERE attrelid = 'svm_version'::regclass AND at
 SELECT attname FROM pg_attribute WHERE attrelid = 'svm_head'::regclass AND attnum > 0 AND NOT attisdropped
     AND NOT split_part(:'whole', E'\n', 3)::jsonb -> 'head' ? attname ORDER BY attname COLLATE "C";
 -- Each line of the header of LIBLINEAR's format, missing, twice, and with a word that is none.
-CREATE FUNCTION told(content text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM svm_import('told', content);
-    RETURN 'imported';
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-SELECT key, told(replace(:'model', key || rest || E'\n', '')) AS missing, told(replace(:'model', key || rest || E'\n', key || rest || E'\n' || key || rest || E'\n')) AS twice,
-    told(replace(:'model', key || rest || E'\n', key || E' word\n')) AS word
+SELECT key, sql_tests.import_says(replace(:'model', key || rest || E'\n', '')) AS missing, sql_tests.import_says(replace(:'model', key || rest || E'\n', key || rest || E'\n' || key || rest || E'\n')) AS twice,
+    sql_tests.import_says(replace(:'model', key || rest || E'\n', key || E' word\n')) AS word
 FROM regexp_matches(split_part(:'model', E'w\n', 1), '([a-z_]+)( [^\n]*)\n', 'g') WITH ORDINALITY AS it (line, number), LATERAL (SELECT line[1], line[2]) AS parts (key, rest) ORDER BY number;
-SELECT told(replace(:'model', E'w\n', '')) AS missing, told(replace(:'model', E'w\n', E'w\nw\n')) AS twice;
+SELECT sql_tests.import_says(replace(:'model', E'w\n', '')) AS missing, sql_tests.import_says(replace(:'model', E'w\n', E'w\nw\n')) AS twice;

@@ -113,20 +113,13 @@ SELECT svm_import('bad', format(E'svm_type c_svc\nkernel_type linear\nnr_class 2
     repeat('0 ', 190), (SELECT string_agg(i::text, ' ') FROM generate_series(1, 20) AS i), repeat('50000 ', 20)));
 \echo :LAST_ERROR_SQLSTATE
 -- each line of the header missing, twice, and with a word that is none
-CREATE FUNCTION told(content text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM svm_import('told', content);
-    RETURN 'imported';
-EXCEPTION WHEN OTHERS THEN
-    RETURN SQLSTATE || ' ' || SQLERRM;
-END $$;
-SELECT key, told(replace(content, key || rest || E'\n', '')) AS missing, told(replace(content, key || rest || E'\n', key || rest || E'\n' || key || rest || E'\n')) AS twice,
-    told(replace(content, key || rest || E'\n', key || E' word\n')) AS word
+SELECT key, sql_tests.import_says(replace(content, key || rest || E'\n', '')) AS missing, sql_tests.import_says(replace(content, key || rest || E'\n', key || rest || E'\n' || key || rest || E'\n')) AS twice,
+    sql_tests.import_says(replace(content, key || rest || E'\n', key || E' word\n')) AS word
 FROM replace(:'three', 'kernel_type rbf', E'kernel_type polynomial\ndegree 2\ncoef0 1') AS content,
     regexp_matches(split_part(content, E'SV\n', 1), '([a-zA-Z_0]+)( [^\n]*)\n', 'g') WITH ORDINALITY AS it (line, number), LATERAL (SELECT line[1], line[2]) AS parts (key, rest) ORDER BY number;
-SELECT told(replace(:'rbf', E'SV\n', '')) AS missing, told(replace(:'rbf', E'SV\n', E'SV\nSV\n')) AS twice;
+SELECT sql_tests.import_says(replace(:'rbf', E'SV\n', '')) AS missing, sql_tests.import_says(replace(:'rbf', E'SV\n', E'SV\nSV\n')) AS twice;
 -- the lines in any order
-SELECT told(replace(replace(:'rbf', E'svm_type c_svc\n', ''), E'SV\n', E'svm_type c_svc\nSV\n')) AS last, told(replace(replace(:'rbf', E'svm_type c_svc\n', ''), E'nr_class 2\n', E'nr_class 2\nsvm_type c_svc\n')) AS middle;
+SELECT sql_tests.import_says(replace(replace(:'rbf', E'svm_type c_svc\n', ''), E'SV\n', E'svm_type c_svc\nSV\n')) AS last, sql_tests.import_says(replace(replace(:'rbf', E'svm_type c_svc\n', ''), E'nr_class 2\n', E'nr_class 2\nsvm_type c_svc\n')) AS middle;
 -- as many heads as several statements store
 SELECT format(E'svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 13\ntotal_sv 13\nrho %s\nlabel %s\nprobA %s\nprobB %s\nnr_sv %s\nSV\n%s',
     (SELECT string_agg((i / 128.0)::float8::text, ' ' ORDER BY i) FROM generate_series(1, 78) AS i), (SELECT string_agg(i::text, ' ' ORDER BY i) FROM generate_series(1, 13) AS i),
