@@ -174,9 +174,12 @@ impl<'a> Turns<'a> {
             false => self.run(cache, reader, job.plan.clone(), follows, &mut progress),
         };
         let solved = reader.solve_further(job, &trainer, &mut progress);
-        let (reader, trainer) = match solved.is_none() && trainer.ends_roughly() {
-            true => self.train_to_the_end(reader, trainer, &mut progress),
-            false => (reader, trainer),
+        let again = maps
+            .first()
+            .filter(|_| solved.is_none() && trainer.ends_roughly());
+        let (reader, trainer) = match again {
+            Some(map) => self.train_to_the_end(map, reader, trainer, &mut progress),
+            None => (reader, trainer),
         };
         let (mut reader, trainer, coarse) = match solved {
             None if maps.len() == 1 => self.double_landmarks(reader, trainer, &mut progress),
@@ -234,16 +237,14 @@ impl<'a> Turns<'a> {
     /// Trains a machine of low rank anew that was to be a beginning only, and is what there is.
     fn train_to_the_end(
         &self,
+        map: &LowRankJob,
         reader: ReaderRole,
         trainer: TrainerRole,
         progress: &mut Progress,
     ) -> (ReaderRole, TrainerRole) {
         let c = trainer.report().c.unwrap_or(self.job.cost());
         drop(trainer);
-        let Some(map) = reader.map_again(self.job) else {
-            stalled();
-        };
-        let (mapped, cache) = reader.mapped_anew(self.fresh, self.job, &map);
+        let (mapped, cache) = reader.mapped_anew(self.fresh, self.job, map);
         let Ended {
             reader, trainer, ..
         } = self.run(cache, mapped, self.job.at_cost(c), false, progress);

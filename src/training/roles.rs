@@ -235,11 +235,6 @@ impl ReaderRole {
         map.is_some_and(|map| map.left_out() * c.max(1.0) <= LowRankJob::DEFAULT_TOLERANCE)
     }
 
-    /// The map by which the rows came.
-    pub fn map_again(&self, job: &Job) -> Option<LowRankJob> {
-        job.kernel.as_ref()?.maps.first().copied()
-    }
-
     /// The gamma of the kernel that rows are mapped by, or were to be.
     pub fn gamma(&mut self) -> Option<f64> {
         let (rows, _) = self.reader.mapped()?;
