@@ -1,8 +1,7 @@
 //! Features: resolving the argument, decoding rows.
 
 use crate::features::{
-    parse_libsvm, resolve, CategoryLimits, Decoder, FeatureBuffer, FeatureError, FeaturePart,
-    FeatureSet, Nulls,
+    parse_libsvm, resolve, CategoryLimits, Decoder, FeatureBuffer, FeatureError, FeatureSet, Nulls,
 };
 use crate::pg::executor::{Continue, Running};
 use crate::pg::query::{self, Column};
@@ -52,7 +51,7 @@ fn resolved(entries: Option<&[&str]>, select: &str) -> Result<FeatureSet, Featur
 }
 
 fn names(features: &FeatureSet) -> Vec<String> {
-    features.parts.iter().map(FeaturePart::name).collect()
+    features.parts.iter().map(|part| part.name()).collect()
 }
 
 /// Decodes every row of a SELECT as a training does and hands each to `look`.
@@ -142,10 +141,8 @@ fn every_usable_column_but_the_label_is_a_feature() {
         .map(|column| format!("{} {}", column.name, column.type_name))
         .collect();
     assert_eq!(skipped, ["k jsonb", "n point"]);
-    let FeaturePart::Column { type_name, .. } = &features.parts[5] else {
-        panic!("a number is a column part");
-    };
-    assert_eq!(type_name, "numeric(4,2)");
+    assert!(features.parts[5].is_column());
+    assert_eq!(features.parts[5].type_name(), "numeric(4,2)");
     assert_eq!(
         resolved(None, "SELECT 1 AS y, '{}'::json AS t"),
         Err(FeatureError::Nothing {

@@ -11,6 +11,7 @@
 //! together are one sparse part, the last one; their indices are the codes of `category`.
 
 mod buffer;
+mod by_name;
 mod category;
 mod decode;
 mod dense;
@@ -19,6 +20,7 @@ mod error;
 mod error_words;
 mod kept;
 mod kernel_form;
+mod kinds;
 mod leaving_out;
 mod libsvm;
 mod lists;
@@ -30,11 +32,13 @@ mod part;
 mod pgvector;
 mod precision;
 mod quoted;
+mod read_text;
 mod resolve;
 mod row;
 mod set;
 mod sparse;
 mod stored;
+mod stored_part;
 mod text;
 mod text_form;
 mod text_guess;
@@ -51,13 +55,15 @@ pub use kept::{
     KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
 };
 pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, MOST_LANDMARKS, SUPPORT_VECTORS};
+pub use kinds::reads::{ReadAs, ReadColumn};
+pub use kinds::{
+    identifier, ArrayPart, CategoryPart, FeaturePart, LibsvmPart, Operand, SparsevecPart, TextPart,
+};
 pub use libsvm::parse as parse_libsvm;
 pub use lists::{ListReader, Listed};
-pub use made_form::Made;
 pub use name::Feature;
 pub use resolve::resolve;
-pub use set::{FeaturePart, FeatureSet};
-pub use text_form::{ReadAs, Unit};
+pub use set::FeatureSet;
 pub use text_guess::{preferred_order, TextGuess, LOOKED_AT};
 pub use usual_lengths::UsualLengths;
 pub use vocabularies::{Finished, LengthGuess, VocabularyLearner};

@@ -5,7 +5,7 @@ use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::base::settings::{self, PredictNulls};
 use crate::base::text::{joined, listed, written};
-use crate::features::{FeaturePart, Nulls};
+use crate::features::{ArrayPart, Nulls};
 use crate::model::{self, Model};
 use crate::pg::kept_statement::read_one;
 use crate::pg::query::{self, Column};
@@ -127,9 +127,12 @@ fn columns_read(
 
 /// The column of arrays that is all that the model reads; None where a NULL in its place is more than NULL.
 fn only_array<'a>(model: &Model, columns: &'a [Column]) -> Option<&'a Column> {
-    let [FeaturePart::Array {
+    let [part] = model.features.parts.as_slice() else {
+        return None;
+    };
+    let ArrayPart {
         name, made: None, ..
-    }] = model.features.parts.as_slice()
+    } = part.as_one()?
     else {
         return None;
     };

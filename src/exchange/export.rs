@@ -10,7 +10,6 @@ use crate::base::errors::{said, shortened, Code, Failure, OrRaise};
 use crate::base::json;
 use crate::base::text::listed;
 use crate::combinations::models;
-use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
@@ -249,14 +248,10 @@ fn put_line(
 
 /// Whether the numbers of the features are the indices of a file.
 pub fn own_indices(model: &Model) -> bool {
-    matches!(
-        model.features.parts.as_slice(),
-        [FeaturePart::Sparse {
-            hash_bits: None,
-            ..
-        } | FeaturePart::Libsvm { .. }
-            | FeaturePart::Sparsevec { .. }]
-    )
+    let [part] = model.features.parts.as_slice() else {
+        return false;
+    };
+    part.is_list() && part.vocabulary().is_none() && part.hash_bits().is_none()
 }
 
 /// The feature that is the file's index 1.

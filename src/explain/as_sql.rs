@@ -5,7 +5,7 @@ mod unit_rows;
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::combinations::models;
-use crate::features::{Dictionary, Feature, FeaturePart, Nulls};
+use crate::features::{identifier, Feature, FeaturePart, Nulls, Operand};
 use crate::model::{self, ClassArgument, Model};
 use crate::pg::c_function;
 use crate::pg::select::text_datum;
@@ -82,93 +82,9 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
     Ok(sum(terms)?)
 }
 
-/// What a model reads, one after the other.
-enum Operand<'a> {
-    /// A dense feature, as SQL, and whether it is a boolean.
-    Number(String, bool),
-    /// A column of categories, its type and their codes.
-    Category(&'a str, &'a str, &'a Dictionary),
-}
-
-/// What these parts read; those of sparse features nothing.
+/// What these parts put into the decision, one after the other.
 fn operands(parts: &[FeaturePart]) -> impl Iterator<Item = Operand<'_>> {
-    parts
-        .iter()
-        .flat_map(|part| -> Box<dyn Iterator<Item = Operand<'_>>> {
-            match part {
-                FeaturePart::Column {
-                    name,
-                    type_name,
-                    time,
-                    ..
-                } => {
-                    let column = match time {
-                        true => seconds(&identifier(name), type_name),
-                        false if type_name == "money" => {
-                            format!("CAST({} AS numeric)", identifier(name))
-                        }
-                        false
-                            if ["time", "interval"]
-                                .iter()
-                                .any(|it| type_name.starts_with(it)) =>
-                        {
-                            format!("EXTRACT(EPOCH FROM {})", identifier(name))
-                        }
-                        false => identifier(name),
-                    };
-                    let is_truth = !time && type_name == "boolean";
-                    Box::new(core::iter::once(Operand::Number(column, is_truth)))
-                }
-                FeaturePart::Array {
-                    name,
-                    type_name,
-                    length,
-                    ..
-                } => {
-                    let column = array(name, type_name);
-                    let places = 1..=length.unwrap_or(0);
-                    Box::new(
-                        places.map(move |at| Operand::Number(format!("{column}[{at}]"), false)),
-                    )
-                }
-                FeaturePart::Category {
-                    name,
-                    type_name,
-                    dictionary,
-                    ..
-                } => Box::new(core::iter::once(Operand::Category(
-                    name, type_name, dictionary,
-                ))),
-                FeaturePart::Sparse { .. }
-                | FeaturePart::Libsvm { .. }
-                | FeaturePart::Text { .. }
-                | FeaturePart::Products { .. }
-                | FeaturePart::Sparsevec { .. } => Box::new(core::iter::empty()),
-            }
-        })
-}
-
-/// A time as seconds. Of a time with time zone PostgreSQL calls them immutable, as an index wants it, only where the zone
-/// is said.
-fn seconds(column: &str, type_name: &str) -> String {
-    match type_name.starts_with("timestamp") && type_name.ends_with("with time zone") {
-        true => format!("EXTRACT(EPOCH FROM {column} AT TIME ZONE 'UTC')"),
-        false => format!("EXTRACT(EPOCH FROM {column})"),
-    }
-}
-
-/// A column as an array of numbers.
-fn array(name: &str, type_name: &str) -> String {
-    match is_vector(type_name) {
-        true => format!("(CAST({} AS real[]))", identifier(name)),
-        false => identifier(name),
-    }
-}
-
-/// Whether a column's type, as SQL writes it, is one of pgvector's, whose elements only a cast gives.
-fn is_vector(type_name: &str) -> bool {
-    let bare = type_name.split('(').next().unwrap_or_default();
-    matches!(bare.rsplit('.').next(), Some("vector" | "halfvec"))
+    parts.iter().filter_map(|part| part.as_sql().ok()).flatten()
 }
 
 /// The weights of a category column's values.
@@ -206,23 +122,11 @@ fn categories(
 
 /// Refuses a model with features that cannot be written, or too many.
 fn check_terms(model: &Model) -> Result<(), Failure> {
-    let refused = |part: &&FeaturePart| match part {
-        FeaturePart::Sparse { .. }
-        | FeaturePart::Column {
-            reading: Some(_), ..
-        }
-        | FeaturePart::Libsvm { .. }
-        | FeaturePart::Text { .. }
-        | FeaturePart::Products { .. }
-        | FeaturePart::Array { made: Some(_), .. }
-        | FeaturePart::Category {
-            crossed: Some(_), ..
-        }
-        | FeaturePart::Sparsevec { .. } => true,
-        other => other.dictionary().is_some_and(Dictionary::is_hashed),
-    };
-    if let Some(part) = model.features.parts.iter().find(refused) {
-        return Err(not_written(model, part));
+    let mut refused = model.features.parts.iter();
+    let refused = refused.find_map(|part| part.as_sql().err().map(|why| (part.name(), why)));
+    if let Some((part, detail)) = refused {
+        let name = model.base_name().replace('\'', "''");
+        return Err(models::unwritten_features(part, &model.name, detail, name));
     }
     let features = model.dense_count + model.sparse.iter().take(MAX_TERMS).count();
     if features <= MAX_TERMS {
@@ -236,22 +140,6 @@ fn check_terms(model: &Model) -> Result<(), Failure> {
         ),
     )
     .detail(format!("At most {MAX_TERMS} can be written.")))
-}
-
-fn not_written(model: &Model, part: &FeaturePart) -> Failure {
-    let detail = match part.dictionary() {
-        _ if part.made().is_some() || part.crossed().is_some() => {
-            "What is made of several values is not written."
-        }
-        Some(_) => "Its categories are hashed, and SQL has no common hash function.",
-        None if part.is_dense() => {
-            "SQL has no short form for a text that is read as a number or a time."
-        }
-        None if part.vocabulary().is_some() => "SQL has no short form for the words of a text.",
-        None => "SQL has no short form for sparse features.",
-    };
-    let name = model.base_name().replace('\'', "''");
-    models::unwritten_features(part.name(), &model.name, detail, name)
 }
 
 /// A decision on its way into SQL. Each term starts with its sign; a feature that adds nothing is left
@@ -339,11 +227,6 @@ fn signed(number: f64) -> String {
         false => '+',
     };
     format!("{sign} {:?}", number.abs())
-}
-
-/// A name in quotes: without them other databases would read it in upper case, or as a keyword.
-fn identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// The sum of the terms, each of which starts with its sign.

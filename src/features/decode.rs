@@ -7,17 +7,19 @@
 //! The caller need not reset a memory context for our sake.
 
 use super::buffer::{FeatureBuffer, Nulls};
+use super::by_name::ByName;
 use super::category::CategoryLimits;
 use super::dense::columns;
 use super::error::{utf8, FeatureError};
 use super::kept::{KeptPairs, KeptRow};
+use super::kinds::{ArrayPart, NumberPart, ProductsPart, TextPart};
 use super::made::{make, MadeReader};
 use super::one_hot::OneHot;
 use super::part::Part;
 use super::precision::Precision;
-use super::resolve::ByName;
+use super::read_text::ReadText;
 use super::row::{Decoded, Null, RowValues};
-use super::set::{FeaturePart, FeatureSet};
+use super::set::FeatureSet;
 use super::sparse::{is_rounded, SparseScratch};
 use super::text::{unpadded, TextReader};
 use crate::pg::array::{ArrayProblem, NumberArray};
@@ -73,7 +75,7 @@ impl Decoder {
                         false => Part::Products(made.len() - 1),
                     }
                 }
-                None => Part::new(part, &by_name)?,
+                None => part.place(&by_name)?,
             };
             parts.room(1)?;
             let joined = parts
@@ -109,7 +111,9 @@ impl Decoder {
     ) -> Result<Self, FeatureError> {
         let mut decoder = Self::new(features, columns, nulls)?;
         for part in &mut decoder.features.parts {
-            part.begin_reading();
+            if let Some(reading) = part.reading_mut() {
+                *reading = ReadText::new(reading.by);
+            }
         }
         let end = decoder.sparse.codes();
         decoder.one_hot.learn(features, limits, end);
@@ -147,16 +151,11 @@ impl Decoder {
         let mut sparse = self.sparse.collisions();
         for (number, part) in features.parts.iter_mut().enumerate() {
             match part {
-                FeaturePart::Category { .. } => self.one_hot.note_collisions(part, number)?,
-                part if part.is_dense() => {}
-                part => {
-                    let share = sparse.next().flatten();
-                    if let FeaturePart::Sparse { collisions, .. }
-                    | FeaturePart::Products { collisions, .. } = part
-                    {
-                        *collisions = share;
-                    }
+                part if part.dictionary().is_some() => {
+                    self.one_hot.note_collisions(part, number)?;
                 }
+                part if part.is_dense() => {}
+                part => part.note_collisions(sparse.next().flatten()),
             }
         }
         Ok(())
@@ -292,8 +291,8 @@ impl Decoder {
                     }
                     (Part::Text { at, kind }, kept) => {
                         sparse_part += 1;
-                        let (part, sparse) = (&self.features.parts[number], &self.sparse);
-                        let out = (sparse, &mut *out);
+                        let part: &TextPart = self.features.parts[number].placed();
+                        let out = (&self.sparse, &mut *out);
                         let numbers = (number, sparse_part - 1);
                         let kept = kept.as_ref().and_then(|kept| kept.words(place));
                         let from = (&row, at, kind, kept);
@@ -368,12 +367,12 @@ impl Decoder {
     ) -> Decoded {
         let (part, sparse) = (&self.features.parts[number], &mut self.sparse);
         if let Some(pairs) = kept {
-            return sparse.add_kept(part, sparse_part, &pairs, out);
+            return sparse.add_kept(&**part, sparse_part, &pairs, out);
         }
         // SAFETY: as the caller promises.
         match unsafe { sparse.read(part, place, row) }? {
             None => Ok(Some(Null)),
-            Some(nulls) => sparse.add(part, sparse_part, nulls, out),
+            Some(nulls) => sparse.add(&**part, sparse_part, nulls, out),
         }
     }
 
@@ -422,11 +421,7 @@ impl Decoder {
 
     /// Whether a text in part `number` is a number or a time.
     fn says_something(&self, number: usize, datum: pg_sys::Datum, padded: bool) -> bool {
-        let FeaturePart::Column {
-            reading: Some(reading),
-            ..
-        } = &self.features.parts[number]
-        else {
+        let Some(reading) = self.features.parts[number].reading() else {
             return true;
         };
         // SAFETY: a text that is not NULL, of the row at hand.
@@ -470,13 +465,13 @@ impl Decoder {
         (at, padded): (usize, bool),
         out: &mut FeatureBuffer,
     ) -> Decoded {
-        let FeaturePart::Column {
+        let NumberPart {
             name,
             reading: Some(reading),
             ..
-        } = &mut self.features.parts[number]
+        } = self.features.parts[number].placed()
         else {
-            unreachable!("the parts of a decoder stand in the order of its features");
+            unreachable!("a text that nobody reads");
         };
         let mut value = None;
         if !row.nulls[at] {
@@ -542,14 +537,14 @@ impl Decoder {
         out: &mut FeatureBuffer,
     ) -> Decoded {
         let most = self.most;
-        let FeaturePart::Array {
+        let ArrayPart {
             name,
             length,
             made: Some(made),
             ..
-        } = &mut self.features.parts[number]
+        } = self.features.parts[number].placed()
         else {
-            unreachable!("the parts of a decoder stand in the order of its features");
+            unreachable!("a reader of what is not made");
         };
         // SAFETY: as the caller promises.
         let numbers = unsafe { self.made[reader].numbers(name, row) }?;
@@ -587,10 +582,8 @@ impl Decoder {
     /// Name and length, as far as known, of array part `number`.
     #[inline]
     pub(super) fn array_part(&mut self, number: usize) -> (&String, &mut Option<u32>) {
-        match &mut self.features.parts[number] {
-            FeaturePart::Array { name, length, .. } => (name, length),
-            _ => unreachable!("the parts of a decoder stand in the order of its features"),
-        }
+        let ArrayPart { name, length, .. } = self.features.parts[number].placed();
+        (name, length)
     }
 
     /// # Safety
@@ -615,7 +608,7 @@ impl Decoder {
             false => unsafe { self.one_hot.code(part, number, row.values[at], kind) }?,
         };
         match code {
-            Some(code) => self.sparse.code(part, (code, 1.0), out)?,
+            Some(code) => self.sparse.code(&**part, (code, 1.0), out)?,
             None => out.unseen_categories += u64::from(!null),
         }
         Ok(null.then_some(Null))
@@ -644,7 +637,7 @@ impl Decoder {
             }
         };
         match code {
-            Some(code) => self.sparse.code(part, (code, 1.0), out)?,
+            Some(code) => self.sparse.code(&**part, (code, 1.0), out)?,
             None => out.unseen_categories += u64::from(!null),
         }
         Ok(null.then_some(Null))
@@ -686,7 +679,7 @@ impl Decoder {
             }
         };
         match code {
-            Some(code) if value != 0.0 => self.sparse.code(part, (code, value), out)?,
+            Some(code) if value != 0.0 => self.sparse.code(&**part, (code, value), out)?,
             Some(_) => {}
             None => out.unseen_categories += u64::from(!null),
         }
@@ -704,10 +697,9 @@ impl Decoder {
         reader: usize,
         out: &mut FeatureBuffer,
     ) -> Decoded {
-        let part = &mut self.features.parts[number];
-        let name = part.columns().next().unwrap_or_default();
+        let part: &mut ProductsPart = self.features.parts[number].placed();
         // SAFETY: as the caller promises.
-        let numbers = unsafe { self.made[reader].numbers(name, row) }?;
+        let numbers = unsafe { self.made[reader].numbers(&part.name, row) }?;
         match numbers {
             None => Ok(Some(Null)),
             Some(numbers) => self
@@ -733,19 +725,12 @@ impl Decoder {
 /// Names the first dense value that is not finite; `dense` may lack arrays of unknown length.
 #[cold]
 pub(crate) fn not_finite(features: &FeatureSet, dense: &[f64]) -> FeatureError {
-    let mut rest = dense;
-    for part in &features.parts {
-        let (name, length) = match part {
-            FeaturePart::Column { name, .. } => (name, None),
-            FeaturePart::Array { name, length, .. } => (name, Some(length.unwrap_or(0) as usize)),
-            _ => continue,
-        };
-        let (values, behind) = rest.split_at(length.unwrap_or(1).min(rest.len()));
-        rest = behind;
+    for (part, places) in features.dense_places() {
+        let values = &dense[places.start.min(dense.len())..places.end.min(dense.len())];
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
             return FeatureError::NotFinite {
-                column: name.clone(),
-                element: length.map(|_| at as u64 + 1),
+                column: part.column().to_owned(),
+                element: (!part.is_one_value()).then_some(at as u64 + 1),
                 value: values[at],
             };
         }

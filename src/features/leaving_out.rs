@@ -1,6 +1,6 @@
 //! Columns that were read and are no features after all: what goes with them of what a training has learned.
 
-use super::set::{FeaturePart, FeatureSet};
+use super::set::FeatureSet;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
 use std::rc::Rc;
 
@@ -52,17 +52,12 @@ impl FeatureSet {
 
     /// The dense features of these parts, ascending.
     pub fn dense_of(&self, parts: &[bool]) -> Result<Vec<u64>, OutOfMemory> {
-        let (mut next, mut found) = (0, Vec::new());
-        for (number, part) in self.parts.iter().enumerate() {
-            let length = match part {
-                FeaturePart::Column { .. } => 1,
-                FeaturePart::Array { length, .. } => length.map_or(0, u64::from),
-                _ => 0,
-            };
-            if parts.get(number) == Some(&true) {
-                found.room(length as usize)?.extend(next..next + length);
+        let mut found = Vec::new();
+        for ((_, places), is_one) in self.dense_places().zip(parts) {
+            if *is_one {
+                let room = found.room(places.len())?;
+                room.extend(places.map(|at| at as u64));
             }
-            next += length;
         }
         Ok(found)
     }

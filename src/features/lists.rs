@@ -1,15 +1,15 @@
 //! Reads the lists of rows for an index to keep: the indices and values of sparse parts as they stand in the row, and the words of
 //! texts, whatever a training makes of them.
 
+use super::by_name::ByName;
 use super::error::FeatureError;
 use super::kept::List;
+use super::kinds::FeaturePart;
 use super::part::Part;
-use super::resolve::ByName;
 use super::row::RowValues;
-use super::set::{FeaturePart, FeatureSet};
+use super::set::FeatureSet;
 use super::sparse::SparseScratch;
 use super::text::TextReader;
-use super::text_form::Unit;
 use crate::pg::query::Column;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::plain_payload;
@@ -33,17 +33,6 @@ pub enum Listed<'a> {
     InRow,
 }
 
-impl FeaturePart {
-    /// Whether an index may keep it as a list.
-    pub fn is_list(&self) -> bool {
-        match self {
-            Self::Sparse { .. } | Self::Libsvm { .. } | Self::Sparsevec { .. } => true,
-            Self::Text { form, .. } => form.unit == Unit::Words,
-            _ => false,
-        }
-    }
-}
-
 impl ListReader {
     /// For rows with these columns, and lists of so many entries at most.
     pub fn new(
@@ -54,7 +43,7 @@ impl ListReader {
         let by_name = ByName::new(columns)?;
         let mut parts = Vec::new();
         for part in features.parts.iter().filter(|part| part.is_list()) {
-            let place = Part::new(part, &by_name)?;
+            let place = part.place(&by_name)?;
             if let Some(list) = List::of(&place) {
                 parts.room(1)?.push((part.clone(), place, list));
             }

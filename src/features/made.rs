@@ -1,13 +1,13 @@
 //! Features made of numbers: the values of their columns in a row, and what is made of them. Called by the decoder.
 
 use super::buffer::FeatureBuffer;
+use super::by_name::ByName;
 use super::dense::columns;
 use super::error::FeatureError;
+use super::kinds::FeaturePart;
 use super::made_form::Made;
 use super::part::{made_input, Input};
-use super::resolve::ByName;
 use super::row::RowValues;
-use super::set::FeaturePart;
 use crate::pg::array::NumberArray;
 use crate::pg::varlena::Varlena;
 use pgsvm_core::memory::{OutOfMemory, Room};

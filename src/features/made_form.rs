@@ -1,5 +1,6 @@
 //! What is made of numbers, as models store it. Pure.
 
+use super::kinds::reads::{ReadAs, ReadColumn};
 use super::quoted::quoted;
 use pgsvm_core::memory::{list, received};
 use pgsvm_expand::numbers::{self, How, MOST_MADE};
@@ -64,13 +65,36 @@ impl Made {
         numbers::label(self.how, at as usize, (numbers, self.number), &self.knots)
     }
 
-    /// The same before anything was learned.
-    pub fn unlearned(&self) -> Self {
-        Self {
-            knots: Vec::new(),
-            array: self.array.map(|_| 0),
-            learned: false,
-            ..self.clone()
+    /// Forgets what rows have taught.
+    pub fn forget(&mut self) {
+        self.knots.clear();
+        self.array = self.array.map(|_| 0);
+        self.learned = false;
+    }
+
+    /// The columns that it is made of; the first has this name and type.
+    pub fn reads<'a>(&'a self, name: &'a str, type_name: &'a str) -> Vec<ReadColumn<'a>> {
+        let first = match (self.how, self.array) {
+            (How::Parts, _) => ReadAs::Time,
+            (_, Some(_)) => ReadAs::Numbers,
+            (_, None) => ReadAs::Factor,
+        };
+        let others = self.others.iter();
+        let others = others.map(|(name, type_name)| ReadAs::Factor.of(name, type_name));
+        core::iter::once(first.of(name, type_name))
+            .chain(others)
+            .collect()
+    }
+
+    /// What is made, in a word or two.
+    pub fn treatment(&self) -> &'static str {
+        match self.how {
+            How::Log => "logarithm",
+            How::Polynomial => "polynomial",
+            How::Bucket => "buckets",
+            How::Spline => "spline",
+            How::Parts => "parts of a time",
+            How::Product => "product",
         }
     }
 

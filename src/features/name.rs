@@ -1,7 +1,8 @@
 //! Features by name: what a feature id stands for. For listings, messages and explanations.
 
 use super::category::Category;
-use super::set::{FeaturePart, FeatureSet};
+use super::kinds::{ArrayPart, FeaturePart};
+use super::set::FeatureSet;
 use core::fmt;
 
 /// What a feature is, in the words of the table it was trained on.
@@ -63,11 +64,12 @@ impl fmt::Display for Feature<'_> {
 impl Feature<'_> {
     /// Whether it is one of a part's.
     pub fn is_of(&self, part: &FeaturePart) -> bool {
-        let named = |wanted: &str| part.columns().next() == Some(wanted);
+        let named = |wanted: &str| part.column() == wanted;
         match self {
-            Self::Column(column) => matches!(part, FeaturePart::Column { .. }) && named(column),
+            Self::Column(column) => part.is_column() && named(column),
             Self::Element(column, _) => {
-                matches!(part, FeaturePart::Array { made: None, .. }) && named(column)
+                let array = part.as_one::<ArrayPart>();
+                array.is_some_and(|array| array.made.is_none()) && named(column)
             }
             Self::Made(of, _)
             | Self::Index(of, _)
@@ -97,19 +99,11 @@ impl FeatureSet {
     pub fn feature(&self, id: u64) -> Feature<'_> {
         let mut rest = id;
         for part in &self.parts {
-            match part {
-                FeaturePart::Column { name, .. } => match rest {
-                    0 => return Feature::Column(name),
-                    _ => rest -= 1,
-                },
-                FeaturePart::Array { name, length, .. } => {
-                    match rest.checked_sub(length.map_or(0, u64::from)) {
-                        Some(behind) => rest = behind,
-                        None if part.made().is_some() => return Feature::Made(part, rest),
-                        None => return Feature::Element(name, rest + 1),
-                    }
-                }
-                _ => {}
+            match rest.checked_sub(u64::from(part.width().unwrap_or(0))) {
+                Some(behind) => rest = behind,
+                None if part.is_one_value() => return Feature::Column(part.column()),
+                None if part.made().is_some() => return Feature::Made(part, rest),
+                None => return Feature::Element(part.column(), rest + 1),
             }
         }
         self.sparse_feature(rest).unwrap_or(Feature::Unknown(id))
@@ -124,8 +118,7 @@ impl FeatureSet {
     /// The part that a sparse id is a category of.
     pub fn category_part(&self, sparse: u32) -> Option<usize> {
         let count = self.sparse_parts().max(1) as u32;
-        let plain = |part: &&FeaturePart| !part.is_dense() && part.dictionary().is_none();
-        if ((sparse % count) as usize) < self.parts.iter().filter(plain).count() {
+        if ((sparse % count) as usize) < self.lone_sparse_parts().count() {
             return None;
         }
         let code = sparse / count;
@@ -140,8 +133,7 @@ impl FeatureSet {
     pub(super) fn sparse_feature(&self, id: u64) -> Option<Feature<'_>> {
         let count = self.sparse_parts().max(1) as u64;
         let (index, place) = (id / count, id % count);
-        let plain = |part: &&FeaturePart| !part.is_dense() && part.dictionary().is_none();
-        if let Some(part) = self.parts.iter().filter(plain).nth(place as usize) {
+        if let Some(part) = self.lone_sparse_parts().nth(place as usize) {
             return match part.vocabulary() {
                 None => Some(Feature::Index(part, index)),
                 Some(_) if part.run(0).is_some() => Some(Feature::Run(part, index)),
@@ -153,7 +145,7 @@ impl FeatureSet {
         }
         let code = u32::try_from(index).ok()?;
         self.parts.iter().find_map(|part| {
-            let column = part.columns().next().unwrap_or_default();
+            let column = part.column();
             Some(match part.dictionary()?.category(code)? {
                 found if part.crossed().is_some() => Feature::Pair(part, found),
                 Category::Value(value) => Feature::Category(column, value),

@@ -6,7 +6,8 @@ use super::category::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
 use super::error::utf8;
 use super::error::FeatureError;
 use super::error_words::MOST_TYPED;
-use super::set::{FeaturePart, FeatureSet};
+use super::kinds::{CategoryPart, FeaturePart};
+use super::set::FeatureSet;
 use crate::pg::types::CategoryKind;
 use crate::pg::word;
 use pgrx::pg_sys;
@@ -32,20 +33,6 @@ struct Learning {
     tallies: Vec<Tally>,
     /// Whether new values of the row at hand get codes.
     row_teaches: bool,
-}
-
-impl FeaturePart {
-    /// Of a column that nobody called a category and nearly all of whose values are numbers, values that are none.
-    fn looks_like_numbers(&self) -> Option<Vec<String>> {
-        match self {
-            Self::Category {
-                asked: false,
-                dictionary,
-                ..
-            } => dictionary.but_numbers(),
-            _ => None,
-        }
-    }
 }
 
 impl OneHot {
@@ -99,10 +86,13 @@ impl OneHot {
         };
         let (mut keys, mut numbers) = (Vec::new(), Vec::new());
         for (part, tally) in features.parts.iter().zip(&learning.tallies) {
-            let Some(count) = part.dictionary().and_then(|known| tally.key(known)) else {
+            let Some(category) = part.as_one::<CategoryPart>() else {
                 continue;
             };
-            match part.looks_like_numbers() {
+            let Some(count) = tally.key(&category.dictionary) else {
+                continue;
+            };
+            match category.looks_like_numbers() {
                 Some(others) => numbers.push((part.name(), others)),
                 None => keys.push((part.name(), count)),
             }
@@ -330,12 +320,9 @@ fn read_as_numbers(
 }
 
 fn category_part(part: &mut FeaturePart) -> (&str, &mut Rc<Dictionary>) {
-    let FeaturePart::Category {
+    let CategoryPart {
         name, dictionary, ..
-    } = part
-    else {
-        unreachable!("the parts of a decoder stand in the order of its features");
-    };
+    } = part.placed();
     (name, dictionary)
 }
 

@@ -1,23 +1,20 @@
 //! Where the values of a feature part stand in a row: its columns found by name, their types checked.
 //! Called when a decoder is made, and when `features` is resolved.
 
+use super::by_name::wrong_type;
 use super::error::FeatureError;
 use super::made_form::Made;
-use super::resolve::{wrong_type, ByName};
-use super::set::FeaturePart;
-use super::text_form::Unit;
 use crate::pg::query::Column;
 use crate::pg::text_search::Configuration;
 use crate::pg::types::{
     category_kind, type_kind, words_kind, CategoryKind, NumberKind, TypeKind, WordsKind,
 };
-use crate::pg::vector::VectorKind;
 use pgrx::pg_sys;
 use pgsvm_expand::numbers::How;
 
 /// Where a part's values stand in a row, and as what.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub enum Part {
     /// Columns of one type side by side, each a part of the feature set.
     Columns {
         at: usize,
@@ -75,7 +72,7 @@ pub(super) enum Part {
 
 /// How the words of a value are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextKind {
+pub enum TextKind {
     Words(WordsKind),
     /// By this text search configuration.
     Lexemes(pg_sys::Oid),
@@ -106,115 +103,6 @@ impl Part {
                 true
             }
             _ => false,
-        }
-    }
-
-    pub fn new(part: &FeaturePart, columns: &ByName<'_>) -> Result<Self, FeatureError> {
-        let at = |name: &str| -> Result<(usize, &Column), FeatureError> {
-            Ok((columns.place(name)?, columns.find(name)?))
-        };
-        match part {
-            FeaturePart::Column {
-                name,
-                time,
-                reading,
-                ..
-            } => Self::number(at(name)?, *time, reading.is_some()),
-            FeaturePart::Category {
-                name,
-                crossed,
-                by_number,
-                ..
-            } => {
-                let (first, column) = at(name)?;
-                let kind = check_category(column)?;
-                Ok(match crossed {
-                    None => Self::Category { at: first, kind },
-                    Some((second, _)) if *by_number => {
-                        let (second, column) = at(second)?;
-                        Self::Weighted {
-                            category: (first, kind),
-                            number: (second, number_kind(column)?),
-                        }
-                    }
-                    Some((second, _)) => {
-                        let (second, column) = at(second)?;
-                        Self::Crossed {
-                            first: (first, kind),
-                            second: (second, check_category(column)?),
-                        }
-                    }
-                })
-            }
-            FeaturePart::Array { name, .. } => Self::array(at(name)?),
-            FeaturePart::Products { .. } => unreachable!("read by a reader of its own"),
-            FeaturePart::Sparse { index, value, .. } => {
-                let (index, index_column) = at(index)?;
-                let (value, value_column) = at(value)?;
-                Ok(Self::Sparse {
-                    index: (index, index_kind(index_column)?),
-                    value: (value, array_kind(value_column)?),
-                })
-            }
-            FeaturePart::Libsvm { name, .. } => {
-                let (at, column) = at(name)?;
-                check_text(column)?;
-                Ok(Self::Libsvm { at })
-            }
-            FeaturePart::Sparsevec { name, .. } => Self::sparsevec(at(name)?),
-            FeaturePart::Text { name, form, .. } => {
-                let (at, column) = at(name)?;
-                let kind = check_words(column, form.asked)?;
-                let padded = kind == WordsKind::Padded;
-                let as_they_are = form.unit == Unit::Spectrum;
-                let kind = match &form.configuration {
-                    _ if form.unit == Unit::Degree => TextKind::Places { padded },
-                    _ if form.unit != Unit::Words => TextKind::Characters {
-                        padded,
-                        as_they_are,
-                    },
-                    None => TextKind::Words(kind),
-                    Some(configuration) => {
-                        TextKind::Lexemes(find_configuration(configuration)?.oid)
-                    }
-                };
-                Ok(Self::Text { at, kind })
-            }
-        }
-    }
-
-    /// `texts`: whether texts are read as such.
-    fn number(
-        (at, column): (usize, &Column),
-        time: bool,
-        texts: bool,
-    ) -> Result<Self, FeatureError> {
-        let words = words_kind(column.type_oid).filter(|_| texts);
-        if let Some(kind @ (WordsKind::Text | WordsKind::Padded)) = words {
-            let padded = kind == WordsKind::Padded;
-            return Ok(Self::Parsed { at, padded });
-        }
-        match type_kind(column.type_oid) {
-            TypeKind::Number(kind) if kind.is_time() == time => {
-                Ok(Self::Columns { at, count: 1, kind })
-            }
-            _ if time => Err(wrong_type(column, "a date or a timestamp")),
-            _ => Err(wrong_type(column, "a number or a boolean")),
-        }
-    }
-
-    fn array((at, column): (usize, &Column)) -> Result<Self, FeatureError> {
-        match type_kind(column.type_oid) {
-            TypeKind::Vector(VectorKind::Vector) => Ok(Self::Vector { at, half: false }),
-            TypeKind::Vector(VectorKind::Halfvec) => Ok(Self::Vector { at, half: true }),
-            _ => array_kind(column).map(|kind| Self::Array { at, kind }),
-        }
-    }
-
-    fn sparsevec((at, column): (usize, &Column)) -> Result<Self, FeatureError> {
-        match type_kind(column.type_oid) {
-            TypeKind::Vector(VectorKind::Sparsevec) => Ok(Self::Sparsevec { at }),
-            _ => Err(wrong_type(column, "a sparsevec")),
         }
     }
 }

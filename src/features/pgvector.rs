@@ -4,8 +4,8 @@
 use super::buffer::FeatureBuffer;
 use super::decode::{check_length, Decoder};
 use super::error::FeatureError;
+use super::kinds::FeatureKind;
 use super::row::{Decoded, RowValues};
-use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use crate::pg::varlena::Varlena;
 use crate::pg::vector;
@@ -46,7 +46,7 @@ impl SparseScratch {
     /// As for `Decoder::decode`; column `at` is a `sparsevec`.
     pub(super) unsafe fn vector(
         &mut self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         row: &RowValues<'_>,
         at: usize,
     ) -> Result<Option<[bool; 2]>, FeatureError> {

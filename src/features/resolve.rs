@@ -1,29 +1,23 @@
 //! From the `features` argument and the source's columns to a `FeatureSet`. Called once per training,
 //! in the leader.
 
+use super::by_name::{type_of, wrong_type, ByName};
 use super::category::CategoryLimits;
-use super::entry::{parse_form, rejoined, unquoted, EntryForm};
+use super::entry::{parse_form, rejoined, EntryForm};
 use super::error::FeatureError;
 use super::error_words::spread;
+use super::kinds::{
+    ArrayPart, CategoryPart, FeaturePart, LibsvmPart, NumberPart, SparsePart, TextPart,
+};
 use super::made_form::Made;
-use super::part::{
-    array_kind, check_category, check_text, check_words, find_configuration, index_kind,
-    made_input, number_kind,
-};
-use super::set::{FeaturePart, FeatureSet, ReadText, SkippedColumn, MOST_PARTS};
-use super::text_form::{TextForm, Unit, MOST_CHARACTERS};
-use crate::base::near;
+use super::part::{made_input, number_kind};
+use super::set::{FeatureSet, SkippedColumn, MOST_PARTS};
 use crate::pg::query::Column;
-use crate::pg::types::{
-    category_kind, type_kind, type_name, words_kind, CategoryKind, NumberKind, TypeKind,
-};
-use crate::pg::vector::VectorKind;
+use crate::pg::types::{category_kind, type_kind, TypeKind};
 use core::mem::{discriminant, Discriminant};
-use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::memory::Room;
 use pgsvm_expand::numbers::{count, How, MOST_DEGREE, MOST_KNOTS};
-use pgsvm_expand::{Degree, Reading, MOST_RUN};
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::collections::HashSet;
 
 /// Chooses the features: `entries` in their order, or without entries every usable column but the
 /// label, in the order of the source. Also returns the columns that were left out because of their
@@ -71,7 +65,7 @@ fn all_parts(
         if column.name.is_empty() || column.name == label {
             continue;
         }
-        match column_part(column) {
+        match FeaturePart::of_column(column) {
             Some(part) => parts.room(1)?.push(part),
             None => skipped.room(1)?.push(SkippedColumn {
                 name: column.name.clone(),
@@ -165,13 +159,21 @@ fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
 fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeaturePart, FeatureError> {
     if !columns.has(entry) {
         match parse_form(entry) {
-            EntryForm::Sparse(index, value) => return sparse_part(&index, &value, columns),
-            EntryForm::Libsvm(name) => return libsvm_part(&name, columns),
-            EntryForm::Category(name) => return category_part(&name, columns),
-            EntryForm::Read { name, time } => return read_part(&name, time, columns),
-            EntryForm::Text(arguments) => return text_part(entry, &arguments, columns),
+            EntryForm::Sparse(index, value) => {
+                return SparsePart::named(&index, &value, None, columns).map(Into::into)
+            }
+            EntryForm::Libsvm(name) => return LibsvmPart::named(&name, columns).map(Into::into),
+            EntryForm::Category(name) => {
+                return CategoryPart::named(&name, columns).map(Into::into)
+            }
+            EntryForm::Read { name, time } => {
+                return NumberPart::read(&name, time, columns).map(Into::into)
+            }
+            EntryForm::Text(arguments) => {
+                return TextPart::of_words(entry, &arguments, columns).map(Into::into)
+            }
             EntryForm::Characters(unit, arguments) => {
-                return characters_part(entry, unit, &arguments, columns)
+                return TextPart::of_characters(entry, unit, &arguments, columns).map(Into::into)
             }
             EntryForm::Made(How::Product, arguments) => {
                 return crossed_part(entry, &arguments, columns)
@@ -183,7 +185,8 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
                 return Ok(part);
             }
             EntryForm::Hashed(index, value, bits) => {
-                return hashed_part(entry, (&index, &value), &bits, columns)
+                let bits = Some(hash_bits(entry, &bits)?);
+                return SparsePart::named(&index, &value, bits, columns).map(Into::into);
             }
             EntryForm::Unknown => {
                 return Err(FeatureError::Entry {
@@ -194,7 +197,7 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
         }
     }
     let column = columns.find(entry)?;
-    match column_part(column) {
+    match FeaturePart::of_column(column) {
         Some(part) => Ok(part),
         None if column.name == label => Err(FeatureError::Label {
             column: label.to_owned(),
@@ -204,157 +207,6 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
             "a number, a date, a boolean, text, an enum, a tsvector or an array of numbers or texts",
         )),
     }
-}
-
-/// What a column is by its type alone.
-fn column_part(column: &Column) -> Option<FeaturePart> {
-    let name = column.name.clone();
-    let type_name = type_of(column);
-    match type_kind(column.type_oid) {
-        TypeKind::Number(kind) if kind != NumberKind::Boolean => Some(FeaturePart::Column {
-            name,
-            type_name,
-            time: kind.is_time(),
-            reading: None,
-        }),
-        TypeKind::Vector(VectorKind::Sparsevec) => Some(FeaturePart::Sparsevec { name, type_name }),
-        TypeKind::Array(_) | TypeKind::Vector(_) => Some(FeaturePart::Array {
-            name,
-            type_name,
-            length: None,
-            made: None,
-        }),
-        _ if category_kind(column.type_oid).is_some() => Some(FeaturePart::Category {
-            name,
-            type_name,
-            asked: false,
-            crossed: None,
-            by_number: false,
-            dictionary: Rc::default(),
-        }),
-        _ => words_kind(column.type_oid).map(|_| FeaturePart::Text {
-            name,
-            type_name,
-            form: TextForm::default(),
-            vocabulary: Rc::default(),
-        }),
-    }
-}
-
-/// A text as a number or a time; of a column that is one, the column.
-fn read_part(name: &str, time: bool, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {
-    let column = columns.find(name)?;
-    if let Some(part @ FeaturePart::Column { time: is_time, .. }) = column_part(column) {
-        if is_time == time {
-            return Ok(part);
-        }
-    }
-    check_words(column, true)?;
-    Ok(FeaturePart::Column {
-        name: column.name.clone(),
-        type_name: type_of(column),
-        time,
-        reading: Some(ReadText {
-            open: true,
-            ..ReadText::new(match time {
-                true => Reading::Ymd,
-                false => Reading::Number,
-            })
-        }),
-    })
-}
-
-fn category_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {
-    let column = columns.find(name)?;
-    Ok(FeaturePart::Category {
-        name: column.name.clone(),
-        type_name: type_of(column),
-        asked: matches!(check_category(column)?, CategoryKind::Integer(_)),
-        crossed: None,
-        by_number: false,
-        dictionary: Rc::default(),
-    })
-}
-
-/// Words of a text: `text(column)`, `text(column, configuration)`, and with a number behind runs of so many words.
-fn text_part(
-    entry: &str,
-    arguments: &[String],
-    columns: &ByName<'_>,
-) -> Result<FeaturePart, FeatureError> {
-    let column = columns.find(&arguments[0])?;
-    check_words(column, true)?;
-    let (mut configuration, mut runs) = (None, 1);
-    for argument in &arguments[1..] {
-        match argument.parse::<i64>() {
-            Ok(number) => {
-                let known = u32::try_from(number).ok();
-                let known = known.filter(|runs| (1..=MOST_RUN).contains(runs));
-                runs = known.ok_or_else(|| FeatureError::Runs {
-                    entry: entry.to_owned(),
-                    given: number,
-                })?;
-            }
-            Err(_) => configuration = Some(find_configuration(argument)?.name),
-        }
-    }
-    Ok(FeaturePart::Text {
-        name: column.name.clone(),
-        type_name: type_of(column),
-        form: TextForm {
-            configuration,
-            runs,
-            asked: true,
-            ..TextForm::default()
-        },
-        vocabulary: Rc::default(),
-    })
-}
-
-/// Runs of characters: `ngrams(column, least, most)`, `spectrum(column, length)`, `weighted_degree(column, most, letters)`.
-fn characters_part(
-    entry: &str,
-    unit: Unit,
-    arguments: &[String],
-    columns: &ByName<'_>,
-) -> Result<FeaturePart, FeatureError> {
-    let column = columns.find(&arguments[0])?;
-    check_words(column, true)?;
-    let refused = || FeatureError::Characters {
-        entry: entry.to_owned(),
-    };
-    let number = |at: usize| -> Result<u32, FeatureError> {
-        let number = arguments[at].parse().map_err(|_| refused())?;
-        match (1..=MOST_CHARACTERS).contains(&number) {
-            true => Ok(number),
-            false => Err(refused()),
-        }
-    };
-    let (least, runs) = match unit {
-        Unit::Ngrams => (number(1)?, number(2)?),
-        Unit::Spectrum => (number(1)?, number(1)?),
-        _ => (1, number(1)?),
-    };
-    let form = TextForm {
-        unit,
-        least,
-        runs,
-        alphabet: arguments
-            .get(2)
-            .filter(|letters| unit == Unit::Degree && *letters != Degree::USUAL)
-            .cloned(),
-        asked: true,
-        ..TextForm::default()
-    };
-    if least > runs || (unit == Unit::Degree && form.degree().is_none()) {
-        return Err(refused());
-    }
-    Ok(FeaturePart::Text {
-        name: column.name.clone(),
-        type_name: type_of(column),
-        form,
-        vocabulary: Rc::default(),
-    })
 }
 
 /// Numbers made of numbers.
@@ -402,18 +254,16 @@ fn made_part(
             count(how, names.len(), number, &[]).map(|count| count as u32)
         }
     };
-    let part = FeaturePart::Array {
+    for name in names {
+        made_input(&made, columns.find(name)?)?;
+    }
+    Ok(ArrayPart {
         name: first.name.clone(),
         type_name: type_of(first),
         length,
         made: Some(made),
-    };
-    for name in names {
-        if let Some(made) = part.made() {
-            made_input(made, columns.find(name)?)?;
-        }
     }
-    Ok(part)
+    .into())
 }
 
 /// Columns that are crossed: the product of numbers, or pairs of categories.
@@ -440,14 +290,7 @@ fn crossed_part(
     };
     match pair {
         Some((first, second)) if is_category(second) || is_number(second) => {
-            Ok(FeaturePart::Category {
-                name: first.name.clone(),
-                type_name: type_of(first),
-                asked: true,
-                crossed: Some((second.name.clone(), type_of(second))),
-                by_number: is_number(second),
-                dictionary: Rc::default(),
-            })
+            Ok(CategoryPart::crossed(first, second, is_number(second)).into())
         }
         _ => Err(FeatureError::Crossed {
             entry: entry.to_owned(),
@@ -461,107 +304,4 @@ fn hash_bits(entry: &str, bits: &str) -> Result<u32, FeatureError> {
     bits.ok_or_else(|| FeatureError::HashBits {
         entry: entry.to_owned(),
     })
-}
-
-/// A sparse part whose indices are hashed.
-fn hashed_part(
-    entry: &str,
-    (index, value): (&str, &str),
-    bits: &str,
-    columns: &ByName<'_>,
-) -> Result<FeaturePart, FeatureError> {
-    let bits = hash_bits(entry, bits)?;
-    let mut part = sparse_part(index, value, columns)?;
-    if let FeaturePart::Sparse { hash_bits, .. } = &mut part {
-        *hash_bits = Some(bits);
-    }
-    Ok(part)
-}
-
-fn sparse_part(
-    index: &str,
-    value: &str,
-    columns: &ByName<'_>,
-) -> Result<FeaturePart, FeatureError> {
-    let index = columns.find(index)?;
-    let value = columns.find(value)?;
-    index_kind(index)?;
-    array_kind(value)?;
-    Ok(FeaturePart::Sparse {
-        index: index.name.clone(),
-        index_type: type_of(index),
-        value: value.name.clone(),
-        value_type: type_of(value),
-        hash_bits: None,
-        collisions: None,
-    })
-}
-
-fn libsvm_part(name: &str, columns: &ByName<'_>) -> Result<FeaturePart, FeatureError> {
-    let column = columns.find(name)?;
-    check_text(column)?;
-    Ok(FeaturePart::Libsvm {
-        name: column.name.clone(),
-        type_name: type_of(column),
-    })
-}
-
-/// The columns of a source, found by name without going through all of them each time.
-pub(super) struct ByName<'a> {
-    all: &'a [Column],
-    /// Where the first of each name stands, and whether it is the only one.
-    places: HashMap<&'a str, (usize, bool)>,
-}
-
-impl<'a> ByName<'a> {
-    pub fn new(all: &'a [Column]) -> Result<Self, OutOfMemory> {
-        let mut places = HashMap::new();
-        places.room(all.len())?;
-        for (at, column) in all.iter().enumerate() {
-            places
-                .entry(column.name.as_str())
-                .and_modify(|(_, only)| *only = false)
-                .or_insert((at, true));
-        }
-        Ok(Self { all, places })
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.places.contains_key(name)
-    }
-
-    /// The only column of that name.
-    pub fn find(&self, name: &str) -> Result<&'a Column, FeatureError> {
-        Ok(&self.all[self.place(name)?])
-    }
-
-    /// Where it stands.
-    pub fn place(&self, name: &str) -> Result<usize, FeatureError> {
-        match self.places.get(name) {
-            Some((at, true)) => Ok(*at),
-            Some((_, false)) => Err(FeatureError::AmbiguousColumn {
-                column: name.to_owned(),
-            }),
-            None => {
-                let known = self.all.iter().map(|column| column.name.as_str());
-                Err(FeatureError::MissingColumn {
-                    column: name.to_owned(),
-                    near: near::names(&unquoted(name), known),
-                })
-            }
-        }
-    }
-}
-
-/// The type's name as SQL writes it.
-fn type_of(column: &Column) -> String {
-    type_name(column.type_oid, column.typmod)
-}
-
-pub(super) fn wrong_type(column: &Column, expected: &'static str) -> FeatureError {
-    FeatureError::Type {
-        column: column.name.clone(),
-        type_name: type_of(column),
-        expected,
-    }
 }

@@ -4,13 +4,13 @@
 use super::buffer::FeatureBuffer;
 use super::error::FeatureError;
 use super::kept::{KeptPairs, Narrowed};
+use super::kinds::{FeatureKind, FeaturePart, ProductsPart, SparsePart};
 use super::made::check_array;
-use super::made_form::Made;
 use super::name::Feature;
 use super::part::Part;
 use super::precision::Precision;
 use super::row::{Decoded, Null, RowValues};
-use super::set::{FeaturePart, FeatureSet};
+use super::set::FeatureSet;
 use crate::pg::array::NumberArray;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::Varlena;
@@ -50,18 +50,8 @@ impl SparseScratch {
 
     /// From now on indices that are hashed are counted.
     pub fn learn(&mut self, features: &FeatureSet) -> Result<(), OutOfMemory> {
-        for part in &features.parts {
-            let met = match part {
-                FeaturePart::Sparse {
-                    hash_bits: Some(bits),
-                    ..
-                }
-                | FeaturePart::Products {
-                    hash_bits: bits, ..
-                } => Some(Collisions::new(*bits)?),
-                part if part.is_dense() || part.dictionary().is_some() => continue,
-                _ => None,
-            };
+        for part in features.lone_sparse_parts() {
+            let met = part.hash_bits().map(Collisions::new).transpose()?;
             self.met.room(1)?.push(met);
         }
         Ok(())
@@ -93,9 +83,12 @@ impl SparseScratch {
         // SAFETY: as the caller promises.
         unsafe {
             match place {
-                Part::Sparse { index, value } => self.arrays(part, row, index, value),
+                Part::Sparse { index, value } => match part.as_one() {
+                    Some(part) => self.arrays(part, row, index, value),
+                    None => unreachable!("indices and values of a part that has none"),
+                },
                 Part::Libsvm { at } => self.text(row, at),
-                Part::Sparsevec { at } => self.vector(part, row, at),
+                Part::Sparsevec { at } => self.vector(&**part, row, at),
                 _ => unreachable!("a sparse part"),
             }
         }
@@ -111,7 +104,7 @@ impl SparseScratch {
     #[inline]
     pub fn add(
         &mut self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         number: i64,
         nulls: [bool; 2],
         out: &mut FeatureBuffer,
@@ -127,12 +120,8 @@ impl SparseScratch {
                 values,
             });
         }
-        if let FeaturePart::Sparse {
-            hash_bits: Some(bits),
-            ..
-        } = part
-        {
-            self.push_hashed(part, *bits, number, out)?;
+        if let Some(bits) = part.hash_bits() {
+            self.push_hashed(part, bits, number, out)?;
         } else if index_nulls || !self.push_all(number, out) {
             self.push_each(part, number, out)?;
         }
@@ -143,7 +132,7 @@ impl SparseScratch {
     #[inline]
     pub fn add_kept(
         &mut self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         number: i64,
         pairs: &KeptPairs<'_>,
         out: &mut FeatureBuffer,
@@ -173,19 +162,12 @@ impl SparseScratch {
     #[inline]
     fn push_narrow(
         &self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         number: i64,
         (indices, values): (&[u32], &[f32]),
         out: &mut FeatureBuffer,
     ) -> Result<bool, FeatureError> {
-        let is_hashed = matches!(
-            part,
-            FeaturePart::Sparse {
-                hash_bits: Some(_),
-                ..
-            }
-        );
-        if is_hashed || self.looks() {
+        if part.hash_bits().is_some() || self.looks() {
             return Ok(false);
         }
         self.room(indices.len(), out)?;
@@ -208,14 +190,11 @@ impl SparseScratch {
     #[inline]
     unsafe fn arrays(
         &mut self,
-        part: &FeaturePart,
+        SparsePart { index, value, .. }: &SparsePart,
         row: &RowValues<'_>,
         (index_at, index_kind): (usize, NumberKind),
         (value_at, value_kind): (usize, NumberKind),
     ) -> Result<Option<[bool; 2]>, FeatureError> {
-        let FeaturePart::Sparse { index, value, .. } = part else {
-            unreachable!("the parts of a decoder stand in the order of its features");
-        };
         if row.nulls[index_at] || row.nulls[value_at] {
             return Ok(None);
         }
@@ -233,7 +212,7 @@ impl SparseScratch {
     /// Adds the pairs of the two arrays one by one, each looked at.
     fn push_each(
         &mut self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         number: i64,
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
@@ -253,7 +232,7 @@ impl SparseScratch {
     /// Adds the pairs of the two arrays at the hashes of their indices, with a sign that the hash says too; values that meet add up.
     fn push_hashed(
         &mut self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         bits: u32,
         number: i64,
         out: &mut FeatureBuffer,
@@ -285,12 +264,13 @@ impl SparseScratch {
     /// Adds the products of numbers at their hashes, likewise.
     pub fn products(
         &mut self,
-        part: &mut FeaturePart,
+        part: &mut ProductsPart,
         number: i64,
         numbers: &[f64],
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
-        let (bits, degree) = products_of(part, numbers)?;
+        check_array(&part.name, &mut part.made, numbers.len())?;
+        let (bits, degree) = (part.hash_bits, part.made.number);
         self.hashed.clear();
         let (hashed, mut met) = (
             &mut self.hashed,
@@ -319,7 +299,7 @@ impl SparseScratch {
     /// Adds what `hashed` holds; values of one feature add up.
     fn push_sums(
         &mut self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         number: i64,
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
@@ -399,7 +379,7 @@ impl SparseScratch {
     /// Adds one index and value of sparse part `number`.
     pub(super) fn push(
         &self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         pair: (f64, f64),
         number: i64,
         out: &mut FeatureBuffer,
@@ -411,7 +391,7 @@ impl SparseScratch {
     #[inline]
     pub fn code(
         &self,
-        part: &FeaturePart,
+        part: &dyn FeatureKind,
         (code, value): (u32, f32),
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
@@ -508,22 +488,6 @@ fn push_pairs<I: Copy, V: Copy>(
     !bad
 }
 
-/// Bits of a part's hashed products, and their degree; refuses an array of another length than those before.
-fn products_of(part: &mut FeaturePart, numbers: &[f64]) -> Result<(u32, u32), FeatureError> {
-    let FeaturePart::Products {
-        name,
-        made,
-        hash_bits,
-        ..
-    } = part
-    else {
-        unreachable!("the parts of a decoder stand in the order of its features");
-    };
-    let made: &mut Made = made;
-    check_array(name, made, numbers.len())?;
-    Ok((*hash_bits, made.number))
-}
-
 /// Pairs taken between two looks for interrupts.
 const PAIRS_AT_ONCE: usize = 1 << 16;
 
@@ -531,7 +495,7 @@ const PAIRS_AT_ONCE: usize = 1 << 16;
 /// times as large as an id and would be handed back through memory.
 #[inline(always)]
 fn push_pair(
-    part: &FeaturePart,
+    part: &dyn FeatureKind,
     (index, value): (f64, f64),
     parts: i64,
     number: i64,
@@ -561,7 +525,7 @@ pub(super) fn is_rounded(value: f64) -> bool {
 }
 
 #[cold]
-fn no_index(part: &FeaturePart, index: f64) -> FeatureError {
+fn no_index(part: &dyn FeatureKind, index: f64) -> FeatureError {
     FeatureError::Index {
         part: part.name(),
         index,
@@ -569,7 +533,7 @@ fn no_index(part: &FeaturePart, index: f64) -> FeatureError {
 }
 
 #[cold]
-fn not_finite(part: &FeaturePart, index: f64, value: f64) -> FeatureError {
+fn not_finite(part: &dyn FeatureKind, index: f64, value: f64) -> FeatureError {
     FeatureError::NotFinite {
         column: part.name(),
         element: Some(index as u64),

@@ -4,9 +4,9 @@
 use super::buffer::FeatureBuffer;
 use super::error::{utf8, FeatureError};
 use super::kept::{KeptText, WordNumbers};
+use super::kinds::TextPart;
 use super::part::TextKind;
 use super::row::{Decoded, Null, RowValues};
-use super::set::FeaturePart;
 use super::sparse::SparseScratch;
 use super::text_form::{TextForm, Unit};
 use crate::pg::text_array;
@@ -192,7 +192,7 @@ impl TextReader {
     /// As for `Decoder::decode`; column `at` is of this kind.
     pub unsafe fn decode(
         &mut self,
-        part: &FeaturePart,
+        part: &TextPart,
         (part_number, sparse_part): (usize, i64),
         (row, at, kind, kept): (&RowValues<'_>, usize, TextKind, Option<KeptText<'_>>),
         (sparse, out): (&SparseScratch, &mut FeatureBuffer),
@@ -200,7 +200,12 @@ impl TextReader {
         if row.nulls[at] {
             return Ok(Some(Null));
         }
-        let (name, form, known) = text_part(part);
+        let TextPart {
+            name,
+            form,
+            vocabulary: known,
+            ..
+        } = part;
         if let TextKind::Places { padded } = kind {
             // SAFETY: as the caller promises; the value stays in place until it has been read.
             let value = unsafe { Varlena::open(row.values[at]) };
@@ -286,11 +291,11 @@ impl TextReader {
     /// The runs of letters of a string at their places.
     fn places(
         &mut self,
-        part: &FeaturePart,
+        part: &TextPart,
         text: &[u8],
         (sparse_part, sparse, out): (i64, &SparseScratch, &mut FeatureBuffer),
     ) -> Result<(), FeatureError> {
-        let (name, form, _) = text_part(part);
+        let TextPart { name, form, .. } = part;
         if self.degrees.iter().all(|(known, _)| known != form) {
             let degree = form.degree().ok_or_else(|| damaged(name))?;
             self.degrees.room(1)?.push((form.clone(), degree));
@@ -340,20 +345,6 @@ pub(super) fn unpadded(text: &[u8], padded: bool) -> &[u8] {
         true => without_padding(text),
         false => text,
     }
-}
-
-/// The column of a text, how it is read, and its vocabulary.
-pub(super) fn text_part(part: &FeaturePart) -> (&str, &TextForm, &Vocabulary) {
-    let FeaturePart::Text {
-        name,
-        form,
-        vocabulary,
-        ..
-    } = part
-    else {
-        unreachable!("the parts of a decoder stand in the order of its features");
-    };
-    (name, form, vocabulary)
 }
 
 fn damaged(column: &str) -> FeatureError {

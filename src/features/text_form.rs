@@ -73,25 +73,7 @@ impl Default for TextForm {
     }
 }
 
-/// As what the column of a text is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadAs {
-    Text,
-    Vector,
-    /// An array of texts.
-    Words,
-}
-
 impl TextForm {
-    /// As what a column of this type is read.
-    pub fn read_as(&self, type_name: &str) -> ReadAs {
-        match (self.asked, type_name) {
-            (true, _) => ReadAs::Text,
-            (false, "tsvector") => ReadAs::Vector,
-            (false, _) => ReadAs::Words,
-        }
-    }
-
     /// Of the weighted degree how strings are read; None of what is something else, or no such form.
     pub fn degree(&self) -> Option<Degree> {
         let alphabet = self.alphabet.as_deref().unwrap_or(Degree::USUAL);

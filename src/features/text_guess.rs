@@ -1,9 +1,11 @@
 //! What text columns hold that nobody named: numbers, times, texts or categories. Told by some rows, before all are read.
 
+use super::by_name::ByName;
 use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
-use super::resolve::ByName;
-use super::set::{FeaturePart, FeatureSet, ReadText};
+use super::kinds::{FeaturePart, NumberPart, TextPart};
+use super::read_text::ReadText;
+use super::set::FeatureSet;
 use super::text::unpadded;
 use super::text_form::TextForm;
 use crate::pg::query::Column;
@@ -67,23 +69,16 @@ impl TextGuess {
         let by_name = ByName::new(columns)?;
         let mut guessed = Vec::new();
         for (number, part) in features.parts.iter().enumerate() {
-            let (name, asked) = match part {
+            let asked = match (part.reading(), part.dictionary()) {
+                (Some(reading), _) if reading.open => Some(match part.is_number() {
+                    true => Asked::Number,
+                    false => Asked::Time,
+                }),
                 // what a model before has learned stays
-                FeaturePart::Category {
-                    name,
-                    dictionary,
-                    crossed: None,
-                    ..
-                } if !named && dictionary.len() == 0 => (name, None),
-                FeaturePart::Column {
-                    name,
-                    time,
-                    reading: Some(reading),
-                    ..
-                } if reading.open => (name, Some(if *time { Asked::Time } else { Asked::Number })),
+                (_, Some(known)) if !named && known.len() == 0 && part.crossed().is_none() => None,
                 _ => continue,
             };
-            let at = by_name.place(name)?;
+            let at = by_name.place(part.column())?;
             let kind = words_kind(columns[at].type_oid);
             if let Some(kind @ (WordsKind::Text | WordsKind::Padded)) = kind {
                 guessed.room(1)?.push(Guessed {
@@ -142,42 +137,33 @@ impl TextGuess {
 
 /// Has a part read as numbers or times.
 fn become_number(part: &mut FeaturePart, by: Reading) {
-    match part {
-        FeaturePart::Category {
-            name, type_name, ..
-        } => {
-            *part = FeaturePart::Column {
-                name: core::mem::take(name),
-                type_name: core::mem::take(type_name),
+    match part.reading_mut() {
+        Some(reading) => (reading.by, reading.open) = (by, false),
+        None => {
+            *part = NumberPart {
+                name: part.column().to_owned(),
+                type_name: part.type_name().to_owned(),
                 time: by.is_time(),
                 reading: Some(ReadText::new(by)),
-            };
+            }
+            .into();
         }
-        FeaturePart::Column {
-            reading: Some(reading),
-            ..
-        } => (reading.by, reading.open) = (by, false),
-        _ => {}
     }
 }
 
 /// Has a category column read as texts.
 fn become_text(part: &mut FeaturePart, sublinear: bool) {
-    if let FeaturePart::Category {
-        name, type_name, ..
-    } = part
-    {
-        *part = FeaturePart::Text {
-            name: core::mem::take(name),
-            type_name: core::mem::take(type_name),
-            form: TextForm {
-                sublinear,
-                asked: true,
-                ..TextForm::default()
-            },
-            vocabulary: Rc::default(),
-        };
+    *part = TextPart {
+        name: part.column().to_owned(),
+        type_name: part.type_name().to_owned(),
+        form: TextForm {
+            sublinear,
+            asked: true,
+            ..TextForm::default()
+        },
+        vocabulary: Rc::default(),
     }
+    .into();
 }
 
 /// How dates are read that are written alike in two orders.

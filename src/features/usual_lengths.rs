@@ -4,8 +4,8 @@
 use super::buffer::{FeatureBuffer, Nulls};
 use super::decode::Decoder;
 use super::error::FeatureError;
-use super::made_form::Made;
-use super::set::{FeaturePart, FeatureSet};
+use super::kinds::{ArrayPart, FeaturePart};
+use super::set::FeatureSet;
 use crate::pg::query::Column;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
@@ -88,46 +88,26 @@ impl UsualLengths {
     }
 }
 
-/// The array of numbers that a part is made of, where it is made of one.
-fn made_array(made: Option<&mut Made>) -> Option<&mut u32> {
-    made.and_then(|made| made.array.as_mut())
-}
-
 /// Whether a part is an array, or made of one, whose length is not known.
 fn is_unknown(part: &FeaturePart) -> bool {
-    match part {
-        FeaturePart::Array {
-            made: None, length, ..
-        } => length.is_none(),
-        part => part.made().is_some_and(|made| made.array == Some(0)),
+    match part.made() {
+        Some(made) => made.array == Some(0),
+        None => part.width().is_none(),
     }
 }
 
 /// How long the column's array is, where that is known.
 fn length(part: &FeaturePart) -> Option<u32> {
-    match part {
-        FeaturePart::Array {
-            made: None, length, ..
-        } => *length,
-        part => part.made()?.array.filter(|length| *length > 0),
+    match part.made() {
+        Some(made) => made.array.filter(|length| *length > 0),
+        None => part.width(),
     }
 }
 
 fn set_length(part: &mut FeaturePart, to: u32) {
-    match part {
-        FeaturePart::Array {
-            made: None, length, ..
-        } => *length = Some(to),
-        FeaturePart::Array { made, .. } => {
-            if let Some(known) = made_array(made.as_mut()) {
-                *known = to;
-            }
-        }
-        FeaturePart::Products { made, .. } => {
-            if let Some(known) = made_array(Some(made)) {
-                *known = to;
-            }
-        }
-        _ => {}
+    if let Some(made) = part.made_mut() {
+        made.array.iter_mut().for_each(|length| *length = to);
+    } else if let Some(ArrayPart { length, .. }) = part.as_one_mut() {
+        *length = Some(to);
     }
 }

@@ -1,13 +1,14 @@
 //! What is learned of texts before a training reads its rows: their vocabularies.
 
+use super::by_name::ByName;
 use super::error::FeatureError;
 use super::kept::{KeptRow, KeptText, Wanted, WordNumbers};
+use super::kinds::{ArrayPart, FeatureKind, TextPart};
 use super::made::MadeReader;
 use super::part::{Part, TextKind};
-use super::resolve::ByName;
 use super::row::RowValues;
-use super::set::{FeaturePart, FeatureSet};
-use super::text::{text_part, TextReader};
+use super::set::FeatureSet;
+use super::text::TextReader;
 use crate::pg::query::Column;
 use crate::pg::varlena::stored_bytes;
 use pgrx::pg_sys;
@@ -95,20 +96,18 @@ impl VocabularyLearner {
     ) -> Result<Option<Self>, FeatureError> {
         let by_name = ByName::new(columns)?;
         let mut texts = Vec::new();
-        let unlearned = |part: &&FeaturePart| part.is_unlearned_text();
-        let columns = features.parts.iter().filter(unlearned).count();
-        for (number, part) in features.parts.iter().enumerate() {
-            if !part.is_unlearned_text() {
-                continue;
-            }
-            let (name, form, _) = text_part(part);
-            if let Part::Text { at, kind } = Part::new(part, &by_name)? {
+        let parts = features.parts.iter().enumerate();
+        let parts = parts.filter_map(|(number, part)| Some((number, part.as_one::<TextPart>()?)));
+        let unlearned = parts.filter(|(_, text)| text.is_unlearned());
+        let columns = unlearned.clone().count();
+        for (number, text) in unlearned {
+            if let Part::Text { at, kind } = text.place(&by_name)? {
                 texts.room(1)?.push(Counted {
                     number,
                     at,
                     kind,
-                    runs: form.least..=form.runs,
-                    name: name.to_owned(),
+                    runs: text.form.least..=text.form.runs,
+                    name: text.name.clone(),
                     learner: Learner::new(limits),
                     kept: Kept::new(kept_bytes / columns),
                     indexed: WordNumbers::default(),
@@ -208,12 +207,11 @@ impl VocabularyLearner {
     /// Gives the vocabularies to their parts; columns without a word, unless somebody `named` the features, go.
     pub fn finish(self, features: &mut FeatureSet, named: bool) -> Result<Finished, FeatureError> {
         for column in self.numbers {
-            let part = &mut features.parts[column.number];
-            if let FeaturePart::Array {
+            if let Some(ArrayPart {
                 length,
                 made: Some(made),
                 ..
-            } = part
+            }) = features.parts[column.number].as_one_mut()
             {
                 let pieces = match made.how {
                     How::Bucket => made.number,
@@ -244,7 +242,7 @@ impl VocabularyLearner {
                 let kept = KeptWords::new(text.kept, numbers);
                 finished.kept.room(1)?.push((text.number, kept));
             }
-            if let FeaturePart::Text { vocabulary, .. } = &mut features.parts[text.number] {
+            if let Some(TextPart { vocabulary, .. }) = features.parts[text.number].as_one_mut() {
                 *vocabulary = Rc::new(learned);
             }
         }
@@ -277,11 +275,11 @@ impl LengthGuess {
         let by_name = ByName::new(columns)?;
         let mut arrays = Vec::new();
         for (number, part) in features.parts.iter_mut().enumerate() {
-            let FeaturePart::Array {
+            let Some(ArrayPart {
                 length: None,
                 made: Some(made),
                 ..
-            } = part
+            }) = part.as_one()
             else {
                 continue;
             };

@@ -2,7 +2,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::features::{
-    FeaturePart, FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted,
+    FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted,
 };
 use crate::index::directory::Directory;
 use crate::index::open::Open;
@@ -171,7 +171,7 @@ impl Kept {
             unmet: (self.directory.len() as u64).saturating_sub(self.used),
             others: {
                 let parts = self.others.iter().filter_map(|at| features.parts.get(*at));
-                parts.map(FeaturePart::name).collect()
+                parts.map(|part| part.name()).collect()
             },
         }
     }

@@ -1,7 +1,7 @@
 //! Which processes a training gets, by what PostgreSQL's planner expects of its rows.
 
 use crate::base::settings;
-use crate::features::{FeaturePart, FeatureSet};
+use crate::features::FeatureSet;
 use crate::pg::packed_rows::Shape;
 use crate::pg::query::{Column, Planned, Runs};
 use crate::pg::types::{type_kind, NumberKind, TypeKind};
@@ -50,12 +50,15 @@ pub(super) fn estimated_bytes(planned: &Planned) -> f64 {
 /// Bytes of cache that the rows may take: what the source may come to, but for plain columns and
 /// categories what they take when packed, whatever else the relations hold.
 pub fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
-    let numbers = features.parts.iter().try_fold(0, |sum, part| match part {
-        FeaturePart::Column { .. } => Some(sum + 1),
-        // the feature's number and its value
-        FeaturePart::Category { .. } => Some(sum + 2),
-        _ => None,
-    });
+    let numbers = features
+        .parts
+        .iter()
+        .try_fold(0, |sum, part| match part.is_dense() {
+            _ if !part.is_one_value() => None,
+            true => Some(sum + 1),
+            // the feature's number and its value
+            false => Some(sum + 2),
+        });
     match numbers {
         Some(numbers) => planned.rows * CacheLayout::dense_row_bytes(numbers) as f64,
         None => estimated_bytes(planned),

@@ -4,7 +4,8 @@
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::features::{
-    utf8, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ReadAs,
+    utf8, Decoder, FeatureBuffer, FeatureError, FeatureSet, LibsvmPart, ReadAs, ReadColumn,
+    SparsevecPart,
 };
 use crate::model::Model;
 use crate::pg::document::{Document, Elements, Field};
@@ -14,7 +15,6 @@ use crate::pg::value;
 use crate::pg::word::without_padding;
 use pgrx::{pg_sys, IntoDatum};
 use pgsvm_core::memory::{filled, gathered, owned, OutOfMemory, Room};
-use pgsvm_expand::numbers::How;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -109,16 +109,9 @@ fn together(one: FieldKind, other: FieldKind, type_name: Option<&str>) -> FieldK
 
 /// The type of a column that is a category.
 fn category_type<'a>(features: &'a FeatureSet, column: &str) -> Option<&'a str> {
-    features.parts.iter().find_map(|part| match part {
-        FeaturePart::Category {
-            name, type_name, ..
-        } if name == column => Some(type_name.as_str()),
-        FeaturePart::Category {
-            crossed: Some((name, type_name)),
-            ..
-        } if name == column => Some(type_name.as_str()),
-        _ => None,
-    })
+    let mut reads = features.parts.iter().flat_map(|part| part.reads());
+    let found = reads.find(|it| it.by == ReadAs::Category && it.name == column);
+    found.map(|it| it.type_name)
 }
 
 impl DocumentReader {
@@ -131,7 +124,9 @@ impl DocumentReader {
     pub fn new(model: &Model, is_text: bool) -> Result<Self, Failure> {
         let mut fields: Vec<NamedField> = Vec::new();
         let mut known = HashMap::new();
-        for (name, kind) in model.features.parts.iter().flat_map(kinds) {
+        let reads = model.features.parts.iter().flat_map(|part| part.reads());
+        for column in reads {
+            let (name, kind) = (column.name, kind(column));
             // a second part that reads the same column reads it in a way that suits both, or the decoder complains
             match known.get(name) {
                 Some(at) => {
@@ -219,97 +214,27 @@ impl DocumentReader {
 /// Fields of an object that are compared with one that it does not have.
 const MOST_NAMES: usize = 1000;
 
-/// The fields of a part.
-fn kinds(part: &FeaturePart) -> Vec<(&str, FieldKind)> {
-    match part {
-        FeaturePart::Column {
-            name,
-            reading: Some(_),
-            type_name,
-            ..
-        } => vec![(name, category(type_name))],
-        FeaturePart::Column {
-            name,
-            type_name,
-            time,
-            ..
-        } => vec![(
-            name,
-            match (time, printed_type(type_name)) {
-                (true, _) => FieldKind::Time(time_type(type_name)),
-                (false, Some(type_oid)) => FieldKind::Time(type_oid),
-                (false, None) => FieldKind::Number,
-            },
-        )],
-        FeaturePart::Array {
-            name,
-            type_name,
-            made: Some(made),
-            ..
-        }
-        | FeaturePart::Products {
-            name,
-            type_name,
-            made,
-            ..
-        } => {
-            let kind = match (made.how, made.array) {
-                (How::Parts, _) => FieldKind::Time(time_type(type_name)),
-                (_, Some(_)) => FieldKind::Numbers,
-                (_, None) => FieldKind::Number,
-            };
-            let others = made.others.iter();
-            let others = others.map(|(name, _)| (name.as_str(), FieldKind::Number));
-            core::iter::once((name.as_str(), kind))
-                .chain(others)
-                .collect()
-        }
-        FeaturePart::Array { name, .. } => vec![(name, FieldKind::Numbers)],
-        FeaturePart::Category {
-            name,
-            type_name,
-            crossed,
-            by_number,
-            ..
-        } => {
-            let kind = |type_name: &str| match by_number {
-                true => FieldKind::Number,
-                false => category(type_name),
-            };
-            let second = crossed.iter();
-            let second = second.map(|(name, type_name)| (name.as_str(), kind(type_name)));
-            core::iter::once((name.as_str(), category(type_name)))
-                .chain(second)
-                .collect()
-        }
-        FeaturePart::Sparse { index, value, .. } => {
-            vec![(index, FieldKind::Indices), (value, FieldKind::Numbers)]
-        }
-        FeaturePart::Libsvm { name, .. } | FeaturePart::Sparsevec { name, .. } => {
-            vec![(name, FieldKind::Pairs)]
-        }
-        FeaturePart::Text {
-            name,
-            type_name,
-            form,
-            ..
-        } => {
-            let kind = match form.read_as(type_name) {
-                ReadAs::Text => FieldKind::Text,
-                ReadAs::Vector => FieldKind::Vector,
-                ReadAs::Words => FieldKind::Words,
-            };
-            vec![(name, kind)]
-        }
+/// What a column's field is.
+fn kind(column: ReadColumn<'_>) -> FieldKind {
+    let type_name = column.type_name;
+    match column.by {
+        ReadAs::Number => printed_type(type_name).map_or(FieldKind::Number, FieldKind::Time),
+        ReadAs::Factor => FieldKind::Number,
+        ReadAs::Time => FieldKind::Time(time_type(type_name)),
+        ReadAs::Written | ReadAs::Category => category(type_name),
+        ReadAs::Numbers => FieldKind::Numbers,
+        ReadAs::Indices => FieldKind::Indices,
+        ReadAs::Libsvm | ReadAs::Sparsevec => FieldKind::Pairs,
+        ReadAs::Text => FieldKind::Text,
+        ReadAs::Vector => FieldKind::Vector,
+        ReadAs::Words => FieldKind::Words,
     }
 }
 
 /// A type in which a column of this name can be read; None where the model reads none of it.
 pub fn column_type(features: &FeatureSet, column: &str) -> Option<pg_sys::Oid> {
-    let all = features.parts.iter().flat_map(kinds);
-    let own = all
-        .filter(|(name, _)| *name == column)
-        .map(|(_, kind)| kind);
+    let all = features.parts.iter().flat_map(|part| part.reads());
+    let own = all.filter(|it| it.name == column).map(kind);
     let both = |one, other| together(one, other, category_type(features, column));
     own.reduce(both).map(FieldKind::type_oid)
 }
@@ -339,12 +264,9 @@ fn time_type(type_name: &str) -> pg_sys::Oid {
 
 /// The same features, sparse vectors as the text they come as.
 fn as_read(features: &FeatureSet) -> Result<FeatureSet, OutOfMemory> {
-    let parts = features.parts.iter().map(|part| match part {
-        FeaturePart::Sparsevec { name, .. } => FeaturePart::Libsvm {
-            name: name.clone(),
-            type_name: "text".to_owned(),
-        },
-        other => other.clone(),
+    let parts = features.parts.iter().map(|part| match part.as_one() {
+        Some(SparsevecPart { name, .. }) => LibsvmPart::text(name).into(),
+        None => part.clone(),
     });
     Ok(FeatureSet {
         parts: gathered(parts)?,

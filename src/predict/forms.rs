@@ -4,7 +4,8 @@ use super::argument::Form;
 use super::complaints::{call_hint, Called};
 use crate::base::errors::{Code, Failure};
 use crate::features::{
-    parse_libsvm, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet,
+    parse_libsvm, ArrayPart, Decoder, FeatureBuffer, FeatureError, FeatureSet, LibsvmPart,
+    SparsevecPart, TextPart,
 };
 use crate::model::Model;
 use crate::pg::query::Column;
@@ -47,12 +48,13 @@ fn array_decoder(model: &Model, called: &Called, argument: &str) -> Result<Box<D
         .hint(call_hint(model, called)));
     }
     let features = FeatureSet {
-        parts: vec![FeaturePart::Array {
+        parts: vec![ArrayPart {
             name: ARGUMENT.to_owned(),
             type_name: type_name(called.type_id, -1),
             length: Some(model.dense_count as u32),
             made: None,
-        }],
+        }
+        .into()],
         means: model.features.means.clone(),
         ..FeatureSet::default()
     };
@@ -77,10 +79,11 @@ pub fn vector_form(model: &Model, called: &Called, kind: VectorKind) -> Result<F
         .hint(call_hint(model, called)));
     }
     let features = FeatureSet {
-        parts: vec![FeaturePart::Sparsevec {
+        parts: vec![SparsevecPart {
             name: ARGUMENT.to_owned(),
             type_name: type_name(called.type_id, -1),
-        }],
+        }
+        .into()],
         ..FeatureSet::default()
     };
     let decoder = Decoder::new(&features, &[argument_column(called.type_id)], model.nulls)?;
@@ -117,9 +120,9 @@ fn check_no_categories(model: &Model, called: &Called, argument: &str) -> Result
 
 /// Texts in LIBSVM notation: all dense features by their positions, or the one sparse part.
 pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
-    if let [part @ FeaturePart::Text { form, .. }] = model.features.parts.as_slice() {
-        if form.asked {
-            return only_text(model, part);
+    if let [part] = model.features.parts.as_slice() {
+        if let Some(text) = part.as_one::<TextPart>().filter(|text| text.form.asked) {
+            return only_text(model, text);
         }
     }
     check_no_categories(model, called, "a text in LIBSVM notation")?;
@@ -127,10 +130,7 @@ pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
         (_, 0) => Ok(Form::DenseText),
         (0, 1) => {
             let features = FeatureSet {
-                parts: vec![FeaturePart::Libsvm {
-                    name: ARGUMENT.to_owned(),
-                    type_name: "text".to_owned(),
-                }],
+                parts: vec![LibsvmPart::text(ARGUMENT).into()],
                 ..FeatureSet::default()
             };
             let columns = [argument_column(pg_sys::TEXTOID)];
@@ -152,9 +152,13 @@ pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
 }
 
 /// The text of a model that reads nothing else.
-fn only_text(model: &Model, part: &FeaturePart) -> Result<Form, Failure> {
+fn only_text(model: &Model, text: &TextPart) -> Result<Form, Failure> {
+    let text = TextPart {
+        name: ARGUMENT.to_owned(),
+        ..text.clone()
+    };
     let features = FeatureSet {
-        parts: vec![part.renamed(ARGUMENT)],
+        parts: vec![text.into()],
         ..FeatureSet::default()
     };
     let columns = [argument_column(pg_sys::TEXTOID)];

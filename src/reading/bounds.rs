@@ -3,7 +3,6 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
-use crate::features::FeaturePart;
 use crate::planning::job::Job;
 use pgsvm_core::{Leader, Pairs};
 
@@ -78,7 +77,11 @@ impl Bounds {
             },
             pairs_up_to: job.plan.pairs_up_to,
             rows: job.expected_rows,
-            hashed: job.features.parts.iter().find_map(hashed),
+            hashed: job
+                .features
+                .parts
+                .iter()
+                .find_map(|part| part.hashed_entry()),
             widest: 0,
         }
     }
@@ -197,21 +200,5 @@ impl Bounds {
             "Try {}; a superuser may raise pgsvm.max_memory",
             tries.join(", or ")
         )
-    }
-}
-
-/// How the indices of a part are hashed that takes them as they are.
-fn hashed(part: &FeaturePart) -> Option<String> {
-    match part {
-        FeaturePart::Sparse {
-            hash_bits: None, ..
-        } => Some(format!(
-            "features => ARRAY['hash({}, 18)']",
-            part.name().replace('\'', "''")
-        )),
-        FeaturePart::Libsvm { .. } => {
-            Some("features => ARRAY['hash(sparse(idx, val), 18)'], of indices and values in two columns of arrays".to_owned())
-        }
-        _ => None,
     }
 }

@@ -36,13 +36,9 @@ impl Constants {
 
     /// Whether its columns are columns of numbers among these parts; those of bytes that came from elsewhere may not be.
     pub fn are_sound(&self, features: &FeatureSet) -> bool {
-        let is_one = |column: &ConstantColumn| {
-            matches!(
-                features.parts.get(column.part),
-                Some(FeaturePart::Column { .. })
-            )
-        };
-        self.columns.iter().all(is_one)
+        let parts = |column: &ConstantColumn| features.parts.get(column.part);
+        let mut parts = self.columns.iter().map(parts);
+        parts.all(|part| part.is_some_and(FeaturePart::is_column))
     }
 
     /// Looks at a row that is trained on.
@@ -90,19 +86,13 @@ impl Constants {
         if !self.wanted {
             return Ok(());
         }
-        let mut feature = 0;
-        for (number, part) in features.parts.iter().enumerate() {
-            match part {
-                FeaturePart::Column { .. } => {
-                    self.columns.room(1)?.push(ConstantColumn {
-                        part: number,
-                        feature,
-                        value: f64::NAN,
-                    });
-                    feature += 1;
-                }
-                FeaturePart::Array { length, .. } => feature += length.unwrap_or(0) as usize,
-                _ => {}
+        for (number, (part, dense)) in features.dense_places().enumerate() {
+            if part.is_column() {
+                self.columns.room(1)?.push(ConstantColumn {
+                    part: number,
+                    feature: dense.start,
+                    value: f64::NAN,
+                });
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What a survey has found out about rows: values that travel, and join what was found out about others.
 
 use crate::base::errors::Failure;
-use crate::features::{FeaturePart, FeatureSet};
+use crate::features::{ArrayPart, FeatureSet};
 use crate::planning::bad_rows::BadRows;
 use crate::planning::job::sent;
 use crate::reading::constants::Constants;
@@ -110,28 +110,21 @@ impl Learned {
     /// Takes lengths over that were not known yet; false where those are others that are.
     fn take_lengths(&mut self, more: &FeatureSet) -> bool {
         let parts = self.features.parts.iter_mut().zip(&more.parts);
-        parts.fold(true, |fits, (own, more)| match (own, more) {
-            (FeaturePart::Array { length, .. }, FeaturePart::Array { length: other, .. }) => {
-                *length = length.or(*other);
-                fits && (other.is_none() || length == other)
+        parts.fold(true, |fits, (own, more)| {
+            match (own.as_one_mut(), more.as_one()) {
+                (Some(ArrayPart { length, .. }), Some(ArrayPart { length: other, .. })) => {
+                    *length = length.or(*other);
+                    fits && (other.is_none() || length == other)
+                }
+                _ => fits,
             }
-            _ => fits,
         })
     }
 
     /// Takes over which texts were no numbers.
     fn take_unread(&mut self, more: &FeatureSet) -> Result<(), OutOfMemory> {
         for (own, more) in self.features.parts.iter_mut().zip(&more.parts) {
-            if let (
-                FeaturePart::Column {
-                    reading: Some(own), ..
-                },
-                FeaturePart::Column {
-                    reading: Some(more),
-                    ..
-                },
-            ) = (own, more)
-            {
+            if let (Some(own), Some(more)) = (own.reading_mut(), more.reading()) {
                 own.join(more)?;
             }
         }

@@ -112,8 +112,10 @@ impl RowSource {
     pub fn telltales(&self, found: &Alone) -> Result<Telltales, OutOfMemory> {
         let features = self.decode.decoder.learned();
         let mut out = Telltales::default();
-        if let [FeaturePart::Column { .. } | FeaturePart::Category { .. }] = &features.parts[..] {
-            return Ok(out);
+        if let [part] = &features.parts[..] {
+            if part.is_one_value() {
+                return Ok(out);
+            }
         }
         for telling in &found.telling {
             let name = match telling.what {
@@ -131,15 +133,8 @@ impl RowSource {
             };
             let is_whole = |part: &FeaturePart| {
                 let whole = matches!(part.type_name(), "smallint" | "integer" | "bigint");
-                let text = matches!(
-                    part,
-                    FeaturePart::Column {
-                        reading: Some(_),
-                        time: false,
-                        ..
-                    }
-                );
-                (whole || text) && part.columns().next() == Some(name) && part.is_number()
+                let text = part.reading().is_some();
+                (whole || text) && part.column() == name && part.is_number()
             };
             if features.parts.iter().any(is_whole) && !found.counting.contains(id) {
                 out.codes.room(1)?.push(name.to_owned());
@@ -150,7 +145,7 @@ impl RowSource {
                 continue;
             };
             // days in their order are a time, not a count
-            let is_number = |part: &FeaturePart| matches!(part, FeaturePart::Column { name: of, time: false, .. } if of == name);
+            let is_number = |part: &FeaturePart| part.is_number() && part.column() == name;
             if features.parts.iter().any(is_number) {
                 out.counting.room(1)?.push(name.to_owned());
             }

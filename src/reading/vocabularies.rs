@@ -112,7 +112,7 @@ fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
     }
     let is_cheap = |(number, part): (usize, &FeaturePart)| {
         let is_kept = kept.iter().any(|(kept, _)| *kept == number);
-        is_kept || matches!(part, FeaturePart::Column { .. })
+        is_kept || part.is_column()
     };
     job.roles.retain(|role| *role != Role::Reader);
     if job.features.parts.iter().enumerate().all(is_cheap) {

@@ -604,15 +604,11 @@ impl Announcement<'_> {
     /// What is said of texts that were read as numbers or times, and many of which are none.
     fn hardly_read(&self) -> Option<Failure> {
         let rows = self.trained.reader.report.rows;
-        let is_hardly_read = |part: &&FeaturePart| match part {
-            FeaturePart::Column {
-                reading: Some(reading),
-                ..
-            } => {
+        let is_hardly_read = |part: &&FeaturePart| {
+            part.reading().is_some_and(|reading| {
                 let says_nothing = reading.such.iter().all(|text| is_marker(text));
                 reading.unread.saturating_mul(10) > rows && !says_nothing
-            }
-            _ => false,
+            })
         };
         let parts = self.trained.reader.features.parts.iter();
         let parts: Vec<_> = parts.filter(is_hardly_read).collect();

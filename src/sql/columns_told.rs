@@ -2,7 +2,7 @@
 //! NULLs.
 
 use crate::base::text::listed;
-use crate::features::{FeaturePart, FeatureSet, Nulls, Unit};
+use crate::features::{CategoryPart, FeaturePart, FeatureSet, Nulls};
 use pgrx::spi::quote_literal;
 use pgsvm_expand::reading::is_marker;
 use pgsvm_expand::Reading;
@@ -19,44 +19,28 @@ pub(super) fn counted(count: u64, noun: &str) -> String {
 /// Text columns of so many numbers that they may be meant as numbers.
 pub(super) fn number_columns(features: &FeatureSet) -> Vec<String> {
     const MANY: usize = 20;
-    let texts = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Category {
-            name,
-            asked: false,
-            dictionary,
-            ..
-        } => Some((name, dictionary)),
-        _ => None,
+    let texts = features.parts.iter().filter_map(FeaturePart::as_one);
+    let such = texts.filter(|text: &&CategoryPart| {
+        text.dictionary.values().count() >= MANY && text.looks_like_numbers().is_some()
     });
-    let such = texts
-        .filter(|(_, values)| values.values().count() >= MANY && values.but_numbers().is_some());
-    such.map(|(name, _)| name.clone()).collect()
+    such.map(|text| text.name.clone()).collect()
 }
 
 /// The columns in which training met NULLs, and what these count as.
 pub(super) fn nulls(features: &FeatureSet, rule: Nulls) -> Vec<String> {
-    let mut first = 0;
     let mut told = Vec::new();
-    for (part, count) in features.parts.iter().zip(&features.nulls) {
-        let dense = match part {
-            FeaturePart::Column { .. } => 1,
-            FeaturePart::Array { length, .. } => length.unwrap_or(0) as usize,
-            _ => 0,
-        };
-        let mean = features.means.get(first);
-        first += dense;
-        let as_what = match (part, rule) {
+    for ((part, dense), count) in features.dense_places().zip(&features.nulls) {
+        let as_what = match rule {
             _ if *count == 0 => continue,
-            (_, Nulls::Error | Nulls::Skip) => return Vec::new(),
-            (_, Nulls::Zero) => "as 0".to_owned(),
-            (FeaturePart::Column { time: false, .. }, Nulls::Mean) => {
-                format!("as the mean {}", short(mean.copied().unwrap_or(0.0)))
+            Nulls::Error | Nulls::Skip => return Vec::new(),
+            Nulls::Zero => "as 0".to_owned(),
+            Nulls::Mean if part.is_number() => {
+                let mean = features.means.get(dense.start).copied();
+                format!("as the mean {}", short(mean.unwrap_or(0.0)))
             }
-            (FeaturePart::Column { .. } | FeaturePart::Array { .. }, Nulls::Mean) => {
-                "as the mean".to_owned()
-            }
-            (FeaturePart::Category { .. }, Nulls::Mean) => "as a category of its own".to_owned(),
-            (_, Nulls::Mean) => "as nothing".to_owned(),
+            Nulls::Mean if part.is_dense() => "as the mean".to_owned(),
+            Nulls::Mean if part.is_one_value() => "as a category of its own".to_owned(),
+            Nulls::Mean => "as nothing".to_owned(),
         };
         told.push(format!(
             "{} in {}, {as_what}",
@@ -69,13 +53,8 @@ pub(super) fn nulls(features: &FeatureSet, rule: Nulls) -> Vec<String> {
 
 /// Texts that are numbers or times, and those among them that are none.
 pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
-    let read = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Column {
-            reading: Some(reading),
-            ..
-        } => Some((part.name(), reading)),
-        _ => None,
-    });
+    let read = features.parts.iter();
+    let read = read.filter_map(|part| Some((part.name(), part.reading()?)));
     let told = read.map(|(name, reading)| {
         let by = match reading.by {
             Reading::Number => "",
@@ -100,18 +79,11 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
 
 /// Columns of text that are categories, with how many values each has.
 pub(super) fn text_categories(features: &FeatureSet) -> Vec<String> {
-    let texts = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Category {
-            name,
-            type_name,
-            asked: false,
-            crossed: None,
-            dictionary,
-            ..
-        } if is_text(type_name) => Some((name, dictionary)),
-        _ => None,
-    });
-    let told = texts.map(|(name, dictionary)| {
+    let texts = text_columns(features).filter(|text| !text.asked);
+    let told = texts.map(|text| {
+        let CategoryPart {
+            name, dictionary, ..
+        } = text;
         let values = counted(dictionary.values().count() as u64, "value");
         match dictionary.is_hashed() {
             true => format!("{name} ({values}, others hashed)"),
@@ -138,20 +110,17 @@ pub(super) fn split_categories(features: &FeatureSet) -> Vec<String> {
     categories(features, alike)
 }
 
+/// Columns of text that are categories each alone.
+fn text_columns(features: &FeatureSet) -> impl Iterator<Item = &CategoryPart> {
+    let categories = features.parts.iter().filter_map(FeaturePart::as_one);
+    categories.filter(|it: &&CategoryPart| it.crossed.is_none() && is_text(&it.type_name))
+}
+
 /// Columns of text with the categories that are found among theirs.
 fn categories(features: &FeatureSet, find: for<'a> fn(&[&'a str]) -> Vec<&'a str>) -> Vec<String> {
-    let columns = features.parts.iter().filter_map(|part| match part {
-        FeaturePart::Category {
-            name,
-            type_name,
-            crossed: None,
-            dictionary,
-            ..
-        } if is_text(type_name) => Some((name, dictionary)),
-        _ => None,
-    });
-    let found = columns.filter_map(|(name, dictionary)| {
-        let values: Vec<_> = dictionary.values().take(MOST_LOOKED_AT).collect();
+    let found = text_columns(features).filter_map(|text| {
+        let (name, values) = (&text.name, text.dictionary.values());
+        let values: Vec<_> = values.take(MOST_LOOKED_AT).collect();
         let found = find(&values);
         let shown: Vec<_> = found.iter().take(MOST_SHOWN).map(quote_literal).collect();
         (!shown.is_empty()).then(|| format!("{name} ({})", shown.join(", ")))
@@ -187,9 +156,9 @@ pub(super) fn texts(features: &FeatureSet) -> Vec<String> {
     let texts = features.parts.iter().filter_map(|part| {
         let known = part.vocabulary().filter(|known| known.is_learned())?;
         let words = known.words().len() as u64;
-        let what = match part {
-            FeaturePart::Text { form, .. } if form.unit == Unit::Words => "word",
-            _ => "run",
+        let what = match part.is_list() {
+            true => "word",
+            false => "run",
         };
         let mut told = format!("{} of {}", counted(words, what), part.name());
         if known.is_hashed() {

@@ -1,12 +1,11 @@
 //! `svm_features(model)`: what was decided for each column of a model. Runs in any backend.
 
 use crate::base::errors::OrRaise;
-use crate::features::{Dictionary, FeaturePart, FeatureSet};
+use crate::features::{FeaturePart, FeatureSet};
 use crate::model;
 use crate::pg::memory_ends::prepared;
 use pgrx::prelude::*;
 use pgsvm_core::memory::{all_of, owned, OutOfMemory};
-use pgsvm_expand::numbers::How;
 
 /// What a row of the listing says of a part of the features.
 struct Listed {
@@ -65,20 +64,9 @@ fn svm_features(
 
 /// What stands for NULL in each part that is one number.
 fn column_means(set: &FeatureSet) -> impl Iterator<Item = Option<f64>> + '_ {
-    let mut next = 0;
-    set.parts.iter().map(move |part| {
-        let at = next;
-        match part {
-            FeaturePart::Column { .. } => {
-                next += 1;
-                set.means.get(at).copied()
-            }
-            FeaturePart::Array { length, .. } => {
-                next += length.unwrap_or(0) as usize;
-                None
-            }
-            _ => None,
-        }
+    set.dense_places().map(move |(part, places)| {
+        let mean = set.means.get(places.start).copied();
+        mean.filter(|_| part.is_column())
     })
 }
 
@@ -88,70 +76,10 @@ fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
     let categories = dictionary.map(|known| all_of(known.values().map(owned)));
     Ok(Listed {
         column: columns.join(", "),
-        type_name: match part {
-            FeaturePart::Sparse {
-                index_type,
-                value_type,
-                ..
-            } => format!("{index_type}, {value_type}"),
-            other => other.type_name().to_owned(),
-        },
-        treatment: treatment(part),
-        features: match part {
-            FeaturePart::Column { .. } => Some(1),
-            FeaturePart::Array { length, .. } => length.map(u64::from),
-            FeaturePart::Sparse {
-                hash_bits: Some(bits),
-                ..
-            } => Some(1 << bits),
-            FeaturePart::Products { hash_bits, .. } => Some(1 << hash_bits),
-            // as many as the longest string has
-            FeaturePart::Text { form, .. } if form.degree().is_some() => None,
-            FeaturePart::Text { vocabulary, .. } => Some(vocabulary.len() as u64),
-            _ => dictionary.map(Dictionary::len),
-        },
+        type_name: part.types(),
+        treatment: part.treatment(),
+        features: part.count(),
         categories: categories.transpose()?,
-        vocabulary: match part {
-            FeaturePart::Text { form, .. } if form.degree().is_some() => None,
-            FeaturePart::Text { vocabulary, .. } => Some(vocabulary.words().len() as u64),
-            _ => dictionary.map(|known| known.values().count() as u64),
-        },
+        vocabulary: part.known_values(),
     })
-}
-
-fn treatment(part: &FeaturePart) -> &'static str {
-    match part {
-        FeaturePart::Column {
-            reading: Some(_),
-            time,
-            ..
-        } => match time {
-            true => "time in text",
-            false => "number in text",
-        },
-        FeaturePart::Column { time: true, .. } => "time",
-        FeaturePart::Column { .. } => "number",
-        FeaturePart::Array {
-            made: Some(made), ..
-        } => match made.how {
-            How::Log => "logarithm",
-            How::Polynomial => "polynomial",
-            How::Bucket => "buckets",
-            How::Spline => "spline",
-            How::Parts => "parts of a time",
-            How::Product => "product",
-        },
-        FeaturePart::Array { .. } => "array",
-        FeaturePart::Products { .. } => "hashed polynomial",
-        FeaturePart::Sparse {
-            hash_bits: Some(_), ..
-        } => "hashed sparse",
-        FeaturePart::Sparse { .. } | FeaturePart::Sparsevec { .. } => "sparse",
-        FeaturePart::Libsvm { .. } => "libsvm",
-        FeaturePart::Category { dictionary, .. } if dictionary.is_hashed() => "hashed category",
-        FeaturePart::Category { .. } => "category",
-        FeaturePart::Text { form, .. } if form.degree().is_some() => "weighted degree",
-        FeaturePart::Text { vocabulary, .. } if vocabulary.is_hashed() => "hashed text",
-        FeaturePart::Text { .. } => "text",
-    }
 }

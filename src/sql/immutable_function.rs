@@ -5,7 +5,7 @@
 use super::function::{of_another_role, place, Kind, Problem, FLOAT, OTHER_OWNER};
 use crate::base::errors::{Code, Failure};
 use crate::combinations::models;
-use crate::features::{FeaturePart, Made, ReadAs};
+use crate::features::{FeaturePart, ReadAs, ReadColumn};
 use crate::model::{text, Model};
 use crate::pg::kept_statement::read_one;
 use crate::pg::select;
@@ -15,7 +15,6 @@ use crate::targets::labels::qualified_type_name;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError};
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_expand::numbers::How;
 
 /// Most columns that are arguments of their own; PostgreSQL takes 100 arguments.
 const MOST_COLUMNS: usize = 90;
@@ -95,9 +94,14 @@ fn with_literal(before: &str, (answer, model): (&str, &str)) -> Result<Vec<u8>, 
 /// Names and types of the parameters: the model's columns or, where they are too many, one array.
 fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     let mut parameters: Vec<(String, String)> = Vec::new();
-    for (name, kind) in model.features.parts.iter().flat_map(columns) {
-        match parameters.iter_mut().find(|(known, _)| *known == name) {
-            None => parameters.push((name, kind)),
+    let parts = &model.features.parts;
+    for column in parts.iter().flat_map(|part| part.reads()) {
+        let kind = parameter_type(column);
+        match parameters
+            .iter_mut()
+            .find(|(known, _)| *known == column.name)
+        {
+            None => parameters.push((column.name.to_owned(), kind)),
             // a number that is a category too comes as what the category is
             Some((_, known)) if *known == FLOAT => *known = kind,
             Some(_) => {}
@@ -106,17 +110,8 @@ fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     if parameters.len() <= MOST_COLUMNS {
         return Ok(parameters);
     }
-    let is_number = |part: &FeaturePart| {
-        matches!(
-            part,
-            FeaturePart::Column {
-                time: false,
-                reading: None,
-                ..
-            }
-        )
-    };
-    match model.features.parts.iter().find(|part| !is_number(part)) {
+    let is_number = |part: &FeaturePart| part.is_number() && part.reading().is_none();
+    match parts.iter().find(|part| !is_number(part)) {
         None => Ok(vec![("features".to_owned(), format!("{FLOAT}[]"))]),
         Some(part) => Err(Problem::Ours(models::many_columns(
             &model.name,
@@ -127,96 +122,23 @@ fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     }
 }
 
-/// The columns of a part and the types of their parameters: PostgreSQL's own, to which no cast runs code
-/// of anybody's.
-fn columns(part: &FeaturePart) -> Vec<(String, String)> {
-    let one = |name: &str, kind: String| vec![(name.to_owned(), kind)];
-    match part {
-        FeaturePart::Column {
-            name,
-            reading: Some(_),
-            ..
-        } => one(name, "pg_catalog.text".to_owned()),
-        FeaturePart::Column {
-            name,
-            type_name,
-            time,
-            ..
-        } => one(name, number_type(type_name, *time).to_owned()),
-        FeaturePart::Array {
-            name,
-            type_name,
-            made: Some(made),
-            ..
-        }
-        | FeaturePart::Products {
-            name,
-            type_name,
-            made,
-            ..
-        } => {
-            let first = match made.array {
-                Some(_) => array_type(type_name),
-                None => made_type(made, type_name),
-            };
-            let others = made.others.iter();
-            let others = others.map(|(name, kind)| (name.clone(), made_type(made, kind)));
-            core::iter::once((name.clone(), first))
-                .chain(others)
-                .collect()
-        }
-        FeaturePart::Array {
-            name, type_name, ..
-        } => one(name, array_type(type_name)),
-        FeaturePart::Sparsevec { name, type_name } => {
-            let kind = vector_type(type_name);
-            one(name, kind.unwrap_or_else(|| "pg_catalog.text".to_owned()))
-        }
-        FeaturePart::Sparse {
-            index,
-            index_type,
-            value,
-            value_type,
-            ..
-        } => vec![
-            (index.clone(), array_type(index_type)),
-            (value.clone(), array_type(value_type)),
-        ],
-        FeaturePart::Libsvm { name, .. } => one(name, "pg_catalog.text".to_owned()),
-        FeaturePart::Category {
-            name,
-            type_name,
-            crossed,
-            by_number,
-            ..
-        } => {
-            let first = (name.clone(), category_type(type_name));
-            let second = crossed.iter();
-            let kind = |kind: &str| match by_number {
-                true => number_type(kind, false).to_owned(),
-                false => category_type(kind),
-            };
-            let second = second.map(|(name, its)| (name.clone(), kind(its)));
-            core::iter::once(first).chain(second).collect()
-        }
-        FeaturePart::Text {
-            name,
-            type_name,
-            form,
-            ..
-        } => {
-            let kind = match form.read_as(type_name) {
-                ReadAs::Text => "pg_catalog.text",
-                ReadAs::Vector => "pg_catalog.tsvector",
-                ReadAs::Words => "pg_catalog.text[]",
-            };
-            one(name, kind.to_owned())
-        }
+/// The type of a column's parameter: PostgreSQL's own, to which no cast runs code of anybody's.
+fn parameter_type(column: ReadColumn<'_>) -> String {
+    let type_name = column.type_name;
+    match column.by {
+        ReadAs::Number | ReadAs::Factor => number_type(type_name, false).to_owned(),
+        ReadAs::Time => number_type(type_name, true).to_owned(),
+        ReadAs::Category => category_type(type_name),
+        ReadAs::Numbers | ReadAs::Indices => array_type(type_name),
+        ReadAs::Sparsevec => text_or(vector_type(type_name)),
+        ReadAs::Written | ReadAs::Libsvm | ReadAs::Text => text_or(None),
+        ReadAs::Vector => "pg_catalog.tsvector".to_owned(),
+        ReadAs::Words => "pg_catalog.text[]".to_owned(),
     }
 }
 
-fn made_type(made: &Made, type_name: &str) -> String {
-    number_type(type_name, made.how == How::Parts).to_owned()
+fn text_or(known: Option<String>) -> String {
+    known.unwrap_or_else(|| "pg_catalog.text".to_owned())
 }
 
 fn number_type(type_name: &str, time: bool) -> &str {
@@ -243,7 +165,7 @@ fn category_type(type_name: &str) -> String {
     match type_name {
         "boolean" => "boolean".to_owned(),
         "smallint" | "integer" | "bigint" => "bigint".to_owned(),
-        _ => enum_type(type_name).unwrap_or_else(|| "pg_catalog.text".to_owned()),
+        _ => text_or(enum_type(type_name)),
     }
 }
 

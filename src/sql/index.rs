@@ -5,7 +5,8 @@ use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::base::text::listed;
 use crate::catalog::{identifiers, rights};
 use crate::features::{
-    self, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader, Listed, Nulls,
+    self, ArrayPart, Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, ListReader,
+    Listed, Nulls,
 };
 use crate::index::chunks::ChunkBuilder;
 use crate::index::lists::MOST_ENTRIES;
@@ -92,7 +93,9 @@ impl Columns {
             parts,
             ..FeatureSet::default()
         };
-        let (lists, numbers) = parts.into_iter().partition(FeaturePart::is_list);
+        let (lists, numbers) = parts
+            .into_iter()
+            .partition(|part: &FeaturePart| part.is_list());
         Self {
             numbers: set(numbers),
             lists: set(lists),
@@ -111,19 +114,22 @@ impl Columns {
             let numbers = index.columns[index.column(name)?].numbers.as_ref()?;
             u32::try_from(numbers.len()).ok()
         };
-        self.numbers.parts.iter_mut().all(|part| match part {
-            FeaturePart::Array { name, length, .. } => {
-                *length = kept(name).filter(|kept| *kept > 0);
-                length.is_some()
-            }
-            part => part.columns().all(|name| kept(name) == Some(1)),
-        })
+        self.numbers
+            .parts
+            .iter_mut()
+            .all(|part| match part.as_one_mut() {
+                Some(ArrayPart { name, length, .. }) => {
+                    *length = kept(name).filter(|kept| *kept > 0);
+                    length.is_some()
+                }
+                None => part.columns().all(|name| kept(name) == Some(1)),
+            })
     }
 
     /// What is kept, as entries of `features`.
     fn entries(&self) -> Result<Vec<String>, OutOfMemory> {
         let parts = self.numbers.parts.iter().chain(&self.lists.parts);
-        gathered(parts.map(FeaturePart::entry))
+        gathered(parts.map(|part| part.entry()))
     }
 
     /// The columns that are read, each once.
@@ -166,16 +172,11 @@ fn columns(
     named: Option<Vec<String>>,
     exclude: &[String],
 ) -> Result<Columns, Failure> {
-    let may_be_kept = |part: &FeaturePart| match part {
-        FeaturePart::Column { reading, .. } => reading.is_none(),
-        FeaturePart::Array { made, .. } => made.is_none(),
-        part => part.is_list(),
-    };
     let all = source.columns()?;
     check_excluded(exclude, &all)?;
     if let Some(entries) = named {
         let (features, _) = features::resolve(Some(&entries), &all, "")?;
-        let other = features.parts.iter().find(|part| !may_be_kept(part));
+        let other = features.parts.iter().find(|part| !part.may_be_indexed());
         return match other {
             None => Ok(Columns::new(features.parts, Vec::new())),
             Some(part) => Err(invalid(format!(
@@ -194,9 +195,9 @@ fn columns(
     let list = gathered(features.columns().into_iter().map(quote))?;
     let planned = query::plan(&source.select(&list)?);
     find_texts((&planned, list.len(), None), &mut features, (false, false))?;
-    let others = features.parts.iter().filter(|part| !may_be_kept(part));
-    let others = gathered(others.map(FeaturePart::name))?;
-    features.parts.retain(may_be_kept);
+    let others = features.parts.iter().filter(|part| !part.may_be_indexed());
+    let others = gathered(others.map(|part| part.name()))?;
+    features.parts.retain(|part| part.may_be_indexed());
     match features.parts.is_empty() {
         true => Err(FeatureError::Nothing { columns: others }.into()),
         false => Ok(Columns::new(features.parts, others)),
@@ -461,10 +462,7 @@ impl Rows {
         let parts = &self.decoder.learned().parts;
         let length = |column: &str| {
             let part = parts.iter().find(|part| part.name() == column)?;
-            Some(match part {
-                FeaturePart::Array { length, .. } => length.unwrap_or(0),
-                _ => 1,
-            })
+            Some(part.width().unwrap_or(0))
         };
         let names = columns.names()?;
         let lengths = gathered(names.iter().map(|column| (*column, length(column))))?;

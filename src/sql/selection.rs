@@ -2,7 +2,7 @@
 //! reading of the source, and takes away those whose standardized weights are least. SQL face; in the calling backend.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::features::{FeaturePart, FeatureSet};
+use crate::features::FeatureSet;
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
@@ -72,7 +72,7 @@ fn eliminate(call: &Call) -> Result<(Vec<Step>, Scoring), Failure> {
     loop {
         let (trained, scoring) = train_on(call, left.take())?;
         let features = &trained.reader.features;
-        let names = gathered(features.parts.iter().map(FeaturePart::name))?;
+        let names = gathered(features.parts.iter().map(|part| part.name()))?;
         steps.push(Step {
             removed: removed.take(),
             features: gathered(names.iter().cloned())?,

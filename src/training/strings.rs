@@ -2,10 +2,10 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::features;
-use crate::features::{FeaturePart, FeatureSet, Unit};
+use crate::features::FeatureSet;
 use crate::planning::job::Job;
 use crate::request::Expansion;
-use pgsvm_core::{CompactForm, Expanding, Leader, PartForm, Policy, Scale, StringForm, MOST_PARTS};
+use pgsvm_core::{CompactForm, Expanding, Leader, Policy, Scale, MOST_PARTS};
 
 /// How the rows of a training are kept; None where with all their features.
 pub fn kept_as(job: &Job) -> Option<Expanding> {
@@ -30,12 +30,8 @@ pub fn kept_as(job: &Job) -> Option<Expanding> {
 fn form_of(features: &FeatureSet) -> Option<CompactForm> {
     let mut kept = [None; MOST_PARTS];
     let mut places = kept.iter_mut();
-    let sparse = features
-        .parts
-        .iter()
-        .filter(|part| !part.is_dense() && part.dictionary().is_none());
-    for (number, part) in (0u16..).zip(sparse) {
-        if let Some(form) = part_form(part) {
+    for (number, part) in (0u16..).zip(features.lone_sparse_parts()) {
+        if let Some(form) = part.compact_form() {
             // what there is no place for stays as it is
             let Some(place) = places.next() else { break };
             *place = Some((number, form));
@@ -43,20 +39,6 @@ fn form_of(features: &FeatureSet) -> Option<CompactForm> {
     }
     let parts = u16::try_from(features.sparse_parts()).ok()?;
     kept[0].is_some().then_some(CompactForm { parts, kept })
-}
-
-fn part_form(part: &FeaturePart) -> Option<PartForm> {
-    let FeaturePart::Text { form, .. } = part else {
-        return None;
-    };
-    if let Some(degree) = form.degree() {
-        let (letters, longest) = degree.form();
-        return Some(PartForm::String(StringForm {
-            letters: u8::try_from(letters).ok()?,
-            longest: u8::try_from(longest).ok()?,
-        }));
-    }
-    (form.unit == Unit::Spectrum && !form.sublinear).then_some(PartForm::Counts)
 }
 
 /// Refuses a training that is to make features when rows are visited, and cannot.

@@ -1,8 +1,8 @@
 //! The decision of a model that divides rows by their length: the sum of weights times values over the root of the sum of
 //! their squares.
 
-use super::{identifier, literal, operands, signed, sum, Operand, Written};
-use crate::features::{Dictionary, Nulls};
+use super::{literal, operands, signed, sum, Written};
+use crate::features::{identifier, Dictionary, Nulls, Operand};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
 

@@ -1,0 +1,86 @@
+//! Products of numbers that are too many to be listed, or whose hashes are asked for.
+
+use super::kind::{FeatureKind, Operands, MADE_OF_SEVERAL};
+use super::reads::ReadColumn;
+use crate::features::by_name::ByName;
+use crate::features::error::FeatureError;
+use crate::features::made_form::Made;
+use crate::features::part::Part;
+use crate::features::quoted::quoted;
+use crate::features::stored_part::{given, StoredPart};
+use pgsvm_expand::numbers::How;
+use serde::Serialize;
+
+/// Products of numbers, hashed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProductsPart {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub type_name: String,
+    pub made: Made,
+    pub hash_bits: u32,
+    /// As those of sparse parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collisions: Option<f64>,
+}
+
+impl ProductsPart {
+    /// What models store.
+    pub(super) fn stored(part: StoredPart) -> Result<Self, String> {
+        let makes = |made: &Made| made.how == How::Polynomial && made.is_sound();
+        Ok(Self {
+            name: given(part.name)?,
+            type_name: given(part.type_name)?,
+            made: part
+                .made
+                .filter(makes)
+                .ok_or("a part of a feature set makes nothing")?,
+            hash_bits: given(part.hash_bits.filter(|bits| (1..=24).contains(bits)))?,
+            collisions: part.collisions,
+        })
+    }
+}
+
+impl FeatureKind for ProductsPart {
+    fn reads(&self) -> Vec<ReadColumn<'_>> {
+        self.made.reads(&self.name, &self.type_name)
+    }
+
+    fn name(&self) -> String {
+        let made = self.made.name(&quoted(&self.name));
+        format!("hash({made}, {})", self.hash_bits)
+    }
+
+    fn treatment(&self) -> &'static str {
+        "hashed polynomial"
+    }
+
+    fn place(&self, _: &ByName<'_>) -> Result<Part, FeatureError> {
+        unreachable!("read by a reader of its own")
+    }
+
+    fn forget(&mut self) {
+        self.made.forget();
+        self.collisions = None;
+    }
+
+    fn count(&self) -> Option<u64> {
+        Some(1 << self.hash_bits)
+    }
+
+    fn hash_bits(&self) -> Option<u32> {
+        Some(self.hash_bits)
+    }
+
+    fn collisions(&self) -> Option<f64> {
+        self.collisions
+    }
+
+    fn note_collisions(&mut self, share: Option<f64>) {
+        self.collisions = share;
+    }
+
+    fn as_sql(&self) -> Result<Operands<'_>, &'static str> {
+        Err(MADE_OF_SEVERAL)
+    }
+}
