@@ -48,9 +48,10 @@ mod vocabularies;
 pub use buffer::{FeatureBuffer, Nulls};
 pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
+pub use entry::{parse_form, EntryForm};
 pub use error::{utf8, FeatureError};
 pub(crate) use error_words::excluding;
-pub use error_words::{naming, spread, FORMS, MOST_TYPED};
+pub use error_words::{naming, spread, without_unit, FORMS, MOST_TYPED};
 pub use kept::{
     KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
 };

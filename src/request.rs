@@ -10,7 +10,7 @@ pub mod given;
 mod holding_out;
 pub mod kernel;
 pub mod multiclass;
-mod no_effect;
+pub mod no_effect;
 pub mod numbers;
 mod options;
 pub mod reads;

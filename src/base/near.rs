@@ -168,9 +168,7 @@ fn distance(one: &[char], other: &[char]) -> usize {
 pub fn hint(near: &[String]) -> Option<String> {
     match near {
         [] => None,
-        [one] => Some(format!(
-            "There is a column \"{one}\"; write its name exactly so."
-        )),
+        [one] => Some(format!("Perhaps you meant the column \"{one}\".")),
         many => {
             let names: Vec<_> = many.iter().map(|name| format!("\"{name}\"")).collect();
             Some(format!("The nearest names are {}.", names.join(", ")))

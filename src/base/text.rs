@@ -39,6 +39,15 @@ pub fn listed<T: fmt::Display>(names: &[T]) -> String {
     }
 }
 
+/// So many of them; the plural by s, or es behind an s.
+pub fn counted(count: u64, noun: &str) -> String {
+    match (count, noun.ends_with('s')) {
+        (1, _) => format!("1 {noun}"),
+        (_, true) => format!("{count} {noun}es"),
+        (_, false) => format!("{count} {noun}s"),
+    }
+}
+
 /// So many seconds in the unit that a person would say, to one digit or two.
 pub fn duration(seconds: f64) -> String {
     match seconds {

@@ -27,6 +27,30 @@ combinations! {
         message: "\"compression\" has no effect on solver '{solver}'",
         detail: "It is about the copy of rows that do not fit the cache, and scans make none.",
     }
+    resident_compression() {
+        what: "\"compression\": \"on\"",
+        with: "rows that fit the cache",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"compression\" has no effect: all rows fit the cache",
+        detail: "It is about the copy of rows that do not.",
+    }
+    without_words(option) {
+        what: "\"min_df\", \"max_df\", \"max_words\", \"sublinear\"",
+        with: "no feature that is words or characters of a text",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"{option}\" has no effect: no feature is made of the words or characters of a text",
+        detail: "text(column) takes a text apart, which is a category or a number unless most of its values are long and occur once.",
+    }
+    without_categories(option) {
+        what: "\"max_categories\", \"hash_bits\"",
+        with: "no feature that is a category",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"{option}\" has no effect: no feature is a category",
+        detail: "Of numbers, category(column) has a feature for each value.",
+    }
     interior_rank() {
         what: "rank, \"rank_exponent\" or \"trace_tolerance\"",
         with: "a linear machine of solver => 'interior_point' by scans",

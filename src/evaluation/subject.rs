@@ -66,7 +66,8 @@ impl Subject {
         let (model, source, label, features) = unsafe {
             let call = Call::of(fcinfo);
             let model = required(call.text("model"), "model")?;
-            let source = Source::of_call(&call)?;
+            let source = Source::of_call(&call)
+                .map_err(|failure| model::or_swapped(fcinfo, &model, failure))?;
             (model, source, call.text("label"), call.text("features"))
         };
         let model = model::of_call(fcinfo, &model)?;

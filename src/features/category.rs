@@ -391,6 +391,8 @@ fn is_uuid(value: &str) -> bool {
     }
 }
 
+/// Most characters of a unit.
+const LONGEST_UNIT: usize = 12;
 /// Least values of a column of numbers, and one in how many may be none.
 const LEAST_NUMBERS: usize = 5;
 const FEW_OTHERS: usize = 10;
@@ -408,6 +410,26 @@ impl Dictionary {
             .collect();
         let numbers = self.values.len() - others.len();
         (others.len() <= most && numbers >= LEAST_NUMBERS).then_some(others)
+    }
+
+    /// The unit behind the numbers that all values are, with the blank in front of it, as of `994 kg`; None where some value is none.
+    pub fn unit(&self) -> Option<&str> {
+        if self.values.len() < LEAST_NUMBERS {
+            return None;
+        }
+        let split = |value: &'_ str| {
+            let at = value.find(|c: char| c.is_alphabetic() || c == '°')?;
+            let number = value[..at].trim_end();
+            let is_number = number.trim_start().parse::<f64>().is_ok();
+            is_number.then_some(number.len())
+        };
+        let mut values = self.values();
+        let first = values.next()?;
+        let unit = &first[split(first)?..];
+        let is_unit =
+            unit.chars().count() <= LONGEST_UNIT && !unit.contains(|c: char| c.is_ascii_digit());
+        let mut others = values.map(|value| split(value).map(|at| &value[at..]));
+        (is_unit && others.all(|other| other == Some(unit))).then_some(unit)
     }
 
     /// The same again.

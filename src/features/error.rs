@@ -52,6 +52,8 @@ pub enum FeatureError {
     /// Category columns that look like keys; the columns that are left out already, None where `features` names them.
     Keys {
         keys: Vec<(String, KeyCount)>,
+        /// Those that are numbers with a unit behind, and that unit.
+        units: Vec<(String, String)>,
         left_out: Option<Vec<String>>,
     },
     /// A text column that looks like a key because its values are numbers; values that are none.

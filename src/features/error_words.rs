@@ -5,7 +5,7 @@ use super::error::FeatureError;
 use super::set::MOST_PARTS;
 use super::text_form::MOST_CHARACTERS;
 use crate::base::near;
-use crate::base::text::{array_element, array_literal, listed};
+use crate::base::text::{array_element, array_literal, counted, listed};
 use pgrx::spi::{quote_identifier as quote, quote_literal};
 use pgsvm_expand::numbers::{MOST_DEGREE, MOST_KNOTS};
 use pgsvm_expand::MOST_RUN;
@@ -158,7 +158,10 @@ impl FeatureError {
                 length,
                 expected,
                 ..
-            } => format!("array \"{column}\" has {length} elements, not {expected}"),
+            } => format!(
+                "array \"{column}\" has {}, not {expected}",
+                counted(*length as u64, "element")
+            ),
             Self::Empty { column } => format!("array \"{column}\" is empty"),
             Self::Dimensions { column, dimensions } => {
                 format!("array \"{column}\" has {dimensions} dimensions, not 1")
@@ -170,7 +173,14 @@ impl FeatureError {
                 part,
                 indices,
                 values,
-            } => format!("{part} has {indices} indices and {values} values"),
+            } => {
+                let indices = match indices {
+                    1 => "1 index".to_owned(),
+                    many => format!("{many} indices"),
+                };
+                let values = counted(*values as u64, "value");
+                format!("{part} has {indices} and {values}")
+            }
             Self::Index { part, index } => {
                 format!("{part} has index {index}, outside 0 to {}", i32::MAX)
             }
@@ -368,17 +378,27 @@ impl FeatureError {
                 "Take shorter runs, or shorter strings: each run has a number of its own at each place."
                     .to_owned()
             }
-            Self::Keys { left_out: None, keys } if !keys.is_empty() => {
+            Self::Keys {
+                left_out: None,
+                keys,
+                units,
+            } if !keys.is_empty() => {
                 format!(
-                    "Leave it out of features. {}{HASH_HINT}.",
-                    words_hint(&keys[0].0)
+                    "Leave it out of features. {}{}{HASH_HINT}.",
+                    words_hint(&keys[0].0),
+                    units_hint(units)
                 )
             }
-            Self::Keys { keys, left_out } => {
+            Self::Keys {
+                keys,
+                units,
+                left_out,
+            } => {
                 let names = keys.iter().take(MOST_EXCLUDED);
                 let names = names.map(|(name, _)| name.as_str());
                 let names = excluding(names, left_out.as_deref().unwrap_or_default());
-                format!("Leave out what is a key: {names}. {HASH_HINT}.")
+                let units = units_hint(units);
+                format!("Leave out what is a key: {names}. {units}{HASH_HINT}.")
             }
             Self::Letter { alphabet, byte, .. } if byte.is_ascii_graphic() => format!(
                 "Name all letters: 'weighted_degree(column, 8, {alphabet}{})'.",
@@ -441,6 +461,30 @@ fn words_hint(column: &str) -> String {
     }
     let entry = format!("text({})", quote(column));
     format!("Its words are features with {}. ", naming([entry.as_str()]))
+}
+
+/// How a column of numbers with a unit behind them is made one of numbers.
+pub fn without_unit(column: &str, unit: &str) -> String {
+    format!(
+        "replace({}, {}, '')::float8",
+        quote(column),
+        quote_literal(unit)
+    )
+}
+
+/// The same of several, as a sentence; nothing of none.
+fn units_hint(units: &[(String, String)]) -> String {
+    let units = units
+        .iter()
+        .map(|(column, unit)| without_unit(column, unit));
+    let units: Vec<_> = units.collect();
+    match units.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Numbers with a unit are numbers without it, in svm_train_query: {}. ",
+            units.join(", ")
+        ),
+    }
 }
 
 /// How columns that would be refused are taken all the same.

@@ -84,7 +84,7 @@ impl OneHot {
         let Some(learning) = learning.filter(|learning| !learning.limits.hash_keys) else {
             return Ok(());
         };
-        let (mut keys, mut numbers) = (Vec::new(), Vec::new());
+        let (mut keys, mut numbers, mut units) = (Vec::new(), Vec::new(), Vec::new());
         for (part, tally) in features.parts.iter().zip(&learning.tallies) {
             let Some(category) = part.as_one::<CategoryPart>() else {
                 continue;
@@ -94,7 +94,11 @@ impl OneHot {
             };
             match category.looks_like_numbers() {
                 Some(others) => numbers.push((part.name(), others)),
-                None => keys.push((part.name(), count)),
+                None => {
+                    let unit = part.dictionary().and_then(Dictionary::unit);
+                    units.extend(unit.map(|unit| (part.name(), unit.to_owned())));
+                    keys.push((part.name(), count));
+                }
             }
         }
         let refused_keys: Vec<_> = keys.iter().map(|(name, _)| name.clone()).collect();
@@ -104,6 +108,7 @@ impl OneHot {
         if !keys.is_empty() {
             refused.push(FeatureError::Keys {
                 keys,
+                units,
                 left_out: left_out.clone(),
             });
             left_out

@@ -61,6 +61,15 @@ impl Document {
         unsafe { (*self.0).header & pg_sys::JB_FOBJECT != 0 }
     }
 
+    /// Whether it is JSON's null.
+    pub fn is_null(&self) -> bool {
+        let mut value = pg_sys::JsonbValue::default();
+        // SAFETY: `open` found the container; of a scalar its one value is set.
+        unsafe {
+            pg_sys::JsonbExtractScalar(self.0, &mut value) && matches!(read(&value), Field::Null)
+        }
+    }
+
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<Field<'_>> {
         let length = c_int::try_from(name.len()).ok()?;

@@ -3,14 +3,18 @@
 
 use crate::base::near;
 use crate::base::text::listed;
-use crate::features::{self, FeatureError};
+use crate::features::{self, EntryForm, FeatureError};
+use crate::pg::kept_statement::read_two;
 use crate::pg::query::Column;
 use crate::pg::statement;
+use crate::pg::types::{type_kind, TypeKind};
 use crate::request::source::{free_name, quote, Source};
 use crate::request::Request;
 use crate::targets::labels::MADE_OF;
 use pgrx::spi::quote_literal;
 
+/// Rows of a table in which a field is looked for.
+const ROWS_LOOKED_AT: usize = 100;
 /// Longest query that a hint has again.
 const LONGEST: usize = 1000;
 
@@ -33,7 +37,7 @@ impl Asked<'_> {
                     true => self
                         .crossed(column)
                         .or_else(|| self.computed(column, &self.with_fields(column))),
-                    false => self.columns(),
+                    false => self.closed(column).or_else(|| self.columns()),
                 }
             }
             FeatureError::Entry { entry } => self.form(entry),
@@ -42,6 +46,25 @@ impl Asked<'_> {
             } => self.cast(column, type_name),
             _ => None,
         }
+    }
+
+    /// The features with the parenthesis closed that an entry leaves open; what a comma has split from it belongs to it too.
+    fn closed(&self, entry: &str) -> Option<String> {
+        let count = |of: char| entry.matches(of).count();
+        if count('(') != count(')') + 1 {
+            return None;
+        }
+        let at = self.entries.iter().position(|it| it == entry)?;
+        let (before, rest) = self.entries.split_at(at);
+        let is_column = |name: &str| self.offered.iter().any(|column| column.name == name);
+        let is_argument = |it: &&String| !it.contains(['(', ')']) && !is_column(it.trim());
+        let arguments = rest.iter().skip(1).take_while(is_argument).count();
+        let (torn, behind) = rest.split_at(1 + arguments);
+        let torn: Vec<_> = torn.iter().map(|it| it.trim()).collect();
+        let whole = format!("{})", torn.join(", "));
+        let all = [before.to_vec(), vec![whole], behind.to_vec()].concat();
+        let all = features::naming(all.iter().map(String::as_str));
+        Some(format!("A parenthesis is not closed. Write {all}."))
     }
 
     /// Two columns with a colon between them, as R writes their interaction.
@@ -120,7 +143,10 @@ impl Asked<'_> {
     fn cast(&self, column: &str, type_name: &str) -> Option<String> {
         let category = format!("category({column})");
         let mut entries = self.entries.iter();
-        let entry = entries.find(|entry| *entry == column || **entry == category)?;
+        let entry = entries.find(|entry| *entry == column || **entry == category);
+        let Some(entry) = entry else {
+            return self.number_as_text(column);
+        };
         let bare = type_name.split('(').next().unwrap_or_default();
         let name = quote(column);
         match bare.trim_matches('"') {
@@ -137,9 +163,62 @@ impl Asked<'_> {
                     ),
                 })
             }
-            "json" | "jsonb" => self.computed(entry, &format!("({name} ->> 'field')::float8")),
+            "json" | "jsonb" => {
+                let field = self
+                    .field(&name, bare)
+                    .unwrap_or(("field".to_owned(), true));
+                self.computed(
+                    entry,
+                    &match field {
+                        (field, true) => format!("({name} ->> {})::float8", quote_literal(field)),
+                        (field, false) => format!("{name} ->> {}", quote_literal(field)),
+                    },
+                )
+            }
             _ => self.computed(entry, &format!("{name}::text")),
         }
+    }
+
+    /// A field that the objects of a table's column have, and whether it is a number: numbers first, and what most rows have. None of what is no
+    /// table, which to look at may run functions of others.
+    fn field(&self, column: &str, type_name: &str) -> Option<(String, bool)> {
+        if !(self.source.is_table() && type_name == "jsonb" && statement::is_callers_own()) {
+            return None;
+        }
+        let table = self.source.table_expression().ok()?;
+        let query = format!(
+            "SELECT field.key, pg_catalog.jsonb_typeof(field.value)
+             FROM (SELECT {column} AS object FROM {table} WHERE {column} IS NOT NULL LIMIT {ROWS_LOOKED_AT}) AS looked_at
+             CROSS JOIN LATERAL pg_catalog.jsonb_each(
+                 CASE pg_catalog.jsonb_typeof(object) WHEN 'object' THEN object END) AS field
+             WHERE pg_catalog.jsonb_typeof(field.value) OPERATOR(pg_catalog.=) ANY ('{{number,string,boolean}}'::pg_catalog.text[])
+             GROUP BY field.key, pg_catalog.jsonb_typeof(field.value)
+             ORDER BY pg_catalog.jsonb_typeof(field.value) OPERATOR(pg_catalog.=) 'number' DESC, pg_catalog.count(*) DESC, field.key LIMIT 1"
+        );
+        let (field, kind) = read_two::<String, String>(&query, &[]).ok()?;
+        Some((field?, kind? == "number"))
+    }
+
+    /// Of a number of which an entry wants words or characters: the features with the column as it is.
+    fn number_as_text(&self, name: &str) -> Option<String> {
+        let column = self.offered.iter().find(|column| column.name == name)?;
+        if !matches!(type_kind(column.type_oid), TypeKind::Number(_)) {
+            return None;
+        }
+        let is_meant = |entry: &&String| match features::parse_form(entry) {
+            EntryForm::Text(names) | EntryForm::Characters(_, names) => names[0] == name,
+            _ => false,
+        };
+        let entry = self.entries.iter().find(is_meant)?;
+        let others = self.entries.iter().filter(|it| *it != entry);
+        let is_there = self.entries.iter().any(|it| it == name);
+        let all = others.map(String::as_str);
+        let all = all.chain((!is_there).then_some(name));
+        Some(format!(
+            "{} is no text, and a feature as it is: {}.",
+            quote(name),
+            features::naming(all)
+        ))
     }
 
     /// The training with an expression in a column of its own in place of an entry.
@@ -147,9 +226,7 @@ impl Asked<'_> {
         if entry.trim() == "*" {
             return Some("Leave features out: then every other column is one.".to_owned());
         }
-        let words = expression.split(|c: char| !c.is_ascii_alphanumeric());
-        let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-        let alias = words.join("_").to_ascii_lowercase();
+        let alias = words_of(expression).to_ascii_lowercase();
         let alias = match alias.starts_with(|c: char| c.is_ascii_digit()) || alias.is_empty() {
             true => format!("f_{alias}"),
             false => alias,
@@ -176,6 +253,33 @@ pub(super) fn computed_label(
     let label = &request.label;
     is_expression(label)
         .then(|| labelled_by(request, source, columns, &with_quotes(label, columns)))?
+}
+
+/// The training with a key made of several columns, whose names somebody gave as one; None of other names.
+pub(super) fn keyed_by_several(
+    request: &Request,
+    source: &Source,
+    columns: &[Column],
+) -> Option<String> {
+    let given = request.key.as_deref()?;
+    let names = given.trim_matches(['{', '}', '(', ')']).split(',');
+    let names: Vec<_> = names.map(str::trim).collect();
+    let is_column = |name: &&str| columns.iter().any(|column| column.name == *name);
+    if names.len() < 2 || !names.iter().all(is_column) {
+        return None;
+    }
+    let quoted: Vec<_> = names.into_iter().map(quote).collect();
+    let name = free_name("key", columns);
+    let column = format!("concat_ws('-', {}) AS {}", quoted.join(", "), quote(&name));
+    let entries = request.features.iter().flatten();
+    let mut arguments = Vec::new();
+    if request.features.is_some() {
+        arguments.push(features::naming(entries.map(String::as_str)));
+    }
+    arguments.push(format!("key => {}", quote_literal(&name)));
+    let label = (request.label.as_str(), &*arguments.join(", "));
+    let hint = computing(request, source, &column, label)?;
+    Some(hint.replacen(&format!(", key => {}", quote_literal(given)), "", 1))
 }
 
 /// The training with the label as text.
@@ -260,12 +364,14 @@ fn computing(
     let query = format!("SELECT *, {column} FROM {from}");
     let mut arguments = vec![quote_literal(label)];
     arguments.extend((!features.is_empty()).then(|| features.to_owned()));
+    // as the model of the table would be called; of a label that is an expression by its words
     let stored = match request.model.as_str() {
         "" => None,
-        name if request.named || label == request.label => Some(name),
-        _ => Some("name"),
+        name if request.named || label == request.label => Some(name.to_owned()),
+        name => Some(words_of(name)),
     };
-    arguments.extend(stored.map(|name| format!("model => {}", quote_literal(name))));
+    let model = stored.as_ref().map(quote_literal);
+    arguments.extend(model.map(|name| format!("model => {name}")));
     let arguments = arguments.join(", ") + &request.typed;
     Some(match stored {
         Some(_) => format!(
@@ -296,6 +402,13 @@ fn with_quotes(expression: &str, columns: &[Column]) -> String {
         rest = behind;
     }
     out
+}
+
+/// The words of an expression, as a name.
+fn words_of(expression: &str) -> String {
+    let words = expression.split(|c: char| !is_in_word(c));
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    words.join("_")
 }
 
 fn is_in_word(c: char) -> bool {

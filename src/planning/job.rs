@@ -157,6 +157,9 @@ pub struct Telltales {
     /// Columns of whole numbers, nearly all different, that do not rise and are called as keys are.
     #[serde(deserialize_with = "received")]
     pub keys: Vec<String>,
+    /// Columns that are NULL in all rows.
+    #[serde(deserialize_with = "received")]
+    pub empty: Vec<String>,
 }
 
 /// What the trainer role leaves behind, but for weights and dual variables, which follow in pieces.

@@ -11,7 +11,8 @@ use crate::keys::chunks::KeyKind;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::planning::feature_hints::{
-    computed_label, labelled_above_median, labelled_as_text, labelled_by_another, Asked,
+    computed_label, keyed_by_several, labelled_above_median, labelled_as_text, labelled_by_another,
+    Asked,
 };
 use crate::request::source::Source;
 use crate::request::Request;
@@ -80,6 +81,10 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
     let key = |name: &String| {
         let kind = named("key", name, columns).and_then(KeyKind::of_column);
         kind.map(|_| ())
+            .map_err(|failure| match keyed_by_several(request, source, columns) {
+                Some(hint) => failure.hint(format!("A key is one column. {hint}")),
+                None => failure,
+            })
     };
     let weight = |name: &String| named("weight", name, columns).and_then(check_weight);
     let label = is_there("label", &request.label).map_err(|failure| {

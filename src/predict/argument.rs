@@ -219,6 +219,11 @@ impl Argument {
         // SAFETY: as the caller promises.
         let answered = unsafe {
             let read = self.read(model, datum);
+            if let (Err(_), Form::Document(reader)) = (&read, &self.form) {
+                if reader.is_null(datum) {
+                    return Ok(None);
+                }
+            }
             let (form, buffer) = (&mut self.form, &self.buffer);
             has_answer(model, read, buffer, || {
                 refuse_null(model, form, buffer, datum)

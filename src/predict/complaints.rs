@@ -1,6 +1,7 @@
 //! What is wrong with the features that a prediction was given, in words about its model.
 
 use crate::base::errors::{Code, Failure};
+use crate::base::text::counted;
 use crate::features::{FeatureBuffer, FeatureError};
 use crate::model::Model;
 use crate::pg::statement::{argument_count, function_name};
@@ -61,8 +62,13 @@ pub unsafe fn argument_failure(
 ) -> Failure {
     let features = model.dense_count;
     match &error {
-        FeatureError::Length { .. } | FeatureError::Empty { .. } => Failure::from(error)
-            .detail(format!("Model \"{}\" has {features} features.", model.name)),
+        FeatureError::Length { .. } | FeatureError::Empty { .. } => {
+            Failure::from(error).detail(format!(
+                "Model \"{}\" has {}.",
+                model.name,
+                counted(features as u64, "feature")
+            ))
+        }
         FeatureError::LibsvmSyntax { .. } => {
             // SAFETY: LIBSVM notation is read from text arguments only.
             let text = unsafe { Varlena::open(datum) };

@@ -192,6 +192,17 @@ impl DocumentReader {
         unsafe { self.decoder.decode(&self.values, &self.nulls, out) }.map_err(Failure::from)
     }
 
+    /// Whether what was read is no object but JSON's null, which says as much as SQL's.
+    ///
+    /// # Safety
+    /// As for `read`.
+    #[cold]
+    pub unsafe fn is_null(&self, datum: pg_sys::Datum) -> bool {
+        // SAFETY: as the caller promises.
+        let document = unsafe { Document::open(datum, self.is_text) };
+        document.is_ok_and(|document| document.is_null())
+    }
+
     /// What is wrong where an object has no field of this name; fields of names like it that nothing reads may be meant.
     fn missing(&self, name: &str, document: &Document) -> Result<Failure, Failure> {
         let mut others = document.names(MOST_NAMES)?;

@@ -168,7 +168,7 @@ impl Bounds {
             if self.rank > 0 { self.landmarks(seen) } else { self.widest },
             if self.rank > 0 { "landmarks" } else { "features" },
             heads,
-            if heads == 1 { "head" } else { "heads" },
+            if heads == 1 { "decision" } else { "decisions" },
             mb(self.cache)
         ))
         .hint(self.less_memory(seen))

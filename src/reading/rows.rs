@@ -107,11 +107,17 @@ impl RowSource {
         Ok(features)
     }
 
-    /// What tells the classes apart alone, and what only counts rows, by name. Where there is one column there is nothing else to
-    /// learn from.
-    pub fn telltales(&self, found: &Alone) -> Result<Telltales, OutOfMemory> {
+    /// What of `rows` tells the classes apart alone, what only counts them and what is NULL in all of them, by name. Where there is one
+    /// column there is nothing else to learn from.
+    pub fn telltales(&self, found: &Alone, rows: u64) -> Result<Telltales, OutOfMemory> {
         let features = self.decode.decoder.learned();
         let mut out = Telltales::default();
+        for (part, nulls) in features.parts.iter().zip(&self.decode.null_counts) {
+            // texts that cannot be read are told of
+            if rows > 0 && *nulls == rows && part.reading().is_none() {
+                out.empty.room(1)?.push(part.name());
+            }
+        }
         if let [part] = &features.parts[..] {
             if part.is_one_value() {
                 return Ok(out);

@@ -2,11 +2,13 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::no_effect;
+use crate::features::{FeaturePart, FeatureSet};
 use crate::request::kernel::{InteriorAsked, KernelTerms, Method};
 use crate::request::options::MULTICLASS;
 use crate::request::{Expansion, Request};
 use pgsvm_core::{Compression, Inner, InteriorRank, InteriorTerms, LowRankJob};
 use pgsvm_core::{Leader, Policy, Proximal};
+use pgsvm_expand::Vocabulary;
 
 /// Whether it says how the kernel matrix of a linear machine is factored.
 fn ranks_line(kernel: &KernelTerms) -> bool {
@@ -19,6 +21,14 @@ fn ranks_line(kernel: &KernelTerms) -> bool {
         ..asked
     };
     kernel.is_linear() && asked != usual
+}
+
+/// What a training came to, as far as an option may have no effect on it.
+pub struct Machine {
+    pub is_exact: bool,
+    pub classes: usize,
+    /// Whether all rows fitted the cache.
+    pub fits: bool,
 }
 
 impl Request {
@@ -39,24 +49,56 @@ impl Request {
         [visit, compression, rank, shift].into_iter().flatten()
     }
 
-    /// What was given and had no effect on the machine that came out: an exact one, or one of two classes.
+    /// What the call gave, by `is_given`, and had no effect on the machine that came out or on these features.
     pub fn without_effect_on(
         &self,
-        is_exact: bool,
-        classes: usize,
-    ) -> impl Iterator<Item = Failure> {
-        let solver = Some(self.terms.solver()).filter(|it| *it != "auto");
-        let rank = self.kernel.iter().flat_map(|kernel| &kernel.maps);
-        let has_rank = rank.clone().any(|map| map.rank.is_some());
-        let given = |option| self.options.get(option).is_some();
-        let on_exact = [
-            solver.map(|solver| format!("solver '{solver}'")),
-            has_rank.then(|| "rank".to_owned()),
-            given("landmarks").then(|| "\"landmarks\"".to_owned()),
-        ];
-        let on_exact = on_exact.into_iter().flatten().filter(move |_| is_exact);
-        let multiclass = (classes == 2 && given(MULTICLASS)).then(no_effect::two_classes);
-        on_exact.map(no_effect::exact).chain(multiclass)
+        machine: &Machine,
+        features: &FeatureSet,
+        is_given: impl Fn(&str) -> bool,
+    ) -> Vec<Failure> {
+        let has = |option: &str| self.options.get(option).is_some() && is_given(option);
+        let mut told = Vec::new();
+        if machine.is_exact {
+            let solver = self.terms.solver();
+            let mut maps = self.kernel.iter().flat_map(|kernel| &kernel.maps);
+            let has_rank = is_given("rank") && maps.any(|map| map.rank.is_some());
+            let on_exact = [
+                (solver != "auto" && is_given("solver")).then(|| format!("solver '{solver}'")),
+                has_rank.then(|| "rank".to_owned()),
+                has("landmarks").then(|| "\"landmarks\"".to_owned()),
+            ];
+            told.extend(on_exact.into_iter().flatten().map(no_effect::exact));
+        }
+        if machine.classes == 2 && has(MULTICLASS) {
+            told.push(no_effect::two_classes());
+        }
+        let (terms, parts) = (&self.terms, &features.parts);
+        // of scans it is told before
+        let is_kept = machine.fits && terms.leader != Leader::Scans;
+        if terms.spooling.compression == Compression::On && has("compression") && is_kept {
+            told.push(no_effect::resident_compression());
+        }
+        let words = || parts.iter().filter_map(FeaturePart::vocabulary);
+        let are_learned = words().any(Vocabulary::is_learned);
+        let (mut texts, mut categories) = (vec![], vec![]);
+        if !are_learned {
+            texts.extend(["min_df", "max_df", "max_words"]);
+        }
+        if words().next().is_none() {
+            texts.push("sublinear");
+        }
+        if features.categories().next().is_none() {
+            categories.push("max_categories");
+            let is_hashed = |part: &FeaturePart| matches!(part, FeaturePart::Products(_));
+            if !words().any(Vocabulary::is_hashed) && !parts.iter().any(is_hashed) {
+                categories.push("hash_bits");
+            }
+        }
+        texts.retain(|option| has(option));
+        categories.retain(|option| has(option));
+        told.extend(texts.into_iter().map(no_effect::without_words));
+        told.extend(categories.into_iter().map(no_effect::without_categories));
+        told
     }
 
     /// What trains without a proximal shift, if that is so.

@@ -14,6 +14,7 @@ use crate::pg::query::{self, Column, NotOneSelect};
 use crate::pg::statement;
 use crate::request::words::required;
 use pgrx::pg_sys;
+use pgrx::spi::quote_literal;
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -80,7 +81,25 @@ impl Source {
         };
         let either = either.map(Self::of_text).transpose()?;
         let named = relation.map(Self::Relation).or(either);
-        required(named.or(query.map(Self::query)), "relation")
+        let query = query.map(Self::of_query).transpose()?;
+        required(named.or(query), "relation")
+    }
+
+    /// A query; not the name of a relation, which has functions of its own.
+    pub fn of_query(text: String) -> Result<Self, Failure> {
+        let name = text.trim();
+        match !is_begin(name) && is_name(name) {
+            true => Err(Failure::new(
+                Code::ERRCODE_INVALID_PARAMETER_VALUE,
+                format!("{} is a name, not a query", quote_literal(shortened(name))),
+            )
+            .hint(format!(
+                "Train on a table or a view by svm_train({}, …), or give a query: 'SELECT * FROM {}'",
+                quote_literal(shortened(name)),
+                shortened(name).replace('\'', "''")
+            ))),
+            false => Ok(Self::query(text)),
+        }
     }
 
     /// A query, or the name of a relation.
@@ -197,11 +216,14 @@ fn is_query(text: &str) -> bool {
     let text = without_comments(text);
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let (word, rest) = text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()));
-    let begins = ["select", "with", "values", "table"].iter();
-    let begins = begins
-        .into_iter()
-        .any(|known| word.eq_ignore_ascii_case(known));
+    let begins = is_begin(word);
     text.starts_with('(') || (begins && !rest.trim_start().is_empty() && !rest.starts_with('.'))
+}
+
+/// Whether a query begins with this word.
+fn is_begin(word: &str) -> bool {
+    let begins = ["select", "with", "values", "table"];
+    begins.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// What comes behind blanks and comments.

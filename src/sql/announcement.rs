@@ -3,7 +3,9 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::{array_literal, duration, listed};
-use crate::features::{naming, Dictionary, FeaturePart, MOST_TYPED, SUPPORT_VECTORS};
+use crate::features::{
+    excluding, naming, ArrayPart, Dictionary, FeaturePart, MOST_TYPED, SUPPORT_VECTORS,
+};
 use crate::pg::citus::Spread;
 use crate::planning::source_columns::LeftOut;
 use crate::request::kernel::KernelTerms;
@@ -11,19 +13,22 @@ use crate::request::source::Source;
 use crate::request::{scoring_words, ClassWeight, Request, Terms};
 use crate::sql::columns_told::{
     counted, missing_categories, nulls, number_columns, read_texts, short, split_categories,
-    text_categories, texts,
+    text_categories, texts, with_units,
 };
 use crate::sql::giveaways::Giveaways;
 use crate::sql::labels_told::doubtful_labels;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::targets::amounts::{are_doubtful, if_to_predict};
-use crate::training::fit::{troubles, OnTrainingRows, Trouble};
+use crate::targets::labels::LabelValue;
+use crate::training::fit::{troubles, OnTrainingRows, Trouble, MANY_CLASSES};
 use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
-use pgrx::spi::quote_literal;
+use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::engine::Compared;
-use pgsvm_core::{CalibrationRows, Cuts, Leader, Loss, MachineTimes, StopReason, StopRule};
+use pgsvm_core::{
+    CalibrationRows, Cuts, Leader, Loss, MachineTimes, Scoring, StopReason, StopRule,
+};
 use pgsvm_expand::reading::is_marker;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
@@ -32,6 +37,8 @@ const NOTHING: f64 = 1e-7;
 const COARSE: f64 = 0.05;
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
+/// More classes than people tell apart.
+pub const VERY_MANY_CLASSES: usize = 100;
 const RBF: &str = "kernel => 'rbf', which tells apart what no line can";
 
 /// A model that has been stored.
@@ -58,7 +65,12 @@ impl Announcement<'_> {
     pub fn make(&self) {
         let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, self.result());
         let said = said.detail(self.detail());
-        let hints = [self.a_kernel_is_better(), self.codes(), self.for_nodes()];
+        let hints = [
+            self.a_kernel_is_better(),
+            self.codes(),
+            self.as_sparse(),
+            self.for_nodes(),
+        ];
         let hints: Vec<_> = hints.into_iter().flatten().collect();
         match hints.is_empty() {
             false => said.hint(hints.join("\n")).notice(),
@@ -74,6 +86,7 @@ impl Announcement<'_> {
             self.follows_chance(),
             self.coarse(),
             self.hardly_read(),
+            self.empty(),
             self.outdated(),
             labels,
         ];
@@ -157,6 +170,9 @@ impl Announcement<'_> {
 
     /// What to type where a kernel machine tells a sample of the rows apart clearly better.
     fn a_kernel_is_better(&self) -> Option<String> {
+        if self.giveaways.as_code().is_some() {
+            return None;
+        }
         let compared = self.trained.compared.filter(Compared::is_clear)?;
         Some(format!(
             "Try kernel => 'rbf': of {} rows drawn, each held out in turn, a kernel machine is right about {:.1} %, a linear one about {:.1} %.",
@@ -202,6 +218,57 @@ impl Announcement<'_> {
         Some(format!(
             "{} {look} rather than {numbers}. To have a feature for each value: {how}.",
             codes.join(", ")
+        ))
+    }
+
+    /// What to type where two arrays that nobody named look like the indices and values of one sparse vector: the mean index rises from
+    /// place to place.
+    fn as_sparse(&self) -> Option<String> {
+        let features = &self.trained.reader.features;
+        let arrays = features.dense_places().filter_map(|(part, places)| {
+            let array = part.as_one::<ArrayPart>()?;
+            Some((array, places, array.holds_integers()?))
+        });
+        let arrays: Vec<_> = arrays.collect();
+        let (index, value) = match arrays.as_slice() {
+            [index, value] if index.2 && !value.2 => (index, value),
+            [value, index] if index.2 && !value.2 => (index, value),
+            _ => return None,
+        };
+        let places = index.1.clone();
+        let are_few = features.parts.len() <= MOST_TYPED;
+        if self.request.features.is_some()
+            || !are_few
+            || places.clone().count() < 2
+            || places.clone().count() != value.1.clone().count()
+        {
+            return None;
+        }
+        let means = places.map(|id| features.mean(id as u64));
+        let means: Option<Vec<f64>> = means.collect();
+
+        let means = means?;
+        if means[0] < 0.0 || !means.is_sorted_by(|one, next| one < next) {
+            return None;
+        }
+        let pair = format!(
+            "sparse({}, {})",
+            quote_identifier(&index.0.name),
+            quote_identifier(&value.0.name)
+        );
+        let is_other = |part: &&FeaturePart| {
+            let array = part.as_one::<ArrayPart>();
+            array.is_none_or(|array| array.holds_integers().is_none())
+        };
+        let others = features.parts.iter().filter(is_other);
+        let entries: Vec<_> = std::iter::once(pair)
+            .chain(others.map(|part| part.entry()))
+            .collect();
+        Some(format!(
+            "If {} has the indices of the values in {}, they are one sparse vector: {}.",
+            index.0.name,
+            value.0.name,
+            naming(entries.iter().map(String::as_str))
         ))
     }
 
@@ -352,7 +419,7 @@ impl Announcement<'_> {
         };
         Some(match losses {
             Some([(_, loss), (other, others)]) => format!(
-                "Probabilities by {by}: log loss {loss:.4} on rows held out from it, {others:.4} by {other}; {rows}."
+                "Probabilities by {by}: on {rows} held out its log loss is {loss:.4}, and that of {other} {others:.4}; the smaller the better."
             ),
             None => format!("Probabilities by {by}, of {rows} held out."),
         })
@@ -412,7 +479,7 @@ impl Announcement<'_> {
             ));
         }
         Some(format!(
-            "Kernel {}; {} ({}), which leave out {:.1e} of the kernel's trace{}.",
+            "Kernel {}; {} ({}), which reproduce the kernel but for {:.1e} of its trace{}.",
             kernel.words(),
             counted(kernel.landmarks as u64, "landmark"),
             kernel.chosen,
@@ -458,7 +525,7 @@ impl Announcement<'_> {
         let held = machines.iter().map(|times| times.bytes).max().unwrap_or(0);
         let seconds = |of: fn(&MachineTimes) -> f64| machines.iter().map(of).sum::<f64>();
         Some(format!(
-            "A factor of {} leaves out {:.1e} of the trace over all rows; the dual differs from the kernel's own by at most {:.3e}.\n\
+            "A factor of {} reproduces the kernel but for {:.1e} of its trace over all rows; the dual differs from the kernel's own by at most {:.3e}.\n\
              {}, {:.1} MB at most on each: {:.2} s of computation, {:.2} s of exchange, {:.2} s of waiting.",
             counted(factored.columns as u64, "column"),
             factored.left_out,
@@ -477,9 +544,9 @@ impl Announcement<'_> {
         let unlabelled = match reader.rows_unlabelled {
             0 => None,
             rows => Some(format!(
-                "Left out as {} is NULL: {}, to be predicted.",
-                self.request.label,
-                counted(rows, "row")
+                "Not trained on: {} whose {} is NULL. The model can predict it.",
+                counted(rows, "row"),
+                self.request.label
             )),
         };
         let bad = &reader.bad_rows;
@@ -505,8 +572,12 @@ impl Announcement<'_> {
             .iter()
             .map(|name| format!("{name} (UUIDs)"));
         let identifiers = self.left_out.identifiers.iter().cloned();
+        let empty = &self.trained.reader.telltales.empty;
         let constant = features.constant.iter();
-        let constant = constant.map(|name| format!("{name} (one value)"));
+        let constant = constant.map(|name| match empty.contains(name) {
+            true => format!("{name} (NULL in all rows)"),
+            false => format!("{name} (the same value in all rows)"),
+        });
         let all = [
             ("Columns not used", self.left_out.by_type.clone()),
             (
@@ -533,7 +604,7 @@ impl Announcement<'_> {
                 "Categories that differ only in case or blanks",
                 split_categories(features),
             ),
-            ("Of one value", features.of_one_value()),
+            ("The same value in all rows", features.of_one_value()),
             ("Text that looks like numbers", number_columns(features)),
         ];
         let told = all.map(|(what, columns)| (what, listed(&columns)));
@@ -544,6 +615,10 @@ impl Announcement<'_> {
                 read_texts(features).join("; "),
             ),
             ("NULLs", nulls(features, self.request.nulls).join("; ")),
+            (
+                "Numbers with a unit, taken as categories; as numbers in svm_train_query",
+                with_units(features).join("; "),
+            ),
         ];
         let said = told.into_iter().chain(more);
         let said = said.filter(|(_, columns)| !columns.is_empty());
@@ -618,7 +693,7 @@ impl Announcement<'_> {
             Failure::new(
                 Code::ERRCODE_WARNING,
                 format!(
-                    "many texts of {} are none, and count as NULL",
+                    "many texts of {} cannot be read as numbers or times, and count as NULL",
                     names.join(", ")
                 ),
             )
@@ -626,6 +701,30 @@ impl Announcement<'_> {
                 "If these are categories, name them so in features: {}",
                 first.as_category()
             )),
+        )
+    }
+
+    /// What is said of columns that are NULL in all rows.
+    fn empty(&self) -> Option<Failure> {
+        let names = &self.trained.reader.telltales.empty;
+        let (column, is, it) = match names.len() {
+            0 => return None,
+            1 => ("column", "is", "it"),
+            _ => ("columns", "are", "them"),
+        };
+        let message = format!("{column} {} {is} NULL in all rows", listed(names));
+        let leave_out = match self.request.features {
+            None => excluding(names.iter().map(String::as_str), &self.request.exclude),
+            Some(_) => "name the other features alone".to_owned(),
+        };
+        let hint = match self.request.source.is_table() {
+            true => format!("To leave {it} out: {leave_out}"),
+            false => format!("The field of a jsonb is NULL if its name is misspelt. If that is not so, leave {it} out: {leave_out}"),
+        };
+        Some(
+            Failure::new(Code::ERRCODE_WARNING, message)
+                .detail(format!("The model has learned nothing of {it}."))
+                .hint(hint),
         )
     }
 
@@ -652,7 +751,7 @@ impl Announcement<'_> {
                 100.0 * fell
             ),
             Coarse::Untried if kernel.left_out > COARSE => format!(
-                "They leave out {:.0} % of the kernel's trace.",
+                "They reproduce the kernel but for {:.0} % of its trace.",
                 100.0 * kernel.left_out
             ),
             Coarse::Untried => return None,
@@ -803,13 +902,23 @@ impl Announcement<'_> {
     fn learned_nothing(&self, of_labels: bool) -> Option<Failure> {
         let report = &self.trained.trainer.report;
         let classes = &self.trained.reader.classes;
+        let accuracy = OnTrainingRows::of(self.trained).accuracy;
         if let Some(warning) =
             are_doubtful((&self.request.label, self.classed), classes, report.rows)
         {
-            return Some(warning);
+            let right = accuracy.map(|it| {
+                format!(
+                    "The model is right about {:.1} % of the rows it was trained on.",
+                    100.0 * it
+                )
+            });
+            return Some(match right {
+                Some(right) => warning.in_detail(&right),
+                None => warning,
+            });
         }
         let fit = report.fit.as_ref()?;
-        let accuracy = OnTrainingRows::of(self.trained).accuracy?;
+        let accuracy = accuracy?;
         let troubles = troubles(
             fit,
             report.rows,
@@ -824,6 +933,16 @@ impl Announcement<'_> {
             format!("model {} {first}", self.name()),
         );
         let advice = self.advice(&troubles, fit.auc);
+        let is_hardly_better = |it: &Trouble| matches!(it, Trouble::HardlyBetter(..));
+        let are_texts = classes.iter().all(LabelValue::is_text);
+        let may_be_ids = classes.len() > VERY_MANY_CLASSES || troubles.iter().any(is_hardly_better);
+        let advice = match may_be_ids && are_texts {
+            true => format!(
+                "Is {} an id, which tells rows apart? Then it cannot be predicted: take another column as the label. {advice}",
+                self.request.label
+            ),
+            false => advice,
+        };
         let label = (self.request.label.as_str(), self.classed);
         let warning = warning.hint(match if_to_predict(label, classes) {
             Some(classes) => format!("{advice}. {classes}"),
@@ -853,6 +972,10 @@ impl Announcement<'_> {
             ),
             Trouble::NoBetter(accuracy, class, share) => format!(
                 "is no better than always saying {}: training accuracy {accuracy:.4}, share of that class {share:.4}",
+                label(class)
+            ),
+            Trouble::HardlyBetter(accuracy, class, share) => format!(
+                "is hardly better than always saying {}: training accuracy {accuracy:.4}, share of that class {share:.4}",
                 label(class)
             ),
             Trouble::ByChance(accuracy, class) => format!(
@@ -888,6 +1011,9 @@ impl Announcement<'_> {
         let curved = request.kernel.as_ref().is_some_and(|it| !it.is_linear());
         let has = |kind: fn(&Trouble) -> bool| troubles.iter().any(kind);
         let mut tries = Vec::new();
+        // a code that tells the classes apart needs no curve
+        let as_code = self.giveaways.as_code();
+        tries.extend(as_code.as_deref());
         if self.codes().is_some() {
             tries.push("the features that the NOTICE's hint names");
         }
@@ -897,24 +1023,33 @@ impl Announcement<'_> {
         }
         // of many classes some that no row gets are none that a line parts from all others
         let has_numbers = self.trained.reader.features.dense_parts() > 0;
+        let many = self.labelled.values.len() > MANY_CLASSES;
         let lines_miss = !curved && has_numbers && has(|it| matches!(it, Trouble::Missing(_)));
-        if lines_miss {
-            tries.push(RBF);
-        }
-        if request.terms.loss == Loss::Hinge && !request.terms.interior_point {
-            tries.push("loss => 'squared_hinge'");
-        }
         let ranks_well = auc.is_none_or(|auc| auc >= 0.6);
         let rare = has(|it| matches!(it, Trouble::OneClass(..) | Trouble::Missing(_)));
         if rare && ranks_well && request.class_weight == ClassWeight::Equal {
             tries.push("class_weight => 'balanced'");
         }
+        if lines_miss && as_code.is_none() && !many {
+            tries.push(RBF);
+        }
+        if request.terms.loss == Loss::Hinge && !request.terms.interior_point {
+            tries.push("loss => 'squared_hinge'");
+        }
+        // what was chosen by how it ranks may decide for one class everywhere
+        let by_ranking =
+            rare && ranks_well && auc.is_some() && request.plan.scoring == Scoring::Auc;
+        let threshold = format!(
+            "a threshold of your own: svm_decision({0}, …) > a threshold of svm_roc({0}, …)",
+            quote_literal(&request.model)
+        );
+        tries.extend(by_ranking.then_some(threshold.as_str()));
         tries.extend(self.scaling());
         if request.plan.costs.len() == 1 {
             tries.push("c => 'auto', which chooses c");
         }
         if !rare || !ranks_well || tries.is_empty() {
-            tries.extend((!curved && !lines_miss).then_some(RBF));
+            tries.extend((!curved && !lines_miss && as_code.is_none() && !many).then_some(RBF));
             tries.push("other features");
         }
         format!("Try {}", tries.join("; or "))
@@ -951,6 +1086,7 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     let away = trained.processes.away.as_ref();
     let mut text = match (away.and_then(nodes), trained.processes.workers) {
         (Some(nodes), _) => nodes,
+        (None, 0) if trained.processes.helpers > 0 => String::new(),
         (None, 0) => "no workers".to_owned(),
         (None, 1) => "1 worker".to_owned(),
         (None, many) => format!("{many} workers"),
@@ -958,10 +1094,10 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     if let Some(away) = away {
         text += &troubles_away(away);
     }
+    let between = if text.is_empty() { "" } else { ", " };
     match trained.processes.helpers {
         0 => {}
-        1 => text += ", 1 helper",
-        many => text += &format!(", {many} helpers"),
+        many => text += &format!("{between}{}", counted(many as u64, "helper")),
     }
     let report = &trained.trainer.report;
     // of rows that stream the published forms have one

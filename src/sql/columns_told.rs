@@ -1,20 +1,12 @@
 //! What is said of a training's columns: the sentences of the NOTICE's DETAIL about those that are texts, that hold numbers in text, or
 //! NULLs.
 
+pub(super) use crate::base::text::counted;
 use crate::base::text::listed;
-use crate::features::{CategoryPart, FeaturePart, FeatureSet, Nulls};
+use crate::features::{without_unit, CategoryPart, FeaturePart, FeatureSet, Nulls};
 use pgrx::spi::quote_literal;
 use pgsvm_expand::reading::is_marker;
 use pgsvm_expand::Reading;
-
-/// So many of them; the plural by s, or es behind an s.
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    match (count, noun.ends_with('s')) {
-        (1, _) => format!("1 {noun}"),
-        (_, true) => format!("{count} {noun}es"),
-        (_, false) => format!("{count} {noun}s"),
-    }
-}
 
 /// Text columns of so many numbers that they may be meant as numbers.
 pub(super) fn number_columns(features: &FeatureSet) -> Vec<String> {
@@ -24,6 +16,13 @@ pub(super) fn number_columns(features: &FeatureSet) -> Vec<String> {
         text.dictionary.values().count() >= MANY && text.looks_like_numbers().is_some()
     });
     such.map(|text| text.name.clone()).collect()
+}
+
+/// Text columns of numbers with a unit behind them, as SQL that makes them numbers.
+pub(super) fn with_units(features: &FeatureSet) -> Vec<String> {
+    let texts = text_columns(features).filter(|text| !text.asked);
+    let told = texts.filter_map(|text| Some(without_unit(&text.name, text.dictionary.unit()?)));
+    told.collect()
 }
 
 /// The columns in which training met NULLs, and what these count as.
@@ -62,6 +61,7 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
             Reading::Ymd => " as year-month-day",
             Reading::Dmy => " as day-month-year",
             Reading::Mdy => " as month-day-year",
+            Reading::Clock => " as a time of the day, in seconds since midnight",
         };
         let such: Vec<_> = reading.such.iter().map(quote_literal).collect();
         let unread = match reading.unread {

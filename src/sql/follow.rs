@@ -39,6 +39,7 @@ use crate::request::Request;
 use crate::sql::life::Owned;
 use crate::sql::train;
 use crate::storing::deployment;
+use crate::storing::predecessor::Inherited;
 use crate::training::outcome::Trained;
 use crate::training::Covers;
 use crate::warm_start::following::{Choice, Following, Rows};
@@ -119,7 +120,15 @@ fn follow(
                 deployed.begin(&request, given.as_ref(), screen)
             })
         })?;
-        train::store(&owned.schema, request, &prepared, None, trained, started)
+        let inherited = Inherited::Everything;
+        train::store(
+            &owned.schema,
+            request,
+            &prepared,
+            inherited,
+            trained,
+            started,
+        )
     })
 }
 

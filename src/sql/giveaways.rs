@@ -2,10 +2,12 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
-use crate::features::{excluding, naming};
+use crate::features::{excluding, naming, FeaturePart, ReadAs, TextPart};
 use crate::planning::source_columns::LeftOut;
 use crate::request::Request;
+use crate::training::fit::OnTrainingRows;
 use crate::training::outcome::Trained;
+use pgrx::spi::{quote_identifier, quote_literal};
 
 /// Features that a hint names at most.
 const MOST_NAMED: usize = 20;
@@ -21,8 +23,10 @@ pub struct Giveaways<'a> {
     counting: Vec<&'a str>,
     /// The same of those that look like keys.
     keys: Vec<&'a str>,
-    /// Columns that features are made of.
-    columns: usize,
+    /// What features are made of.
+    parts: &'a [FeaturePart],
+    /// Of those that tell the classes apart, whole numbers that are codes: how high they are says little.
+    codes: Vec<&'a FeaturePart>,
 }
 
 impl<'a> Giveaways<'a> {
@@ -38,8 +42,23 @@ impl<'a> Giveaways<'a> {
             telling: &telltales.telling,
             counting: unnamed(&telltales.counting),
             keys: unnamed(&telltales.keys),
-            columns: trained.reader.features.parts.len(),
+            parts: &trained.reader.features.parts,
+            codes: codes(trained),
         }
+    }
+
+    /// The features with codes that tell the classes apart as categories, which a linear model then does too; None where there are none.
+    pub fn as_code(&self) -> Option<String> {
+        let is_code = |part: &FeaturePart| self.codes.iter().any(|code| code.same_as(part));
+        if self.codes.is_empty() || self.parts.len() > MOST_NAMED {
+            return None;
+        }
+        let entries = self.parts.iter().map(|part| match is_code(part) {
+            true => part.as_category(),
+            false => part.entry(),
+        });
+        let entries: Vec<_> = entries.collect();
+        Some(naming(entries.iter().map(String::as_str)))
     }
 
     /// A WARNING for each kind.
@@ -86,10 +105,10 @@ impl<'a> Giveaways<'a> {
             .iter()
             .map(|it| format!("{:.4}", it.1))
             .collect();
-        let (tells, it, is) = match names.len() {
+        let (tells, it, is, does) = match names.len() {
             0 => return None,
-            1 => ("alone tells", "it", "is"),
-            _ => ("each tell", "them", "are"),
+            1 => ("alone tells", "it", "is", "it does so"),
+            _ => ("each tell", "them", "are", "each does so"),
         };
         let who = names.join(", ");
         let message = format!(
@@ -101,7 +120,7 @@ impl<'a> Giveaways<'a> {
             // an element of an array goes with the array
             None if names.iter().any(|name| whole(name) != *name) => String::new(),
             // nothing would be left
-            None if names.len() + self.of_rows().count() >= self.columns => String::new(),
+            None if names.len() + self.of_rows().count() >= self.parts.len() => String::new(),
             // what only tells rows apart goes all the more
             None => {
                 let all = names.iter().copied().chain(self.of_rows());
@@ -110,11 +129,52 @@ impl<'a> Giveaways<'a> {
         };
         Some(
             Failure::new(Code::ERRCODE_WARNING, message)
-                .detail("On a sample of the rows: the area under the ROC curve, or the share of rows that equal values put into their class.")
+                .detail(format!("In parentheses: how well {does} on a sample of the rows, as the area under its ROC curve or as the share of rows whose class its value tells."))
                 .hint(format!(
-                    "If {who} {is} made of the label, or known only after it, leave {it} out{how}"
+                    "If {who} {is} made of the label, or known only after it, leave {it} out{how}{}{}",
+                    self.without_words(),
+                    self.as_code().map_or_else(String::new, |how| format!(
+                        ". Else take its numbers as codes, each with a feature of its own: {how}"
+                    ))
                 )),
         )
+    }
+
+    /// How words that tell the classes apart are taken out of their texts; nothing where there are none.
+    fn without_words(&self) -> String {
+        let mut told = String::new();
+        for part in self.parts {
+            let Some(text) = part.as_one::<TextPart>() else {
+                continue;
+            };
+            let (name, form) = (&text.name, &text.form);
+            let begins = format!("{}[", part.name());
+            let word = |(name, _): &'a (String, f64)| name.strip_prefix(&begins)?.strip_suffix(']');
+            let is_plain = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == ' ');
+            let words: Vec<_> = self
+                .telling
+                .iter()
+                .filter_map(word)
+                .filter(is_plain)
+                .collect();
+            let is_text = part.reads().iter().all(|column| column.by == ReadAs::Text);
+            if !is_text || !part.is_list() || words.is_empty() {
+                continue;
+            }
+            // a stem is the beginning of words
+            let end = if form.configuration.is_some() {
+                r"\w*"
+            } else {
+                r"\M"
+            };
+            let pattern = format!(r"\m({}){end}", words.join("|"));
+            told += &format!(
+                "; words are taken out of a text in svm_train_query: regexp_replace({}, {}, ' ', 'gi') AS other_words",
+                quote_identifier(name),
+                quote_literal(pattern)
+            );
+        }
+        told
     }
 
     /// How what tells the classes apart, and what else is not to be there, is left out of the features that are named.
@@ -163,6 +223,24 @@ impl<'a> Giveaways<'a> {
         let how = excluding(self.of_rows(), &self.request.exclude);
         format!("leave out: {how}; or name the features")
     }
+}
+
+/// Columns of whole numbers that tell the classes apart, but not by how large they are.
+fn codes(trained: &Trained) -> Vec<&FeaturePart> {
+    /// What a model is worse by than such a column alone, if it goes by how large its numbers are.
+    const WORSE: f64 = 0.05;
+    let telltales = &trained.reader.telltales;
+    let accuracy = OnTrainingRows::of(trained).accuracy;
+    let is_precise = trained.reader.report.imprecise.is_empty();
+    let parts = &trained.reader.features.parts;
+    let found = telltales.telling.iter().filter_map(|(name, measure)| {
+        let is_it = |part: &&FeaturePart| part.is_number() && part.name() == *name;
+        let part = parts.iter().find(is_it)?;
+        let is_whole = matches!(part.type_name(), "smallint" | "integer" | "bigint");
+        let is_worse = is_precise && accuracy.is_some_and(|it| it + WORSE < *measure);
+        (is_whole && (telltales.codes.contains(name) || is_worse)).then_some(part)
+    });
+    found.collect()
 }
 
 /// The column of a feature that may be an element of it, as `x[3]` is.

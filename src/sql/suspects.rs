@@ -42,7 +42,9 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         }
         let name = Varlena::open(name.value);
         let name = String::from_utf8_lossy(name.payload());
-        let model = model::of_call(fcinfo, &name).or_raise();
+        let model = model::of_call(fcinfo, &name)
+            .map_err(|failure| model::or_swapped(fcinfo, &name, failure))
+            .or_raise();
         let source = Source::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         limit.map(|limit| checked_count("n", limit, 1).or_raise());

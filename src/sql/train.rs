@@ -17,13 +17,14 @@ use crate::planning::job::Role;
 use crate::planning::prepare::{prepare, Prepared};
 use crate::planning::source_columns::LeftOut;
 use crate::reading::vocabularies;
+use crate::request::no_effect::Machine;
 use crate::request::numbers::{Argument, Numbers, C, GAMMA};
 use crate::request::source::Source;
 use crate::request::{scans, Arguments, Request};
-use crate::sql::announcement::{warn_of_lost_digits, Announcement};
+use crate::sql::announcement::{warn_of_lost_digits, Announcement, VERY_MANY_CLASSES};
 use crate::sql::follow;
 use crate::sql::giveaways::Giveaways;
-use crate::storing::predecessor::{self, TakenOver};
+use crate::storing::predecessor::{self, Inherited, TakenOver};
 use crate::storing::version_row::Labelled;
 use crate::storing::{deployment, provenance, versions};
 use crate::targets::labels;
@@ -60,7 +61,9 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {
         Arguments {
-            source: call.long_text("query").map(Source::query),
+            source: call
+                .long_text("query")
+                .map(|text| Source::of_query(text).or_raise()),
             ..arguments(&call)
         }
     };
@@ -237,6 +240,7 @@ fn train(
     request.without_effect().for_each(Failure::notice);
     say_how_many(&request, &prepared);
     let trained = with_latest(|| {
+        say_many_classes(&request, &prepared)?;
         vocabularies::learn(&mut prepared, &request)?;
         match prepared.job.terms.leader {
             Leader::Scans => scan(&mut request, &mut prepared),
@@ -250,8 +254,8 @@ fn train(
             }
         }
     })?;
-    let taken_over = taken_over.as_ref();
-    store(&schema, request, &prepared, taken_over, trained, started)
+    let inherited = Inherited::Settings(taken_over.as_ref());
+    store(&schema, request, &prepared, inherited, trained, started)
 }
 
 /// Trains by scans, and where that gives way goes on with rows that stream.
@@ -334,13 +338,13 @@ fn run_for_nothing(
     Ok((trained, prepared.left_out))
 }
 
-/// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted; `taken_over` are
-/// settings that are those of the version before.
+/// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted; `inherited`: what is that of
+/// the version before.
 pub fn store(
     schema: &str,
     request: Request,
     prepared: &Prepared,
-    taken_over: Option<&TakenOver>,
+    inherited: Inherited<'_>,
     mut trained: Trained,
     started: Instant,
 ) -> Result<String, Failure> {
@@ -363,7 +367,7 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    say_without_effect(&request, &trained, prepared.job.trainers);
+    say_without_effect(&request, &trained, prepared.job.trainers, inherited);
     let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
     giveaways.warn();
     let told = Announcement {
@@ -375,7 +379,7 @@ pub fn store(
         left_out: &prepared.left_out,
         giveaways: &giveaways,
         trainers: prepared.job.trainers,
-        taken_over,
+        taken_over: inherited.settings(),
         is_for_nodes: trained.processes.is_on_nodes()
             && !versions::is_on_nodes(schema, &request.model)?,
     };
@@ -391,7 +395,8 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     say_how_many(&request, &prepared);
     let (trained, left_out) = run_for_nothing(&request, prepared)?;
     warn_of_lost_digits(&trained);
-    say_without_effect(&request, &trained, settings::trainers());
+    let inherited = Inherited::Settings(None);
+    say_without_effect(&request, &trained, settings::trainers(), inherited);
     Giveaways::of(&request, &trained, &left_out).warn();
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }
@@ -403,12 +408,39 @@ fn say_how_many(request: &Request, prepared: &Prepared) {
     }
 }
 
-/// Says what was given and had no effect, as only the training has told: threads, and what is about other machines.
-fn say_without_effect(request: &Request, trained: &Trained, trainers: usize) {
+/// Says before a training that takes long for its classes how many there are.
+fn say_many_classes(request: &Request, prepared: &Prepared) -> Result<(), Failure> {
+    let found = vocabularies::classes_of_first_rows(prepared)?;
+    if let Some((classes, rows)) = found.filter(|(classes, _)| *classes > VERY_MANY_CLASSES) {
+        let message = format!(
+            "label column \"{}\" has {classes} values in the first {rows} rows, and a decision is trained for each",
+            request.label
+        );
+        Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+            .hint("Is it an id, or a number to predict? Neither is a class. SELECT * FROM svm_progress, in another session, says how far the training is")
+            .notice();
+    }
+    Ok(())
+}
+
+/// Says what was given and had no effect, as only the training has told: threads, and what is about other machines or columns. What was
+/// inherited was told of when it was given.
+fn say_without_effect(
+    request: &Request,
+    trained: &Trained,
+    trainers: usize,
+    inherited: Inherited<'_>,
+) {
     let resident = trained.trainer.report.resident;
-    let kernel = trained.reader.features.kernel.as_ref();
-    let is_exact = kernel.is_some_and(|kernel| kernel.chosen == SUPPORT_VECTORS);
-    let told = request.without_effect_on(is_exact, trained.reader.classes.len());
+    let features = &trained.reader.features;
+    let kernel = features.kernel.as_ref();
+    let machine = Machine {
+        is_exact: kernel.is_some_and(|kernel| kernel.chosen == SUPPORT_VECTORS),
+        classes: trained.reader.classes.len(),
+        fits: trained.reader.report.resident,
+    };
+    let is_given = |name: &str| !inherited.has(name);
+    let told = request.without_effect_on(&machine, features, is_given);
     let threads = request.without_trainers(trainers, resident);
     threads.into_iter().chain(told).for_each(Failure::notice);
 }

@@ -27,7 +27,40 @@ pub struct TakenOver {
     pub settings: Vec<String>,
 }
 
+/// What a training has from the version before it.
+#[derive(Clone, Copy)]
+pub enum Inherited<'a> {
+    /// What its call does not give.
+    Settings(Option<&'a TakenOver>),
+    /// All: a refresh.
+    Everything,
+}
+
+impl<'a> Inherited<'a> {
+    pub fn settings(self) -> Option<&'a TakenOver> {
+        match self {
+            Self::Settings(taken) => taken,
+            Self::Everything => None,
+        }
+    }
+
+    /// Whether the call did not give this argument or option itself.
+    pub fn has(self, name: &str) -> bool {
+        match self {
+            Self::Settings(taken) => taken.is_some_and(|taken| taken.has(name)),
+            Self::Everything => true,
+        }
+    }
+}
+
 impl TakenOver {
+    /// Whether this argument or option is among them.
+    fn has(&self, name: &str) -> bool {
+        let written = [format!("{name} => "), format!("option \"{name}\": ")];
+        let is_it = |setting: &String| written.iter().any(|it| setting.starts_with(it));
+        self.settings.iter().any(is_it)
+    }
+
     /// As a sentence.
     pub fn sentence(&self) -> String {
         format!(

@@ -79,22 +79,31 @@ pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
     )))
 }
 
-/// Says that a training makes a version of a model that has learned something else before: another label, or another relation. What
+/// Says that a training makes a version of a model that has learned something else before: another label, or other rows. What
 /// was imported does not say what it learned.
 pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> {
-    let Some(before) = before(schema, &request.model).map_err(spi_failure)? else {
+    let Some(before) = before(schema, request).map_err(spi_failure)? else {
         return Ok(());
     };
     let Some(label) = before.label else {
         return Ok(());
     };
     let was = before.relation.map(same_in_sessions);
-    let tables = was.zip(relation(&request.source));
-    let tables = tables.filter(|(was, is)| was != is);
-    if tables.is_none() && label == request.label {
+    let rows = match (was, relation(&request.source)) {
+        (Some(was), Some(is)) if was == is => None,
+        (Some(was), is) => Some((was, is.unwrap_or_else(|| "a query".to_owned()))),
+        // of neither it is not known what it was
+        (None, _) if before.same_query.is_none() => None,
+        (None, Some(is)) => Some(("a query".to_owned(), is)),
+        (None, None) if before.same_query == Some(false) => {
+            Some(("a query".to_owned(), "another query".to_owned()))
+        }
+        (None, None) => None,
+    };
+    if rows.is_none() && label == request.label {
         return Ok(());
     }
-    let (was, is) = tables.map_or_else(Default::default, |(was, is)| {
+    let (was, is) = rows.map_or_else(Default::default, |(was, is)| {
         (format!(" of {was}"), format!(" of {is}"))
     });
     let message = format!(
@@ -102,6 +111,7 @@ pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> 
         before.version, request.model, request.label
     );
     Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .detail("It keeps no settings of that version.")
         .hint("Another name makes another model: model => 'another_name'")
         .notice();
     Ok(())
@@ -112,31 +122,40 @@ struct Before {
     version: i32,
     label: Option<String>,
     relation: Option<String>,
+    /// Whether its query is the one that is trained on now; None where it had none.
+    same_query: Option<bool>,
 }
 
 /// None of a model that is not there, or was imported.
-fn before(schema: &str, model: &str) -> Result<Option<Before>, SpiError> {
+fn before(schema: &str, request: &Request) -> Result<Option<Before>, SpiError> {
+    let query = match &request.source {
+        Source::Query(text) => text.as_str(),
+        Source::Relation(_) => "",
+    };
     Spi::connect(|client| {
         let rows = client.select(
             Kept(&format!(
-                "SELECT v.version, v.label_column, v.source_relation
+                "SELECT v.version, v.label_column, v.source_relation,
+                     coalesce((SELECT s.query FROM {schema}.svm_source AS s
+                         WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query) OPERATOR(pg_catalog.=) $2
                  FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
                      ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.current_version
                  WHERE m.name OPERATOR(pg_catalog.=) $1 AND v.solver OPERATOR(pg_catalog.<>) 'imported'"
             )),
             Some(1),
-            &[model.into()],
+            &[request.model.as_str().into(), query.into()],
         )?;
         if rows.is_empty() {
             return Ok(None);
         }
         let row = rows.first();
         let version = row.get::<i32>(1)?;
-        let (label, relation) = (row.get(2)?, row.get(3)?);
+        let (label, relation, same_query) = (row.get(2)?, row.get(3)?, row.get(4)?);
         Ok(version.map(|version| Before {
             version,
             label,
             relation,
+            same_query,
         }))
     })
 }

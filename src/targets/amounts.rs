@@ -41,7 +41,9 @@ impl Amounts {
     /// What they look like.
     fn word(self) -> &'static str {
         match self {
-            Self::Texts(read) if read.reading.is_time() => "time to predict",
+            Self::Texts(read) if read.reading.is_time() || read.reading == Reading::Clock => {
+                "time to predict"
+            }
             _ => "number to predict",
         }
     }
@@ -86,6 +88,7 @@ impl Amounts {
             Reading::Ymd | Reading::Dmy | Reading::Mdy => {
                 format!("{column}::timestamp > {text}::timestamp")
             }
+            Reading::Clock => format!("{column}::time > {text}::time"),
         })
     }
 }

@@ -177,7 +177,7 @@ fn file(job: &Job) -> File {
 
 /// What a reader leaves behind that has seen this of the source's rows.
 pub fn outcome(source: &RowSource, report: ReaderReport) -> Result<ReaderOutcome, OutOfMemory> {
-    let telltales = source.telltales(&report.alone)?;
+    let telltales = source.telltales(&report.alone, report.rows)?;
     let (features, dropped) = source.features(&report)?;
     let dense = report.dense_features;
     let mut report = report.with_imprecise(source.imprecise().map(|id| dense + u64::from(id)));

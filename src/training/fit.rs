@@ -9,6 +9,11 @@ pub const POOR_AUC: f64 = 0.6;
 const WEAK_AUC: f64 = 0.7;
 /// A standard deviation of decisions next to which a margin of 1 is far away.
 pub const SMALL_DEVIATION: f64 = 0.01;
+/// Of more classes than this an accuracy below that, and up to so many times the largest class's share, is hardly better than the share:
+/// so much of their rows weights of many classes get right by chance.
+pub const MANY_CLASSES: usize = 20;
+const SMALL_ACCURACY: f64 = 0.1;
+const HARDLY_BETTER: f64 = 5.0;
 /// Share of the rows that are nearly all of them.
 const NEARLY_ALL: f64 = 0.99;
 
@@ -45,6 +50,8 @@ pub enum Trouble {
     OneClass(usize, f64, f64),
     /// The accuracy is no more than the share of the largest class, by number.
     NoBetter(f64, usize, f64),
+    /// The same of many classes, where it is little more.
+    HardlyBetter(f64, usize, f64),
     /// Of classes that count alike the mean share of rows that are right is no more than by chance; the largest class, by number.
     ByChance(f64, usize),
     /// These of many classes get no row.
@@ -77,12 +84,16 @@ pub fn troubles(fit: &Fit, rows: u64, accuracy: f64, weighted: bool) -> Vec<Trou
     let largest = most(&fit.actual);
     let constant = share(&fit.actual, largest);
     let balanced = fit.balanced_accuracy();
+    let hardly = SMALL_ACCURACY.min(HARDLY_BETTER * constant);
     match weighted {
         true if balanced <= 1.0 / classes as f64 && weak => {
             found.push(Trouble::ByChance(balanced, largest));
         }
         false if accuracy <= constant && weak => {
             found.push(Trouble::NoBetter(accuracy, largest, constant));
+        }
+        false if classes > MANY_CLASSES && accuracy <= hardly && weak => {
+            found.push(Trouble::HardlyBetter(accuracy, largest, constant));
         }
         _ => {}
     }

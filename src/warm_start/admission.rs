@@ -81,7 +81,7 @@ impl Keys {
             format!("key column \"{name}\" holds {} twice", shown()),
         )
         .detail(format!("It is in row {number} of the source."))
-        .hint("A key says which row is which: key => 'column' names one whose values are unique"))
+        .hint("A key says which row is which: key => 'column' names one whose values are unique. If only several columns together are, make one of them in a query: concat_ws('-', a, b) AS key"))
     }
 
     /// What a row that was admitted is known by: the column and its value.

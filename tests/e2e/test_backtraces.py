@@ -30,7 +30,7 @@ def asking(request):
         ("SELECT svm_train_query('SELECT 1 / (x - 50) AS x, y FROM t', 'y', model => 'n')", None),
         ("SELECT svm_train_query('SELECT nothing', 'y', model => 'n')", None),
         ("SELECT svm_decision('nobody', t) FROM t", None),
-        ("SELECT svm_decision('m', ARRAY[1, 2])", 'Model "m@1" has 1 features.'),
+        ("SELECT svm_decision('m', ARRAY[1, 2])", 'Model "m@1" has 1 feature.'),
         ("SELECT svm_predict('m', t, NULL::date) FROM t", None),
         ("SELECT * FROM svm_evaluate('m', 'pg_class')", None),
     ],

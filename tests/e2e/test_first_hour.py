@@ -28,8 +28,6 @@ OF_THE_MACHINE = [
     (r"\d+\.\d+ s\.", "… s."),
     (r"gap [\d.e-]+", "gap …"),
     (r"\d+ pass(es)?", "… passes"),
-    # a weight, to what the tolerance leaves open
-    (r"(boat IS NULL \| +-1\.9)\d", r"\1"),
     # to the last digit it depends on where the server put the rows
     (r"(AUC 0\.\d{3})\d", r"\1"),
     (r" +\n", "\n"),

@@ -1,8 +1,10 @@
 """What is said of columns as people have them, of rows without a label and of bad rows. tests/sql/messy.sql has what becomes of them."""
 
+import json
 import re
 from typing import NamedTuple
 
+import psycopg
 import pytest
 
 
@@ -40,7 +42,7 @@ def test_the_notice_says_how_texts_nulls_and_labels_were_read(connection, said):
     )
     connection.execute("SELECT svm_train('offers', 'sold')")
     lines = details(said)
-    assert "Left out as sold is NULL: 500 rows, to be predicted." in lines
+    assert "Not trained on: 500 rows whose sold is NULL. The model can predict it." in lines
     read = next(line for line in lines if line.startswith("Texts read as numbers and times: "))
     assert "number(discount), 167 rows with 'n/a' counted as NULL" in read
     assert "time(since) as day-month-year" in read
@@ -162,5 +164,46 @@ def test_a_rank_that_was_asked_for_has_the_notice_say_what_it_leaves_out(connect
     )
     connection.execute("SELECT svm_train('rings', 'ring', kernel => 'rbf', rank => 3)")
     kernel = next(line for line in details(said) if line.startswith("Kernel rbf"))
-    left_out = re.search(r"3 landmarks \(pivots\), which leave out ([\d.e-]+) of the kernel's trace", kernel)
+    left_out = re.search(r"3 landmarks \(pivots\), which reproduce the kernel but for ([\d.e-]+) of its trace", kernel)
     assert 0.05 < float(left_out[1]) < 1
+
+
+def test_texts_with_a_unit_and_times_of_the_day_are_told_with_what_to_type(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE trips AS
+        SELECT lpad((6 + i * 7919 % 16)::text, 2, '0') || ':' || lpad((i * 31 % 60)::text, 2, '0') AS start, i * 31 % 7 || ' cm' AS height,
+            i * 7919 % 16 > 7 AS late FROM generate_series(1, 900) AS i"""
+    )
+    connection.execute("SELECT svm_train('trips', 'late')")
+    lines = details(said)
+    assert "Texts read as numbers and times: number(start) as a time of the day, in seconds since midnight." in lines
+    units = next(line for line in lines if line.startswith("Numbers with a unit"))
+    assert units.endswith(": replace(height, ' cm', '')::float8.")
+    heights = "SELECT min(replace(height, ' cm', '')::float8), max(replace(height, ' cm', '')::float8) FROM trips"
+    assert connection.execute(heights).fetchone() == (0, 6)
+
+
+def test_arrays_that_are_one_sparse_vector_are_told(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE pairs AS SELECT ARRAY[i % 3, 3 + i % 5, 9 + i % 7] AS idx, ARRAY[i % 2, 1, i % 3]::real[] AS val, i % 11 AS z,
+            i % 3 > 0 AS y FROM generate_series(1, 1000) AS i"""
+    )
+    connection.execute("SELECT svm_train('pairs', 'y')")
+    hint = next(notice.hint for notice in said if notice.message.startswith("model "))
+    assert "features => '{\"sparse(idx, val)\",z}'" in hint
+    connection.execute("""SELECT svm_train('pairs', 'y', features => '{"sparse(idx, val)",z}', model => 'sparse')""")
+    assert said[-1].hint == "" or "sparse" not in said[-1].hint
+
+
+def test_a_json_object_as_text_is_told_its_cast(connection):
+    connection.execute("CREATE TEMP TABLE rows AS SELECT i % 7 AS a, i % 7 > 3 AS y FROM generate_series(1, 100) AS i")
+    connection.execute("SELECT svm_train('rows', 'y', '{a}', 'of_a')")
+    row = json.dumps({"a": 6})
+    assert connection.execute("SELECT svm_classify('of_a', %s::jsonb)", [row]).fetchone() == ("true",)
+    for sent in ["%s", "%s::text"]:
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute(f"SELECT svm_classify('of_a', {sent})", [row])
+        assert (
+            "A JSON object needs its type: SELECT svm_classify('of_a', '{…}'::jsonb)."
+            in refused.value.diag.message_hint
+        )

@@ -67,7 +67,7 @@ def test_what_makes_probabilities_is_told_and_better_on_other_rows(connection):
             "SELECT svm_train('engines', 'label', model => %s, probability => true, options => %s)", [name, options]
         )
         losses[name] = one(connection, "SELECT log_loss FROM svm_evaluate(%s, 'more_engines')", [name])
-    told = r"Probabilities by isotonic regression: log loss (\S+) on rows held out from it, (\S+) by Platt's sigmoid; 49990 rows\."
+    told = r"Probabilities by isotonic regression: on 49990 rows held out its log loss is (\S+), and that of Platt's sigmoid (\S+); the smaller"
     found = [re.search(told, it.text) for it in said]
     chosen, other = map(float, next(filter(None, found)).groups())
     assert chosen < other - 0.005

@@ -18,6 +18,8 @@ pub enum Reading {
     Dmy,
     /// The same of `01/31/2024`.
     Mdy,
+    /// Seconds since midnight of `09:30`, `1:05 PM`.
+    Clock,
 }
 
 /// A text that is a number.
@@ -113,7 +115,7 @@ impl Reading {
         if others > MOST_OTHERS || other_rows * ONE_IN > read + other_rows {
             return None;
         }
-        if reading.is_time() {
+        if reading.is_time() || reading == Self::Clock {
             return Some(Read {
                 reading,
                 may_be_codes: false,
@@ -146,6 +148,7 @@ impl Reading {
             Self::Ymd,
             Self::Dmy,
             Self::Mdy,
+            Self::Clock,
         ];
         let mut best = None;
         let mut most = 0;
@@ -175,6 +178,7 @@ impl Reading {
             Self::Number => number(text, false).map(|it| it.value),
             Self::CommaNumber => number(text, true).map(|it| it.value),
             Self::Ymd | Self::Dmy | Self::Mdy => time(text, self),
+            Self::Clock => of_the_day(text.trim()),
         }
     }
 }
@@ -305,6 +309,16 @@ fn ungroup(whole: &str, separator: char, out: &mut String) -> Option<()> {
         out.push_str(group);
     }
     Some(())
+}
+
+/// Seconds since midnight of a time of the day, whose minutes have two digits: `16:9` is a ratio.
+fn of_the_day(text: &str) -> Option<f64> {
+    let (_, minutes) = text.split_once(':')?;
+    let two = minutes.bytes().take(2).filter(u8::is_ascii_digit).count() == 2;
+    match two && text.len() <= LONGEST && text.is_ascii() {
+        true => seconds(text),
+        false => None,
+    }
 }
 
 /// Seconds since 1970-01-01 00:00 UTC.
@@ -467,6 +481,32 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_the_day_are_seconds_since_midnight() {
+        let all = [
+            ("09:30", 34_200.0),
+            ("9:30:15", 34_215.0),
+            (" 1:05 PM ", 47_100.0),
+        ];
+        for (text, value) in all {
+            assert_eq!(Reading::Clock.read(text), Some(value), "{text}");
+        }
+        for text in [
+            "16:9",
+            "1:2:3",
+            "25:00",
+            "09:61",
+            "930",
+            "2024-01-31 09:30",
+            "é:00",
+        ] {
+            assert_eq!(Reading::Clock.read(text), None, "{text}");
+        }
+        let times = [("09:30", 5), ("17:45", 4), ("", 1)];
+        let read = Reading::of(times.into_iter(), Reading::Ymd);
+        assert_eq!(read.map(|it| it.reading), Some(Reading::Clock));
+    }
 
     #[test]
     fn numbers_are_read_as_people_write_them() {
