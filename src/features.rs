@@ -5,16 +5,16 @@
 //! `Decoder` for the row it is given. The `FeatureSet` is stored with the model as jsonb, so its shape
 //! and names are a stored format: fields may be added with a default, never renamed.
 //!
+//! What differs from kind to kind of feature stands in `kinds`, a file a kind.
+//!
 //! Feature ids: the dense parts count up from 0 in their order, one id a column and as many as it is
 //! long an array. Sparse ids are relative to the space behind the dense ones: with S sparse parts,
 //! part p's index i is i * S + p, which is the index itself when there is one. All category columns
-//! together are one sparse part, the last one; their indices are the codes of `category`.
+//! together are one sparse part, the last one; their indices are the codes of `kinds::category`.
 
 mod buffer;
 mod by_name;
-mod category;
 mod decode;
-mod dense;
 mod entry;
 mod error;
 mod error_words;
@@ -22,31 +22,20 @@ mod kept;
 mod kernel_form;
 mod kinds;
 mod leaving_out;
-mod libsvm;
 mod lists;
-mod made;
-mod made_form;
 mod name;
-mod one_hot;
 mod part;
-mod pgvector;
 mod precision;
-mod quoted;
 mod read_text;
 mod resolve;
 mod row;
 mod set;
-mod sparse;
 mod stored;
-mod stored_part;
-mod text;
-mod text_form;
 mod text_guess;
 mod usual_lengths;
 mod vocabularies;
 
 pub use buffer::{FeatureBuffer, Nulls};
-pub use category::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use decode::Decoder;
 pub use entry::{parse_form, EntryForm};
 pub use error::{utf8, FeatureError};
@@ -56,11 +45,11 @@ pub use kept::{
     KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
 };
 pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, MOST_LANDMARKS, SUPPORT_VECTORS};
-pub use kinds::reads::{ReadAs, ReadColumn};
+pub use kinds::category::dictionary::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};
 pub use kinds::{
-    identifier, ArrayPart, CategoryPart, FeaturePart, LibsvmPart, Operand, SparsevecPart, TextPart,
+    identifier, parse as parse_libsvm, ArrayPart, CategoryPart, FeaturePart, LibsvmPart, Operand,
+    ReadAs, ReadColumn, SparsevecPart, TextPart,
 };
-pub use libsvm::parse as parse_libsvm;
 pub use lists::{ListReader, Listed};
 pub use name::Feature;
 pub use resolve::resolve;

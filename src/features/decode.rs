@@ -8,26 +8,24 @@
 
 use super::buffer::{FeatureBuffer, Nulls};
 use super::by_name::ByName;
-use super::category::CategoryLimits;
-use super::dense::columns;
-use super::error::{utf8, FeatureError};
-use super::kept::{KeptPairs, KeptRow};
-use super::kinds::{ArrayPart, NumberPart, ProductsPart, TextPart};
-use super::made::{make, MadeReader};
-use super::one_hot::OneHot;
+use super::error::FeatureError;
+use super::kept::{KeptPairs, KeptRow, Wanted};
+use super::kinds::category::dictionary::CategoryLimits;
+use super::kinds::category::one_hot::OneHot;
+use super::kinds::made::MadeReader;
+use super::kinds::number::columns;
+use super::kinds::pairs::SparseScratch;
+use super::kinds::text::reader::TextReader;
+use super::kinds::{ArrayPart, FeaturePart, NumberPart, ProductsPart};
 use super::part::Part;
 use super::precision::Precision;
 use super::read_text::ReadText;
 use super::row::{Decoded, Null, RowValues};
 use super::set::FeatureSet;
-use super::sparse::{is_rounded, SparseScratch};
-use super::text::{unpadded, TextReader};
-use crate::pg::array::{ArrayProblem, NumberArray};
-use crate::pg::prefetch;
 use crate::pg::query::Column;
-use crate::pg::types::{CategoryKind, NumberKind};
 use crate::pg::varlena::Varlena;
-use crate::pg::{grow, Patience};
+use crate::pg::word::unpadded;
+use crate::pg::Patience;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::KeptWords;
@@ -67,7 +65,7 @@ impl Decoder {
         let by_name = ByName::new(columns)?;
         let (mut parts, mut made) = (Vec::new(), Vec::new());
         for part in &features.parts {
-            let part = match MadeReader::new(part, &by_name)? {
+            let part = match part.made_reader(&by_name)? {
                 Some(reader) => {
                     made.room(1)?.push(reader);
                     match part.is_dense() {
@@ -117,7 +115,9 @@ impl Decoder {
         }
         let end = decoder.sparse.codes();
         decoder.one_hot.learn(features, limits, end);
-        decoder.sparse.learn(features)?;
+        for part in features.lone_sparse_parts() {
+            decoder.sparse.learn(part.hash_bits())?;
+        }
         decoder.sparse.precision = (decoder.sparse.count() > 0).then(Precision::default);
         Ok(decoder)
     }
@@ -150,12 +150,10 @@ impl Decoder {
     pub fn note_collisions(&self, features: &mut FeatureSet) -> Result<(), OutOfMemory> {
         let mut sparse = self.sparse.collisions();
         for (number, part) in features.parts.iter_mut().enumerate() {
-            match part {
-                part if part.dictionary().is_some() => {
-                    self.one_hot.note_collisions(part, number)?;
-                }
-                part if part.is_dense() => {}
-                part => part.note_collisions(sparse.next().flatten()),
+            if let Some(category) = part.as_one_mut() {
+                self.one_hot.note_collisions(category, number)?;
+            } else if !part.is_dense() {
+                part.note_collisions(sparse.next().flatten());
             }
         }
         Ok(())
@@ -172,19 +170,10 @@ impl Decoder {
         precision.flat_map(Precision::imprecise)
     }
 
-    /// Where its parts stand in a row, in their order.
-    pub(super) fn places(&self) -> &[Part] {
-        &self.parts
-    }
-
-    /// Whether it has the words of text part `number` from an earlier pass.
-    pub(super) fn has_words(&self, number: usize) -> bool {
-        self.texts.kept.iter().any(|(of, _)| *of == number)
-    }
-
-    /// Most values of a row.
-    pub(super) fn most(&self) -> usize {
-        self.most
+    /// What it wants of kept rows: not the words of texts that it has from an earlier pass.
+    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
+        let has_words = |number| self.texts.kept.iter().any(|(of, _)| *of == number);
+        Wanted::of(self.parts.iter().copied(), has_words)
     }
 
     /// Bytes it takes, about.
@@ -260,11 +249,13 @@ impl Decoder {
         let row = RowValues { values, nulls };
         self.begin_row(&row);
         let (mut number, mut sparse_part) = (0, 0);
+        let (nulls, limits) = (self.nulls, (self.nulls, self.most));
         for place in 0..self.parts.len() {
-            let part = self.parts[place];
+            let part = &mut self.features.parts[number];
+            let sparse = (&mut self.sparse, &mut *out);
             // SAFETY: the row is as the caller promises, and each part has the type of its column.
             let null = unsafe {
-                match (part, &kept) {
+                match (self.parts[place], &kept) {
                     (Part::Columns { at, count, kind }, kept) => {
                         match kept {
                             None => columns(number, &row, at..at + count, kind, out)?,
@@ -274,35 +265,50 @@ impl Decoder {
                         continue;
                     }
                     (Part::Array { .. } | Part::Vector { .. }, Some(kept)) => {
-                        self.kept_array(number, place, kept, &mut out.dense)?;
-                        number += 1;
-                        continue;
+                        let part: &mut ArrayPart = part.placed();
+                        part.take_kept(kept, place, self.most, &mut out.dense)?;
+                        None
                     }
                     (Part::Parsed { at, padded }, _) => {
-                        self.parsed(number, &row, (at, padded), out)?
+                        let part: &mut NumberPart = part.placed();
+                        part.parse(&row, (at, padded), self.one_hot.teaches(), out)?
                     }
-                    (Part::Made(reader), _) => self.make(number, &row, reader, out)?,
-                    (Part::Array { at, kind }, _) => self.array(number, &row, at, kind, out)?,
-                    (Part::Vector { at, half }, _) => self.vector(number, &row, at, half, out)?,
-                    (Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. }, kept) => {
+                    (Part::Made(reader), _) => {
+                        let part: &mut ArrayPart = part.placed();
+                        part.make(&mut self.made[reader], &row, limits, out)?
+                    }
+                    (Part::Array { at, kind }, _) => {
+                        let part: &mut ArrayPart = part.placed();
+                        part.decode(&row, (at, kind), limits, out)?
+                    }
+                    (Part::Vector { at, half }, _) => {
+                        let part: &mut ArrayPart = part.placed();
+                        part.decode_vector(&row, (at, half), nulls, out)?
+                    }
+                    (
+                        at @ (Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. }),
+                        kept,
+                    ) => {
                         sparse_part += 1;
                         let kept = kept.as_ref().and_then(|kept| kept.pairs(place));
-                        self.sparse(part, (number, sparse_part - 1), kept, &row, out)?
+                        pairs((part, sparse_part - 1), at, kept, &row, sparse)?
                     }
                     (Part::Text { at, kind }, kept) => {
                         sparse_part += 1;
-                        let part: &TextPart = self.features.parts[number].placed();
-                        let out = (&self.sparse, &mut *out);
                         let numbers = (number, sparse_part - 1);
                         let kept = kept.as_ref().and_then(|kept| kept.words(place));
                         let from = (&row, at, kind, kept);
-                        self.texts.decode(part, numbers, from, out)?
-                    }
-                    (Part::Crossed { first, second }, _) => {
-                        self.crossed(number, &row, first, second, out)?
+                        let to = (&self.sparse, &mut *out);
+                        self.texts.decode(part.placed(), numbers, from, to)?
                     }
                     (Part::Category { at, kind }, _) => {
-                        self.category(number, &row, at, kind, out)?
+                        let part = (part.placed(), number);
+                        self.one_hot.decode(part, &row, (at, kind), nulls, sparse)?
+                    }
+                    (Part::Crossed { first, second }, _) => {
+                        let part = (part.placed(), number);
+                        self.one_hot
+                            .decode_pair(part, &row, [first, second], nulls, sparse)?
                     }
                     (
                         Part::Weighted {
@@ -310,10 +316,15 @@ impl Decoder {
                             number: by,
                         },
                         _,
-                    ) => self.weighted(number, &row, category, by, out)?,
+                    ) => {
+                        let part = (part.placed(), number);
+                        self.one_hot
+                            .decode_weighted(part, &row, (category, by), nulls, sparse)?
+                    }
                     (Part::Products(reader), _) => {
                         sparse_part += 1;
-                        self.products((number, sparse_part - 1), &row, reader, out)?
+                        let part: &mut ProductsPart = part.placed();
+                        part.decode(&mut self.made[reader], &row, sparse_part - 1, sparse)?
                     }
                 }
             };
@@ -347,33 +358,11 @@ impl Decoder {
             self.fill(out);
         }
         if !out.sparse_index.is_empty() {
-            self.sparse.sort(&self.features, out)?;
+            if let Some(twice) = self.sparse.sort(out)? {
+                return Err(self.features.duplicate(twice));
+            }
         }
         Ok(())
-    }
-
-    /// Decodes part `number`, of the sparse ones `sparse_part`; what is kept of it, where it is kept.
-    ///
-    /// # Safety
-    /// As for `decode`; the part is a sparse one.
-    #[inline(always)]
-    unsafe fn sparse(
-        &mut self,
-        place: Part,
-        (number, sparse_part): (usize, i64),
-        kept: Option<KeptPairs<'_>>,
-        row: &RowValues<'_>,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let (part, sparse) = (&self.features.parts[number], &mut self.sparse);
-        if let Some(pairs) = kept {
-            return sparse.add_kept(&**part, sparse_part, &pairs, out);
-        }
-        // SAFETY: as the caller promises.
-        match unsafe { sparse.read(part, place, row) }? {
-            None => Ok(Some(Null)),
-            Some(nulls) => sparse.add(&**part, sparse_part, nulls, out),
-        }
     }
 
     /// Whether a part that counts is NULL.
@@ -382,40 +371,14 @@ impl Decoder {
         let mut number = 0;
         self.parts.iter().any(|part| {
             let first = number;
-            let columns = match part {
-                Part::Columns { at, count, .. } => *at..*at + *count,
-                Part::Array { at, .. }
-                | Part::Vector { at, .. }
-                | Part::Libsvm { at }
-                | Part::Sparsevec { at }
-                | Part::Category { at, .. }
-                | Part::Text { at, .. } => *at..*at + 1,
+            number += part.count();
+            match part {
                 Part::Parsed { at, padded } => {
-                    number += 1;
-                    return row.nulls[*at] || !self.says_something(first, row.values[*at], *padded);
+                    row.nulls[*at] || !self.says_something(first, row.values[*at], *padded)
                 }
-                Part::Crossed { first, second } => {
-                    number += 1;
-                    return row.nulls[first.0] || row.nulls[second.0];
-                }
-                Part::Weighted {
-                    category,
-                    number: by,
-                } => {
-                    number += 1;
-                    return row.nulls[category.0] || row.nulls[by.0];
-                }
-                Part::Made(reader) | Part::Products(reader) => {
-                    number += 1;
-                    return self.made[*reader].lacks(row);
-                }
-                Part::Sparse { index, value } => {
-                    number += 1;
-                    return row.nulls[index.0] || row.nulls[value.0];
-                }
-            };
-            number += columns.len();
-            row.nulls[columns].contains(&true) && !self.is_left_out(first)
+                Part::Made(reader) | Part::Products(reader) => self.made[*reader].lacks(row),
+                _ => part.columns().any(|at| row.nulls[at]) && !self.is_left_out(first),
+            }
         })
     }
 
@@ -432,13 +395,14 @@ impl Decoder {
 
     /// Whether all values of part `number` so far were such that training leaves the column out.
     pub fn is_left_out(&self, number: usize) -> bool {
-        self.one_hot
-            .only_uuids(&self.features.parts[number], number)
+        let known = self.features.parts[number].dictionary();
+        known.is_some_and(|known| self.one_hot.only_uuids(known, number))
     }
 
     /// Whether part `number` is a category column that was NULL in all rows, where that is a category.
     pub fn is_only_null(&self, number: usize) -> bool {
-        self.one_hot.only_null(&self.features.parts[number], number)
+        let known = self.features.parts[number].dictionary();
+        known.is_some_and(|known| self.one_hot.only_null(known, number))
     }
 
     /// Puts in what stands for missing dense values.
@@ -451,261 +415,6 @@ impl Decoder {
                 true => f64::NAN,
                 false => self.features.means.get(*at).copied().unwrap_or(0.0),
             };
-        }
-    }
-
-    /// The text in column `at` as number `number`; one that says nothing counts as NULL.
-    ///
-    /// # Safety
-    /// As for `decode`; the column is text, of `char(n)` where `padded`.
-    unsafe fn parsed(
-        &mut self,
-        number: usize,
-        row: &RowValues<'_>,
-        (at, padded): (usize, bool),
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let NumberPart {
-            name,
-            reading: Some(reading),
-            ..
-        } = self.features.parts[number].placed()
-        else {
-            unreachable!("a text that nobody reads");
-        };
-        let mut value = None;
-        if !row.nulls[at] {
-            // SAFETY: as the caller promises; the value stays in place until it has been read.
-            let text = unsafe { Varlena::open(row.values[at]) };
-            let text = utf8(name, unpadded(text.payload(), padded))?;
-            value = reading.by.read(text);
-            if value.is_none() && self.one_hot.teaches() {
-                reading.note(text)?;
-            }
-        }
-        if value.is_none() {
-            out.missing.room(1)?.push(out.dense.len());
-        }
-        out.dense.room(1)?.push(value.unwrap_or(0.0));
-        Ok(value.is_none().then_some(Null))
-    }
-
-    /// # Safety
-    /// As for `decode`; column `at` is an array of `kind`.
-    #[inline]
-    unsafe fn array(
-        &mut self,
-        number: usize,
-        row: &RowValues<'_>,
-        at: usize,
-        kind: NumberKind,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        if row.nulls[at] {
-            return self.null_array(number, out);
-        }
-        let most = self.most;
-        let (name, length) = self.array_part(number);
-        // SAFETY: as the caller promises; the value stays in place during the call.
-        let value = unsafe { Varlena::open(row.values[at]) };
-        if value.is_in_place() {
-            prefetch::row_ahead(value.payload());
-        }
-        let problem = |problem| FeatureError::from_array(name, problem);
-        let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
-        check_length(name, array.len(), *length)?;
-        let start = out.dense.len();
-        check_row(start.saturating_add(array.len()), most)?;
-        let any_null = array.append_to(&mut out.dense).map_err(problem)?;
-        if any_null {
-            out.missing.room(array.len())?;
-            out.missing.extend(array.nulls().map(|at| start + at));
-        }
-        *length = Some(array.len() as u32);
-        Ok(any_null.then_some(Null))
-    }
-
-    /// What part `number` makes of its columns.
-    ///
-    /// # Safety
-    /// As for `decode`.
-    unsafe fn make(
-        &mut self,
-        number: usize,
-        row: &RowValues<'_>,
-        reader: usize,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let most = self.most;
-        let ArrayPart {
-            name,
-            length,
-            made: Some(made),
-            ..
-        } = self.features.parts[number].placed()
-        else {
-            unreachable!("a reader of what is not made");
-        };
-        // SAFETY: as the caller promises.
-        let numbers = unsafe { self.made[reader].numbers(name, row) }?;
-        let Some(numbers) = numbers else {
-            return self.null_array(number, out);
-        };
-        let count = make((name, made), numbers, &mut out.dense)?;
-        *length = Some(count as u32);
-        check_row(out.dense.len(), most)?;
-        Ok(None)
-    }
-
-    /// NULL where array part `number` should be.
-    #[cold]
-    pub(super) fn null_array(&mut self, number: usize, out: &mut FeatureBuffer) -> Decoded {
-        let nulls = self.nulls;
-        let (name, length) = self.array_part(number);
-        match (*length, nulls) {
-            (None, Nulls::Zero | Nulls::Mean) => Err(FeatureError::UnknownLength {
-                column: name.clone(),
-            }),
-            (length, _) => {
-                let length = length.unwrap_or(0) as usize;
-                let end = out.dense.len() + length;
-                let mut patience = Patience::default();
-                let missing = (out.dense.len()..end).inspect(|_| patience.tick());
-                out.missing.room(length)?.extend(missing);
-                out.dense.room(length)?;
-                grow(&mut out.dense, end, 0.0);
-                Ok(Some(Null))
-            }
-        }
-    }
-
-    /// Name and length, as far as known, of array part `number`.
-    #[inline]
-    pub(super) fn array_part(&mut self, number: usize) -> (&String, &mut Option<u32>) {
-        let ArrayPart { name, length, .. } = self.features.parts[number].placed();
-        (name, length)
-    }
-
-    /// # Safety
-    /// As for `decode`; column `at` holds categories of `kind`.
-    #[inline]
-    unsafe fn category(
-        &mut self,
-        number: usize,
-        row: &RowValues<'_>,
-        at: usize,
-        kind: CategoryKind,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let part = &mut self.features.parts[number];
-        let null = row.nulls[at];
-        if null && self.one_hot.only_uuids(part, number) {
-            return Ok(None);
-        }
-        let code = match null {
-            true => self.one_hot.null_code(part, self.nulls)?,
-            // SAFETY: as the caller promises.
-            false => unsafe { self.one_hot.code(part, number, row.values[at], kind) }?,
-        };
-        match code {
-            Some(code) => self.sparse.code(&**part, (code, 1.0), out)?,
-            None => out.unseen_categories += u64::from(!null),
-        }
-        Ok(null.then_some(Null))
-    }
-
-    /// The values of two columns together as one category; NULL where one of them is.
-    ///
-    /// # Safety
-    /// As for `decode`; the columns hold categories of these kinds.
-    unsafe fn crossed(
-        &mut self,
-        number: usize,
-        row: &RowValues<'_>,
-        first: (usize, CategoryKind),
-        second: (usize, CategoryKind),
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let part = &mut self.features.parts[number];
-        let null = row.nulls[first.0] || row.nulls[second.0];
-        let code = match null {
-            true => self.one_hot.null_code(part, self.nulls)?,
-            false => {
-                let values = [first, second].map(|(at, kind)| (row.values[at], kind));
-                // SAFETY: as the caller promises.
-                unsafe { self.one_hot.pair_code(part, number, values) }?
-            }
-        };
-        match code {
-            Some(code) => self.sparse.code(&**part, (code, 1.0), out)?,
-            None => out.unseen_categories += u64::from(!null),
-        }
-        Ok(null.then_some(Null))
-    }
-
-    /// A category with a number for its value; NULL where one of the two is.
-    ///
-    /// # Safety
-    /// As for `decode`; the columns hold categories and numbers of these kinds.
-    unsafe fn weighted(
-        &mut self,
-        number: usize,
-        row: &RowValues<'_>,
-        (at, kind): (usize, CategoryKind),
-        (by, by_kind): (usize, NumberKind),
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let part = &mut self.features.parts[number];
-        let null = row.nulls[at] || row.nulls[by];
-        let (code, value) = match null {
-            true => (self.one_hot.null_code(part, self.nulls)?, 1.0),
-            false => {
-                // behind the row's dense values for a moment
-                // SAFETY: as the caller promises.
-                let code = unsafe {
-                    columns(number, row, by..by + 1, by_kind, out)?;
-                    self.one_hot.code(part, number, row.values[at], kind)
-                }?;
-                let value = out.dense.pop().unwrap_or(0.0);
-                if !(value as f32).is_finite() {
-                    return Err(FeatureError::NotFinite {
-                        column: part.columns().nth(1).unwrap_or_default().to_owned(),
-                        element: None,
-                        value,
-                    });
-                }
-                out.rounded |= is_rounded(value);
-                (code, value as f32)
-            }
-        };
-        match code {
-            Some(code) if value != 0.0 => self.sparse.code(&**part, (code, value), out)?,
-            Some(_) => {}
-            None => out.unseen_categories += u64::from(!null),
-        }
-        Ok(null.then_some(Null))
-    }
-
-    /// The hashed products of numbers; NULL where one of them is.
-    ///
-    /// # Safety
-    /// As for `decode`.
-    unsafe fn products(
-        &mut self,
-        (number, sparse_part): (usize, i64),
-        row: &RowValues<'_>,
-        reader: usize,
-        out: &mut FeatureBuffer,
-    ) -> Decoded {
-        let part: &mut ProductsPart = self.features.parts[number].placed();
-        // SAFETY: as the caller promises.
-        let numbers = unsafe { self.made[reader].numbers(&part.name, row) }?;
-        match numbers {
-            None => Ok(Some(Null)),
-            Some(numbers) => self
-                .sparse
-                .products(part, sparse_part, numbers, out)
-                .map(|()| None),
         }
     }
 
@@ -742,43 +451,24 @@ pub(crate) fn not_finite(features: &FeatureSet, dense: &[f64]) -> FeatureError {
     }
 }
 
-/// Refuses a row of more values than may be.
-#[inline]
-pub(super) fn check_row(values: usize, most: usize) -> Result<(), FeatureError> {
-    match values <= most {
-        true => Ok(()),
-        false => Err(FeatureError::LongRow { values, most }),
+/// Decodes the pairs of the part that is the sparse one of this number; what is kept of it, where it is kept.
+///
+/// # Safety
+/// As for `Decoder::decode`; the part stands at this place.
+#[inline(always)]
+unsafe fn pairs(
+    (part, number): (&FeaturePart, i64),
+    place: Part,
+    kept: Option<KeptPairs<'_>>,
+    row: &RowValues<'_>,
+    (sparse, out): (&mut SparseScratch, &mut FeatureBuffer),
+) -> Decoded {
+    if let Some(pairs) = kept {
+        return sparse.add_kept(&**part, number, &pairs, out);
     }
-}
-
-#[inline]
-pub(super) fn check_length(
-    name: &str,
-    length: usize,
-    expected: Option<u32>,
-) -> Result<(), FeatureError> {
-    match expected {
-        Some(expected) if expected as usize == length => Ok(()),
-        Some(expected) => Err(FeatureError::Length {
-            column: name.to_owned(),
-            length,
-            expected: expected as usize,
-            pair: None,
-        }),
-        None if length == 0 => Err(FeatureError::Empty {
-            column: name.to_owned(),
-        }),
-        None => Ok(()),
-    }
-}
-
-impl FeatureError {
-    pub(crate) fn from_array(name: &str, problem: ArrayProblem) -> Self {
-        let column = name.to_owned();
-        match problem {
-            ArrayProblem::Dimensions(dimensions) => Self::Dimensions { column, dimensions },
-            ArrayProblem::Damaged => Self::Damaged { column },
-            ArrayProblem::Memory(error) => Self::OutOfMemory(error),
-        }
+    // SAFETY: as the caller promises.
+    match unsafe { part.read_pairs(place, row, sparse) }? {
+        None => Ok(Some(Null)),
+        Some(nulls) => sparse.add(&**part, number, nulls, out),
     }
 }

@@ -1,29 +1,12 @@
 //! Entries of `features` as they are written. Pure.
 
-use super::text_form::Unit;
-use pgsvm_expand::numbers::How;
-
 /// An entry as written.
 pub enum EntryForm {
-    Sparse(String, String),
-    Libsvm(String),
-    Category(String),
-    /// A text that is a number or a time.
-    Read {
-        name: String,
-        time: bool,
-    },
-    /// What stands between its parentheses.
-    Text(Vec<String>),
-    Made(How, Vec<String>),
-    /// Index and value columns, and bits.
-    Hashed(String, String, String),
-    /// What stands between the parentheses of a polynomial, and bits.
-    HashedProducts(Vec<String>, String),
-    Characters(Unit, Vec<String>),
     /// No parentheses: a column's name.
     Name,
-    /// Parentheses, and nothing that is known in front of or between them.
+    /// A word, and what stands between its parentheses; where that is hashed the bits too.
+    Form(String, Vec<String>, Option<String>),
+    /// Parentheses, and nothing that is known between them.
     Unknown,
 }
 
@@ -39,37 +22,15 @@ pub fn parse_form(entry: &str) -> EntryForm {
     let word = word.trim().to_ascii_lowercase();
     if let ("hash", Some((inner, bits))) = (word.as_str(), inside.rsplit_once(',')) {
         return match parse_form(inner) {
-            EntryForm::Sparse(index, value) => {
-                EntryForm::Hashed(index, value, bits.trim().to_owned())
-            }
-            EntryForm::Made(How::Polynomial, names) => {
-                EntryForm::HashedProducts(names, bits.trim().to_owned())
+            EntryForm::Form(word, names, None) => {
+                EntryForm::Form(word, names, Some(bits.trim().to_owned()))
             }
             _ => EntryForm::Unknown,
         };
     }
-    let Some(names) = parse_names(inside) else {
-        return EntryForm::Unknown;
-    };
-    match (word.as_str(), names.as_slice()) {
-        ("sparse", [index, value]) => EntryForm::Sparse(index.clone(), value.clone()),
-        ("libsvm", [name]) => EntryForm::Libsvm(name.clone()),
-        ("text", [_] | [_, _] | [_, _, _]) => EntryForm::Text(names),
-        ("ngrams", [_, _, _]) => EntryForm::Characters(Unit::Ngrams, names),
-        ("spectrum", [_, _]) => EntryForm::Characters(Unit::Spectrum, names),
-        ("weighted_degree", [_, _] | [_, _, _]) => EntryForm::Characters(Unit::Degree, names),
-        ("log", [_]) => EntryForm::Made(How::Log, names),
-        ("polynomial", [_, _, ..]) => EntryForm::Made(How::Polynomial, names),
-        ("bucket", [_, _]) => EntryForm::Made(How::Bucket, names),
-        ("spline", [_, _]) => EntryForm::Made(How::Spline, names),
-        ("parts", [_]) => EntryForm::Made(How::Parts, names),
-        ("cross", [_, _, ..]) => EntryForm::Made(How::Product, names),
-        ("number" | "time", [name]) => EntryForm::Read {
-            name: name.clone(),
-            time: word == "time",
-        },
-        ("category", [name]) => EntryForm::Category(name.clone()),
-        _ => EntryForm::Unknown,
+    match parse_names(inside) {
+        Some(names) => EntryForm::Form(word, names, None),
+        None => EntryForm::Unknown,
     }
 }
 
@@ -124,6 +85,15 @@ fn parse_names(inside: &str) -> Option<Vec<String>> {
     }
     let names: Vec<String> = pieces.iter().map(|piece| unquoted(piece.trim())).collect();
     (!quoted && names.iter().all(|name| !name.is_empty())).then_some(names)
+}
+
+/// A name as the forms take it: in double quotes where it would not be read as it is.
+pub fn quoted(name: &str) -> String {
+    let plain = name.trim() == name && !name.contains(['"', ',', '(', ')']);
+    match plain {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
 }
 
 /// A name without its double quotes.

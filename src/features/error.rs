@@ -1,6 +1,6 @@
 //! Everything that can be wrong with features; `error_words` says it.
 
-use super::category::KeyCount;
+use super::kinds::category::dictionary::KeyCount;
 use crate::base::errors::{About, Code, Failure};
 use pgsvm_core::OutOfMemory;
 

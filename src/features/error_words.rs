@@ -1,9 +1,9 @@
 //! How what is wrong with features is said.
 
-use super::category::{CategoryLimits, KeyCount, LONGEST_VALUE_BYTES};
 use super::error::FeatureError;
-use super::set::MOST_PARTS;
-use super::text_form::MOST_CHARACTERS;
+use super::kinds::category::dictionary::{CategoryLimits, KeyCount, LONGEST_VALUE_BYTES};
+use super::kinds::text::form::MOST_CHARACTERS;
+use super::stored::MOST_PARTS;
 use crate::base::near;
 use crate::base::text::{array_element, array_literal, counted, listed};
 use pgrx::spi::{quote_identifier as quote, quote_literal};

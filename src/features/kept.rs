@@ -1,7 +1,6 @@
 //! Rows of which an index has kept what they were decoded to: number columns, arrays of numbers and lists come from there, all
 //! else from the row itself.
 
-use super::decode::{check_length, check_row, Decoder};
 use super::error::FeatureError;
 use super::part::{Part, TextKind};
 use crate::pg::text_search;
@@ -124,7 +123,7 @@ impl WordList {
 
 /// Under which numbers the words of a list are known elsewhere.
 #[derive(Default)]
-pub(super) struct WordNumbers {
+pub struct WordNumbers {
     chunk: Option<usize>,
     /// By number in the list.
     known: Vec<u32>,
@@ -184,25 +183,24 @@ pub struct List {
 }
 
 impl List {
-    pub(super) fn of(part: &Part) -> Option<Self> {
-        let (first, second) = match part {
-            Part::Sparse { index, value } => (index.0, Some(value.0)),
-            Part::Libsvm { at } | Part::Sparsevec { at } | Part::Text { at, .. } => (*at, None),
-            _ => return None,
-        };
+    pub fn of(part: &Part) -> Option<Self> {
         let (kind, configuration) = match part {
+            Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. } => {
+                (ListKind::Pairs, 0)
+            }
             Part::Text { kind, .. } => match kind {
                 TextKind::Words(_) => (ListKind::Words, 0),
                 TextKind::Lexemes(by) => (ListKind::Words, text_search::definition(*by)?),
                 TextKind::Characters { .. } | TextKind::Places { .. } => return None,
             },
-            _ => (ListKind::Pairs, 0),
+            _ => return None,
         };
+        let mut columns = part.columns();
         Some(Self {
             kind,
             configuration,
-            first,
-            second,
+            first: columns.next()?,
+            second: columns.next(),
         })
     }
 
@@ -237,7 +235,7 @@ impl KeptNumbers<'_> {
 impl<'a> KeptRow<'a> {
     /// Appends the numbers of the part at this place.
     #[inline]
-    pub(super) fn append(&self, place: usize, out: &mut Vec<f64>) -> Result<(), FeatureError> {
+    pub fn append(&self, place: usize, out: &mut Vec<f64>) -> Result<(), FeatureError> {
         for range in &self.places.numbers[place] {
             self.numbers.part(range.clone()).append(out)?;
         }
@@ -246,13 +244,13 @@ impl<'a> KeptRow<'a> {
 
     /// The pairs of the part at this place, where they are kept.
     #[inline]
-    pub(super) fn pairs(&self, place: usize) -> Option<KeptPairs<'a>> {
+    pub fn pairs(&self, place: usize) -> Option<KeptPairs<'a>> {
         self.lists.pairs(self.places.lists[place]?)
     }
 
     /// The words of the part at this place, where they are kept.
     #[inline]
-    pub(super) fn words(&self, place: usize) -> Option<KeptText<'a>> {
+    pub fn words(&self, place: usize) -> Option<KeptText<'a>> {
         self.lists.words(self.places.lists[place]?)
     }
 }
@@ -314,7 +312,7 @@ impl Wanted {
                 list: List::of(&part),
                 is_there: has(number),
             };
-            number += wanted.columns.len().max(1);
+            number += part.count();
             wanted
         });
         gathered(wanted).map(Self)
@@ -364,33 +362,5 @@ impl Wanted {
             numbers: places.collect::<Result<_, _>>()?,
             lists: lists.collect(),
         })
-    }
-}
-
-impl Decoder {
-    /// What it wants of kept rows: not the words of texts that it has from an earlier pass.
-    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
-        Wanted::of(self.places().iter().copied(), |number| {
-            self.has_words(number)
-        })
-    }
-
-    /// The numbers of array part `number`, at this place among the parts.
-    pub(super) fn kept_array(
-        &mut self,
-        number: usize,
-        place: usize,
-        row: &KeptRow<'_>,
-        dense: &mut Vec<f64>,
-    ) -> Result<(), FeatureError> {
-        let most = self.most();
-        let start = dense.len();
-        row.append(place, dense)?;
-        check_row(dense.len(), most)?;
-        let count = dense.len() - start;
-        let (name, length) = self.array_part(number);
-        check_length(name, count, *length)?;
-        *length = Some(count as u32);
-        Ok(())
     }
 }

@@ -1,34 +1,41 @@
-//! The kinds of features. A new one is a file, which holds what models store of it and answers what others ask, and a line of `kinds!`.
+//! The kinds of features. A new one is a file, which holds what models store of it, decodes it and answers what others ask, and a
+//! line of `kinds!`.
 
 mod array;
-mod category;
+pub mod category;
 mod kind;
 mod libsvm;
-mod number;
+pub mod made;
+pub mod number;
+pub mod pairs;
 mod products;
-pub mod reads;
 mod sparse;
 mod sparsevec;
-mod text;
+pub mod text;
 
 pub use array::ArrayPart;
 pub use category::CategoryPart;
-pub use kind::{identifier, FeatureKind, Operand};
-pub use libsvm::LibsvmPart;
+pub use kind::{identifier, FeatureKind, Operand, ReadAs, ReadColumn};
+pub use libsvm::{parse, LibsvmPart};
 pub use number::NumberPart;
 pub use products::ProductsPart;
 pub use sparse::SparsePart;
 pub use sparsevec::SparsevecPart;
 pub use text::TextPart;
 
-use super::category::Dictionary;
-use super::made_form::Made;
-use super::quoted::quoted;
+use super::by_name::ByName;
+use super::entry::quoted;
+use super::error::FeatureError;
+use super::part::Part;
 use super::read_text::ReadText;
-use super::stored_part::StoredPart;
+use super::row::RowValues;
+use super::stored::StoredPart;
 use crate::base::text::listed;
 use crate::pg::query::Column;
+use category::dictionary::Dictionary;
 use core::ops::{Deref, DerefMut};
+use made::{Made, MadeReader};
+use pairs::SparseScratch;
 use pgrx::spi::quote_literal;
 use pgsvm_expand::Vocabulary;
 use serde::{Deserialize, Serialize};
@@ -216,25 +223,52 @@ impl FeaturePart {
         }
     }
 
+    /// What reads the columns of which it makes something.
+    pub(super) fn made_reader(
+        &self,
+        columns: &ByName<'_>,
+    ) -> Result<Option<MadeReader>, FeatureError> {
+        let made = self.made();
+        made.map(|made| MadeReader::new(made, &self.reads(), columns))
+            .transpose()
+    }
+
+    /// Reads the pairs of a sparse part that stands at this place in a row; whether one of the indices is NULL, and one of the
+    /// values. None where there are no pairs but a NULL.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`.
+    #[inline]
+    pub(super) unsafe fn read_pairs(
+        &self,
+        place: Part,
+        row: &RowValues<'_>,
+        to: &mut SparseScratch,
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match (self, place) {
+                (Self::Sparse(part), Part::Sparse { index, value }) => {
+                    part.read(row, index, value, to)
+                }
+                (Self::Libsvm(_), Part::Libsvm { at }) => LibsvmPart::read(row, at, to),
+                (Self::Sparsevec(part), Part::Sparsevec { at }) => part.read(row, at, to),
+                _ => unreachable!("a sparse part"),
+            }
+        }
+    }
+
     /// Has the products that an array part makes of numbers hashed.
     pub fn hash_products(&mut self, hash_bits: u32) {
-        if let Self::Array(ArrayPart {
-            name,
-            type_name,
-            made: made @ Some(_),
-            ..
-        }) = self
-        {
-            let (name, type_name) = (core::mem::take(name), core::mem::take(type_name));
-            if let Some(made) = made.take() {
-                *self = Self::Products(ProductsPart {
-                    name,
-                    type_name,
-                    made,
-                    hash_bits,
-                    collisions: None,
-                });
-            }
+        let Self::Array(part) = self else { return };
+        if let Some(made) = part.made.take() {
+            *self = Self::Products(ProductsPart {
+                name: core::mem::take(&mut part.name),
+                type_name: core::mem::take(&mut part.type_name),
+                made,
+                hash_bits,
+                collisions: None,
+            });
         }
     }
 

@@ -4,12 +4,12 @@
 use super::by_name::ByName;
 use super::error::FeatureError;
 use super::kept::List;
+use super::kinds::pairs::SparseScratch;
+use super::kinds::text::reader::TextReader;
 use super::kinds::FeaturePart;
 use super::part::Part;
 use super::row::RowValues;
 use super::set::FeatureSet;
-use super::sparse::SparseScratch;
-use super::text::TextReader;
 use crate::pg::query::Column;
 use crate::pg::types::NumberKind;
 use crate::pg::varlena::plain_payload;
@@ -91,7 +91,7 @@ impl ListReader {
             return Ok(Some(Listed::InRow));
         }
         // SAFETY: as the caller promises.
-        match unsafe { self.sparse.read(part, *place, &row) } {
+        match unsafe { part.read_pairs(*place, &row, &mut self.sparse) } {
             Ok(Some([false, false])) => {
                 let (indices, values) = self.sparse.pairs();
                 Ok((indices.len() == values.len()).then_some(Listed::Pairs(indices, values)))

@@ -1,6 +1,7 @@
 //! Features by name: what a feature id stands for. For listings, messages and explanations.
 
-use super::category::Category;
+use super::error::FeatureError;
+use super::kinds::category::dictionary::Category;
 use super::kinds::{ArrayPart, FeaturePart};
 use super::set::FeatureSet;
 use core::fmt;
@@ -129,8 +130,21 @@ impl FeatureSet {
         self.parts.iter().position(has)
     }
 
+    /// What is wrong with a row that has this sparse id twice.
+    #[cold]
+    pub(super) fn duplicate(&self, id: u32) -> FeatureError {
+        let part = match self.sparse_feature(u64::from(id)) {
+            Some(Feature::Index(part, _)) => part.name(),
+            other => other.map(|feature| feature.to_string()).unwrap_or_default(),
+        };
+        FeatureError::DuplicateIndex {
+            part,
+            index: id / self.sparse_parts() as u32,
+        }
+    }
+
     /// The feature with this sparse id.
-    pub(super) fn sparse_feature(&self, id: u64) -> Option<Feature<'_>> {
+    fn sparse_feature(&self, id: u64) -> Option<Feature<'_>> {
         let count = self.sparse_parts().max(1) as u64;
         let (index, place) = (id / count, id % count);
         if let Some(part) = self.lone_sparse_parts().nth(place as usize) {

@@ -3,14 +3,12 @@
 
 use super::by_name::wrong_type;
 use super::error::FeatureError;
-use super::made_form::Made;
 use crate::pg::query::Column;
 use crate::pg::text_search::Configuration;
 use crate::pg::types::{
     category_kind, type_kind, words_kind, CategoryKind, NumberKind, TypeKind, WordsKind,
 };
 use pgrx::pg_sys;
-use pgsvm_expand::numbers::How;
 
 /// Where a part's values stand in a row, and as what.
 #[derive(Clone, Copy)]
@@ -88,6 +86,33 @@ pub enum TextKind {
 }
 
 impl Part {
+    /// The columns of a row, but for those that a reader reads.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        let (first, second) = match *self {
+            Self::Columns { at, count, .. } => (at..at + count, None),
+            Self::Parsed { at, .. }
+            | Self::Array { at, .. }
+            | Self::Vector { at, .. }
+            | Self::Libsvm { at }
+            | Self::Sparsevec { at }
+            | Self::Category { at, .. }
+            | Self::Text { at, .. } => (at..at + 1, None),
+            Self::Sparse { index, value } => (index.0..index.0 + 1, Some(value.0)),
+            Self::Crossed { first, second } => (first.0..first.0 + 1, Some(second.0)),
+            Self::Weighted { category, number } => (category.0..category.0 + 1, Some(number.0)),
+            Self::Made(_) | Self::Products(_) => (0..0, None),
+        };
+        first.chain(second)
+    }
+
+    /// How many parts of the feature set it is.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Columns { count, .. } => *count,
+            _ => 1,
+        }
+    }
+
     /// Takes `next` in when both are columns of one type and it stands right behind.
     pub fn join(&mut self, next: &Self) -> bool {
         match (self, next) {
@@ -108,38 +133,22 @@ impl Part {
 }
 
 /// Of a number that is neither a truth nor a time.
-pub(super) fn number_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+pub fn number_kind(column: &Column) -> Result<NumberKind, FeatureError> {
     match type_kind(column.type_oid) {
         TypeKind::Number(kind) if kind != NumberKind::Boolean && !kind.is_time() => Ok(kind),
         _ => Err(wrong_type(column, "a number")),
     }
 }
 
-pub(super) fn array_kind(column: &Column) -> Result<NumberKind, FeatureError> {
+pub fn array_kind(column: &Column) -> Result<NumberKind, FeatureError> {
     match type_kind(column.type_oid) {
         TypeKind::Array(kind) => Ok(kind),
         _ => Err(wrong_type(column, "an array of numbers")),
     }
 }
 
-pub(super) fn index_kind(column: &Column) -> Result<NumberKind, FeatureError> {
-    match type_kind(column.type_oid) {
-        TypeKind::Array(kind @ (NumberKind::Int2 | NumberKind::Int4 | NumberKind::Int8)) => {
-            Ok(kind)
-        }
-        _ => Err(wrong_type(column, "an array of integers")),
-    }
-}
-
-pub(super) fn check_text(column: &Column) -> Result<(), FeatureError> {
-    match type_kind(column.type_oid) {
-        TypeKind::Text => Ok(()),
-        _ => Err(wrong_type(column, "text in LIBSVM notation")),
-    }
-}
-
 /// `asked`: whether it is a text that is to be taken apart.
-pub(super) fn check_words(column: &Column, asked: bool) -> Result<WordsKind, FeatureError> {
+pub fn check_words(column: &Column, asked: bool) -> Result<WordsKind, FeatureError> {
     match (words_kind(column.type_oid), asked) {
         (Some(kind @ (WordsKind::Text | WordsKind::Padded)), true)
         | (Some(kind @ (WordsKind::Vector | WordsKind::Array)), false) => Ok(kind),
@@ -152,35 +161,14 @@ pub(super) fn check_words(column: &Column, asked: bool) -> Result<WordsKind, Fea
 }
 
 /// The text search configuration of this name.
-pub(super) fn find_configuration(name: &str) -> Result<Configuration, FeatureError> {
+pub fn find_configuration(name: &str) -> Result<Configuration, FeatureError> {
     Configuration::find(name).map_err(|reason| FeatureError::Configuration {
         name: name.to_owned(),
         reason,
     })
 }
 
-pub(super) fn check_category(column: &Column) -> Result<CategoryKind, FeatureError> {
+pub fn check_category(column: &Column) -> Result<CategoryKind, FeatureError> {
     category_kind(column.type_oid)
         .ok_or_else(|| wrong_type(column, "text, an enum, a boolean or an integer"))
-}
-
-/// One input of a made part.
-#[derive(Clone, Copy)]
-pub(super) enum Input {
-    Number(NumberKind),
-    Array(NumberKind),
-}
-
-/// How a column is an input.
-pub(super) fn made_input(made: &Made, column: &Column) -> Result<Input, FeatureError> {
-    match type_kind(column.type_oid) {
-        TypeKind::Number(kind) if kind.is_time() => match made.how {
-            How::Parts => Ok(Input::Number(kind)),
-            _ => Err(wrong_type(column, "a number")),
-        },
-        _ if made.how == How::Parts => Err(wrong_type(column, "a date or a timestamp")),
-        TypeKind::Number(kind) if made.array.is_none() => Ok(Input::Number(kind)),
-        _ if made.array.is_some() => array_kind(column).map(Input::Array),
-        _ => Err(wrong_type(column, "a number")),
-    }
 }

@@ -2,16 +2,18 @@
 //! in the leader.
 
 use super::by_name::{type_of, wrong_type, ByName};
-use super::category::CategoryLimits;
 use super::entry::{parse_form, rejoined, EntryForm};
 use super::error::FeatureError;
 use super::error_words::spread;
+use super::kinds::category::dictionary::CategoryLimits;
+use super::kinds::made::{made_input, Made};
+use super::kinds::text::form::Unit;
 use super::kinds::{
     ArrayPart, CategoryPart, FeaturePart, LibsvmPart, NumberPart, SparsePart, TextPart,
 };
-use super::made_form::Made;
-use super::part::{made_input, number_kind};
-use super::set::{FeatureSet, SkippedColumn, MOST_PARTS};
+use super::part::number_kind;
+use super::set::{FeatureSet, SkippedColumn};
+use super::stored::MOST_PARTS;
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, type_kind, TypeKind};
 use core::mem::{discriminant, Discriminant};
@@ -45,13 +47,7 @@ pub fn resolve(
         true => Err(FeatureError::Nothing {
             columns: skipped.iter().map(ToString::to_string).collect(),
         }),
-        false => {
-            let features = FeatureSet {
-                parts,
-                ..FeatureSet::default()
-            };
-            Ok((features, skipped))
-        }
+        false => Ok((FeatureSet::of(parts), skipped)),
     }
 }
 
@@ -157,44 +153,13 @@ fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
 }
 
 fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeaturePart, FeatureError> {
-    if !columns.has(entry) {
-        match parse_form(entry) {
-            EntryForm::Sparse(index, value) => {
-                return SparsePart::named(&index, &value, None, columns).map(Into::into)
-            }
-            EntryForm::Libsvm(name) => return LibsvmPart::named(&name, columns).map(Into::into),
-            EntryForm::Category(name) => {
-                return CategoryPart::named(&name, columns).map(Into::into)
-            }
-            EntryForm::Read { name, time } => {
-                return NumberPart::read(&name, time, columns).map(Into::into)
-            }
-            EntryForm::Text(arguments) => {
-                return TextPart::of_words(entry, &arguments, columns).map(Into::into)
-            }
-            EntryForm::Characters(unit, arguments) => {
-                return TextPart::of_characters(entry, unit, &arguments, columns).map(Into::into)
-            }
-            EntryForm::Made(How::Product, arguments) => {
-                return crossed_part(entry, &arguments, columns)
-            }
-            EntryForm::Made(how, arguments) => return made_part(entry, how, &arguments, columns),
-            EntryForm::HashedProducts(arguments, bits) => {
-                let mut part = made_part(entry, How::Polynomial, &arguments, columns)?;
-                part.hash_products(hash_bits(entry, &bits)?);
-                return Ok(part);
-            }
-            EntryForm::Hashed(index, value, bits) => {
-                let bits = Some(hash_bits(entry, &bits)?);
-                return SparsePart::named(&index, &value, bits, columns).map(Into::into);
-            }
-            EntryForm::Unknown => {
-                return Err(FeatureError::Entry {
-                    entry: entry.to_owned(),
-                })
-            }
-            EntryForm::Name => {}
+    match parse_form(entry) {
+        EntryForm::Name => {}
+        _ if columns.has(entry) => {}
+        EntryForm::Form(word, names, bits) => {
+            return form_part(entry, (&word, &names), bits, columns);
         }
+        EntryForm::Unknown => return Err(unknown(entry)),
     }
     let column = columns.find(entry)?;
     match FeaturePart::of_column(column) {
@@ -206,6 +171,52 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
             column,
             "a number, a date, a boolean, text, an enum, a tsvector or an array of numbers or texts",
         )),
+    }
+}
+
+fn unknown(entry: &str) -> FeatureError {
+    FeatureError::Entry {
+        entry: entry.to_owned(),
+    }
+}
+
+/// What a word in front of parentheses makes of what stands between them; `bits` of a hash.
+fn form_part(
+    entry: &str,
+    (word, names): (&str, &[String]),
+    bits: Option<String>,
+    columns: &ByName<'_>,
+) -> Result<FeaturePart, FeatureError> {
+    let characters = |unit| TextPart::of_characters(entry, unit, names, columns).map(Into::into);
+    let made = |how| made_part(entry, how, names, columns);
+    match (word, names, bits) {
+        ("sparse", [index, value], bits) => {
+            let bits = bits.map(|bits| hash_bits(entry, &bits)).transpose()?;
+            SparsePart::named(index, value, bits, columns).map(Into::into)
+        }
+        ("polynomial", [_, _, ..], Some(bits)) => {
+            let mut part = made(How::Polynomial)?;
+            part.hash_products(hash_bits(entry, &bits)?);
+            Ok(part)
+        }
+        (_, _, Some(_)) => Err(unknown(entry)),
+        ("libsvm", [name], _) => LibsvmPart::named(name, columns).map(Into::into),
+        ("category", [name], _) => CategoryPart::named(name, columns).map(Into::into),
+        ("number", [name], _) => NumberPart::read(name, false, columns).map(Into::into),
+        ("time", [name], _) => NumberPart::read(name, true, columns).map(Into::into),
+        ("text", [_] | [_, _] | [_, _, _], _) => {
+            TextPart::of_words(entry, names, columns).map(Into::into)
+        }
+        ("ngrams", [_, _, _], _) => characters(Unit::Ngrams),
+        ("spectrum", [_, _], _) => characters(Unit::Spectrum),
+        ("weighted_degree", [_, _] | [_, _, _], _) => characters(Unit::Degree),
+        ("log", [_], _) => made(How::Log),
+        ("polynomial", [_, _, ..], _) => made(How::Polynomial),
+        ("bucket", [_, _], _) => made(How::Bucket),
+        ("spline", [_, _], _) => made(How::Spline),
+        ("parts", [_], _) => made(How::Parts),
+        ("cross", [_, _, ..], _) => crossed_part(entry, names, columns),
+        _ => Err(unknown(entry)),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which columns a model reads, and what training learned of them. Stored with the model.
 
-use super::category::Dictionary;
 use super::error::FeatureError;
 use super::kernel_form::KernelForm;
+use super::kinds::category::dictionary::Dictionary;
+use super::kinds::text::form::Unit;
 use super::kinds::{ArrayPart, CategoryPart, FeaturePart, TextPart};
-use super::stored;
-use super::text_form::Unit;
+use super::stored::{self, MOST_PARTS};
 use crate::base::text::listed;
 use core::ops::Range;
 use pgrx::spi::quote_identifier;
@@ -16,9 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
-
-/// Most parts of a feature set: more than a table has columns, and few enough to go through them for each name.
-pub const MOST_PARTS: usize = 10_000;
 
 /// Bytes that a part takes, with its names, about.
 const PART_BYTES: usize = size_of::<FeaturePart>() + 64;
@@ -100,6 +97,14 @@ impl fmt::Display for SkippedColumn {
 }
 
 impl FeatureSet {
+    /// Of which nothing but the parts is known.
+    pub fn of(parts: Vec<FeaturePart>) -> Self {
+        Self {
+            parts,
+            ..Self::default()
+        }
+    }
+
     /// The same error; where lengths of arrays differ, with the two columns that may be indices and their values.
     #[cold]
     pub(super) fn paired(&self, mut error: FeatureError) -> FeatureError {

@@ -1,17 +1,17 @@
 //! What text columns hold that nobody named: numbers, times, texts or categories. Told by some rows, before all are read.
 
 use super::by_name::ByName;
-use super::category::LONGEST_VALUE_BYTES;
 use super::error::FeatureError;
+use super::kinds::category::dictionary::LONGEST_VALUE_BYTES;
+use super::kinds::text::form::TextForm;
 use super::kinds::{FeaturePart, NumberPart, TextPart};
 use super::read_text::ReadText;
 use super::set::FeatureSet;
-use super::text::unpadded;
-use super::text_form::TextForm;
 use crate::pg::query::Column;
 use crate::pg::types::{words_kind, WordsKind};
 use crate::pg::value::{date_order, DateOrder};
 use crate::pg::varlena::Varlena;
+use crate::pg::word::unpadded;
 use pgrx::pg_sys;
 use pgsvm_core::are_codes;
 use pgsvm_core::memory::{OutOfMemory, Room};

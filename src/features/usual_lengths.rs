@@ -33,10 +33,7 @@ impl UsualLengths {
             if !is_unknown(part) {
                 continue;
             }
-            let alone = FeatureSet {
-                parts: vec![part.clone()],
-                ..FeatureSet::default()
-            };
+            let alone = FeatureSet::of(vec![part.clone()]);
             arrays.room(1)?.push(Measured {
                 number,
                 decoder: Decoder::new(&alone, columns, Nulls::Skip)?,

@@ -3,12 +3,12 @@
 use super::by_name::ByName;
 use super::error::FeatureError;
 use super::kept::{KeptRow, KeptText, Wanted, WordNumbers};
+use super::kinds::made::MadeReader;
+use super::kinds::text::reader::TextReader;
 use super::kinds::{ArrayPart, FeatureKind, TextPart};
-use super::made::MadeReader;
 use super::part::{Part, TextKind};
 use super::row::RowValues;
 use super::set::FeatureSet;
-use super::text::TextReader;
 use crate::pg::query::Column;
 use crate::pg::varlena::stored_bytes;
 use pgrx::pg_sys;
@@ -130,7 +130,7 @@ impl VocabularyLearner {
         let mut all = Vec::new();
         for (number, part) in features.parts.iter().enumerate() {
             let unlearned = part.made().is_some_and(|made| !made.is_learned());
-            if let Some(reader) = MadeReader::new(part, by_name)?.filter(|_| unlearned) {
+            if let Some(reader) = part.made_reader(by_name)?.filter(|_| unlearned) {
                 all.room(1)?.push(Spread {
                     number,
                     reader,
@@ -287,7 +287,7 @@ impl LengthGuess {
                 _ if made.how != How::Polynomial => {}
                 None => part.hash_products(hash_bits),
                 Some(_) => {
-                    if let Some(reader) = MadeReader::new(part, &by_name)? {
+                    if let Some(reader) = part.made_reader(&by_name)? {
                         arrays.room(1)?.push((number, reader));
                     }
                 }

@@ -51,6 +51,14 @@ pub fn without_padding(bytes: &[u8]) -> &[u8] {
     &bytes[..last.map_or(0, |last| last + 1)]
 }
 
+/// A text without the blanks at the end of a `char(n)`.
+pub fn unpadded(text: &[u8], padded: bool) -> &[u8] {
+    match padded {
+        true => without_padding(text),
+        false => text,
+    }
+}
+
 /// The oid of an enum's value.
 #[inline]
 pub fn enum_value(datum: pg_sys::Datum) -> pg_sys::Oid {

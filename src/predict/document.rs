@@ -280,9 +280,8 @@ fn as_read(features: &FeatureSet) -> Result<FeatureSet, OutOfMemory> {
         None => part.clone(),
     });
     Ok(FeatureSet {
-        parts: gathered(parts)?,
         means: features.means.clone(),
-        ..FeatureSet::default()
+        ..FeatureSet::of(gathered(parts)?)
     })
 }
 

@@ -78,14 +78,11 @@ pub fn vector_form(model: &Model, called: &Called, kind: VectorKind) -> Result<F
         )
         .hint(call_hint(model, called)));
     }
-    let features = FeatureSet {
-        parts: vec![SparsevecPart {
-            name: ARGUMENT.to_owned(),
-            type_name: type_name(called.type_id, -1),
-        }
-        .into()],
-        ..FeatureSet::default()
+    let part = SparsevecPart {
+        name: ARGUMENT.to_owned(),
+        type_name: type_name(called.type_id, -1),
     };
+    let features = FeatureSet::of(vec![part.into()]);
     let decoder = Decoder::new(&features, &[argument_column(called.type_id)], model.nulls)?;
     Ok(Form::Decoded(Box::new(decoder)))
 }
@@ -129,10 +126,7 @@ pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
     match (model.features.dense_parts(), model.features.sparse_parts()) {
         (_, 0) => Ok(Form::DenseText),
         (0, 1) => {
-            let features = FeatureSet {
-                parts: vec![LibsvmPart::text(ARGUMENT).into()],
-                ..FeatureSet::default()
-            };
+            let features = FeatureSet::of(vec![LibsvmPart::text(ARGUMENT).into()]);
             let columns = [argument_column(pg_sys::TEXTOID)];
             Ok(Form::Decoded(Box::new(Decoder::new(
                 &features,
@@ -157,10 +151,7 @@ fn only_text(model: &Model, text: &TextPart) -> Result<Form, Failure> {
         name: ARGUMENT.to_owned(),
         ..text.clone()
     };
-    let features = FeatureSet {
-        parts: vec![text.into()],
-        ..FeatureSet::default()
-    };
+    let features = FeatureSet::of(vec![text.into()]);
     let columns = [argument_column(pg_sys::TEXTOID)];
     let decoder = Decoder::new(&features, &columns, model.nulls)?;
     Ok(Form::Decoded(Box::new(decoder)))

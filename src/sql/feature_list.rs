@@ -1,23 +1,11 @@
 //! `svm_features(model)`: what was decided for each column of a model. Runs in any backend.
 
 use crate::base::errors::OrRaise;
-use crate::features::{FeaturePart, FeatureSet};
+use crate::features::FeatureSet;
 use crate::model;
 use crate::pg::memory_ends::prepared;
 use pgrx::prelude::*;
 use pgsvm_core::memory::{all_of, owned, OutOfMemory};
-
-/// What a row of the listing says of a part of the features.
-struct Listed {
-    column: String,
-    type_name: String,
-    treatment: &'static str,
-    /// None where the data tell as they come.
-    features: Option<u64>,
-    categories: Option<Vec<String>>,
-    /// Words or values with features of their own.
-    vocabulary: Option<u64>,
-}
 
 /// `svm_features(model)`: see sql/ for the columns.
 #[pg_extern(sql = false)]
@@ -45,17 +33,19 @@ fn svm_features(
     let set = &model.features;
     let rows = set.parts.iter().zip(column_means(set)).enumerate();
     let rows = rows.map(|(at, (part, mean))| {
-        let listed = list(part)?;
+        let columns: Vec<_> = part.columns().collect();
+        let categories = part.dictionary();
+        let categories = categories.map(|known| all_of(known.values().map(owned)));
         Ok::<_, OutOfMemory>((
             at as i32 + 1,
-            listed.column,
-            listed.type_name,
-            listed.treatment.to_owned(),
-            listed.features.map(|count| count as i64),
-            listed.categories,
+            columns.join(", "),
+            part.types(),
+            part.treatment().to_owned(),
+            part.count().map(|count| count as i64),
+            categories.transpose()?,
             set.nulls.get(at).map(|count| *count as i64),
             mean,
-            listed.vocabulary.map(|count| count as i64),
+            part.known_values().map(|count| count as i64),
             part.collisions(),
         ))
     });
@@ -67,19 +57,5 @@ fn column_means(set: &FeatureSet) -> impl Iterator<Item = Option<f64>> + '_ {
     set.dense_places().map(move |(part, places)| {
         let mean = set.means.get(places.start).copied();
         mean.filter(|_| part.is_column())
-    })
-}
-
-fn list(part: &FeaturePart) -> Result<Listed, OutOfMemory> {
-    let columns: Vec<_> = part.columns().collect();
-    let dictionary = part.dictionary();
-    let categories = dictionary.map(|known| all_of(known.values().map(owned)));
-    Ok(Listed {
-        column: columns.join(", "),
-        type_name: part.types(),
-        treatment: part.treatment(),
-        features: part.count(),
-        categories: categories.transpose()?,
-        vocabulary: part.known_values(),
     })
 }

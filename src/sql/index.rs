@@ -89,16 +89,12 @@ struct Columns {
 impl Columns {
     /// Of parts that may be kept.
     fn new(parts: Vec<FeaturePart>, others: Vec<String>) -> Self {
-        let set = |parts| FeatureSet {
-            parts,
-            ..FeatureSet::default()
-        };
         let (lists, numbers) = parts
             .into_iter()
             .partition(|part: &FeaturePart| part.is_list());
         Self {
-            numbers: set(numbers),
-            lists: set(lists),
+            numbers: FeatureSet::of(numbers),
+            lists: FeatureSet::of(lists),
             others,
         }
     }

@@ -1,15 +1,17 @@
 //! Columns of categories: texts, enums, booleans, integers that are called so, and pairs of columns.
 
-use super::kind::{FeatureKind, Operand, Operands, MADE_OF_SEVERAL};
-use super::reads::{ReadAs, ReadColumn};
+pub mod dictionary;
+pub mod one_hot;
+
+use super::kind::{FeatureKind, Operand, Operands, ReadAs, ReadColumn, MADE_OF_SEVERAL};
 use crate::features::by_name::{type_of, ByName};
-use crate::features::category::Dictionary;
+use crate::features::entry::quoted;
 use crate::features::error::FeatureError;
 use crate::features::part::{check_category, number_kind, Part};
-use crate::features::quoted::quoted;
-use crate::features::stored_part::{given, StoredPart};
+use crate::features::stored::{given, StoredPart};
 use crate::pg::query::Column;
 use crate::pg::types::{category_kind, CategoryKind};
+use dictionary::Dictionary;
 use serde::Serialize;
 use std::rc::Rc;
 

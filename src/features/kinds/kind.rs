@@ -1,8 +1,7 @@
 //! What a kind of feature answers: all that others ask of a part of a feature set.
 
-use super::reads::ReadColumn;
+use super::category::dictionary::Dictionary;
 use crate::features::by_name::ByName;
-use crate::features::category::Dictionary;
 use crate::features::error::FeatureError;
 use crate::features::part::Part;
 use crate::pg::query::Column;
@@ -117,6 +116,46 @@ pub trait FeatureKind {
     /// # Errors
     /// Why it is not written.
     fn as_sql(&self) -> Result<Operands<'_>, &'static str>;
+}
+
+/// A column that a part reads.
+#[derive(Clone, Copy)]
+pub struct ReadColumn<'a> {
+    pub name: &'a str,
+    pub type_name: &'a str,
+    pub by: ReadAs,
+}
+
+/// As what a column is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadAs {
+    Number,
+    /// A number of which something is made.
+    Factor,
+    Time,
+    /// A text that is a number or a time.
+    Written,
+    Category,
+    /// An array of numbers.
+    Numbers,
+    Indices,
+    Libsvm,
+    Sparsevec,
+    Text,
+    Vector,
+    /// An array of texts.
+    Words,
+}
+
+impl ReadAs {
+    /// A column of this name and type, read so.
+    pub fn of<'a>(self, name: &'a str, type_name: &'a str) -> ReadColumn<'a> {
+        ReadColumn {
+            name,
+            type_name,
+            by: self,
+        }
+    }
 }
 
 /// What a part puts into a decision as SQL.

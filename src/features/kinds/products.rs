@@ -1,13 +1,15 @@
 //! Products of numbers that are too many to be listed, or whose hashes are asked for.
 
-use super::kind::{FeatureKind, Operands, MADE_OF_SEVERAL};
-use super::reads::ReadColumn;
+use super::kind::{FeatureKind, Operands, ReadColumn, MADE_OF_SEVERAL};
+use super::made::{Made, MadeReader};
+use super::pairs::SparseScratch;
+use crate::features::buffer::FeatureBuffer;
 use crate::features::by_name::ByName;
+use crate::features::entry::quoted;
 use crate::features::error::FeatureError;
-use crate::features::made_form::Made;
 use crate::features::part::Part;
-use crate::features::quoted::quoted;
-use crate::features::stored_part::{given, StoredPart};
+use crate::features::row::{Decoded, Null, RowValues};
+use crate::features::stored::{given, StoredPart};
 use pgsvm_expand::numbers::How;
 use serde::Serialize;
 
@@ -25,6 +27,27 @@ pub struct ProductsPart {
 }
 
 impl ProductsPart {
+    /// Decodes the products of a row as sparse part `number`; NULL where a column is.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; `reader` is that of the part.
+    #[inline]
+    pub unsafe fn decode(
+        &mut self,
+        reader: &mut MadeReader,
+        row: &RowValues<'_>,
+        number: i64,
+        (sparse, out): (&mut SparseScratch, &mut FeatureBuffer),
+    ) -> Decoded {
+        // SAFETY: as the caller promises.
+        let Some(numbers) = unsafe { reader.numbers(&self.name, row) }? else {
+            return Ok(Some(Null));
+        };
+        self.made.check_array(&self.name, numbers.len())?;
+        let numbers = (numbers, self.made.number, self.hash_bits);
+        sparse.products(self, number, numbers, out).map(|()| None)
+    }
+
     /// What models store.
     pub(super) fn stored(part: StoredPart) -> Result<Self, String> {
         let makes = |made: &Made| made.how == How::Polynomial && made.is_sound();

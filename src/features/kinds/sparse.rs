@@ -1,12 +1,18 @@
 //! Indices and values in two arrays of equal length.
 
-use super::kind::{FeatureKind, Operands, SPARSE};
-use super::reads::{ReadAs, ReadColumn};
-use crate::features::by_name::{type_of, ByName};
+use super::kind::{FeatureKind, Operands, ReadAs, ReadColumn, SPARSE};
+use super::pairs::{check_pairs, SparseScratch};
+use crate::features::by_name::{type_of, wrong_type, ByName};
+use crate::features::entry::quoted;
 use crate::features::error::FeatureError;
-use crate::features::part::{array_kind, index_kind, Part};
-use crate::features::quoted::quoted;
-use crate::features::stored_part::{given, StoredPart};
+use crate::features::part::{array_kind, Part};
+use crate::features::row::RowValues;
+use crate::features::stored::{given, StoredPart};
+use crate::pg::array::NumberArray;
+use crate::pg::types::{type_kind, NumberKind, TypeKind};
+use crate::pg::varlena::Varlena;
+use pgrx::pg_sys;
+use pgsvm_core::memory::Room;
 use serde::Serialize;
 
 /// Two arrays: indices and values.
@@ -33,16 +39,45 @@ impl SparsePart {
     ) -> Result<Self, FeatureError> {
         let index = columns.find(index)?;
         let value = columns.find(value)?;
-        index_kind(index)?;
-        array_kind(value)?;
-        Ok(Self {
+        let part = Self {
             index: index.name.clone(),
             index_type: type_of(index),
             value: value.name.clone(),
             value_type: type_of(value),
             hash_bits,
             collisions: None,
-        })
+        };
+        part.place(columns).map(|_| part)
+    }
+
+    fn with_quotes(&self) -> String {
+        format!("sparse({}, {})", quoted(&self.index), quoted(&self.value))
+    }
+
+    /// Reads the pairs of a row; whether one of the indices is NULL, and one of the values. None where one of the arrays is.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; the columns are arrays of these kinds.
+    #[inline]
+    pub unsafe fn read(
+        &self,
+        row: &RowValues<'_>,
+        (index_at, index_kind): (usize, NumberKind),
+        (value_at, value_kind): (usize, NumberKind),
+        to: &mut SparseScratch,
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
+        if row.nulls[index_at] || row.nulls[value_at] {
+            return Ok(None);
+        }
+        let (indices, values) = (row.values[index_at], row.values[value_at]);
+        let (most, nan) = (to.most, f64::NAN);
+        // SAFETY: as the caller promises.
+        unsafe {
+            Ok(Some([
+                read_array(&self.index, indices, index_kind, nan, most, &mut to.index)?,
+                read_array(&self.value, values, value_kind, 0.0, most, &mut to.value)?,
+            ]))
+        }
     }
 
     /// What models store.
@@ -96,11 +131,17 @@ impl FeatureKind for SparsePart {
     }
 
     fn place(&self, columns: &ByName<'_>) -> Result<Part, FeatureError> {
-        let (index, index_column) = columns.place_of(&self.index)?;
-        let (value, value_column) = columns.place_of(&self.value)?;
+        let (index, column) = columns.place_of(&self.index)?;
+        let (value, values) = columns.place_of(&self.value)?;
+        let kind = match type_kind(column.type_oid) {
+            TypeKind::Array(kind @ (NumberKind::Int2 | NumberKind::Int4 | NumberKind::Int8)) => {
+                kind
+            }
+            _ => return Err(wrong_type(column, "an array of integers")),
+        };
         Ok(Part::Sparse {
-            index: (index, index_kind(index_column)?),
-            value: (value, array_kind(value_column)?),
+            index: (index, kind),
+            value: (value, array_kind(values)?),
         })
     }
 
@@ -139,8 +180,35 @@ impl FeatureKind for SparsePart {
     }
 }
 
-impl SparsePart {
-    fn with_quotes(&self) -> String {
-        format!("sparse({}, {})", quoted(&self.index), quoted(&self.value))
+/// Reads a whole array into `out`, `null` for NULL; returns whether any is NULL.
+///
+/// # Safety
+/// `datum` is an array of `kind`, valid during the call.
+unsafe fn read_array(
+    name: &str,
+    datum: pg_sys::Datum,
+    kind: NumberKind,
+    null: f64,
+    most: usize,
+    out: &mut Vec<f64>,
+) -> Result<bool, FeatureError> {
+    out.clear();
+    let problem = |problem| FeatureError::from_array(name, problem);
+    // SAFETY: as the caller promises.
+    let value = unsafe { Varlena::open(datum) };
+    let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
+    check_pairs(array.len(), most)?;
+    if !array.has_nulls() {
+        array.append_to(out).map_err(problem)?;
+        return Ok(false);
     }
+    let mut any_null = false;
+    out.room(array.len())?;
+    array
+        .for_each(|element| {
+            any_null |= element.is_none();
+            out.push(element.unwrap_or(null));
+        })
+        .map_err(problem)?;
+    Ok(any_null)
 }

@@ -1,14 +1,16 @@
 //! pgvector's `sparsevec`, whose indices are those that pgvector prints, from 1.
 
-use super::kind::{FeatureKind, Operands, SPARSE};
-use super::reads::{ReadAs, ReadColumn};
+use super::kind::{FeatureKind, Operands, ReadAs, ReadColumn, SPARSE};
+use super::pairs::SparseScratch;
 use crate::features::by_name::{type_of, wrong_type, ByName};
 use crate::features::error::FeatureError;
 use crate::features::part::Part;
-use crate::features::stored_part::{given, StoredPart};
+use crate::features::row::RowValues;
+use crate::features::stored::{given, StoredPart};
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, TypeKind};
-use crate::pg::vector::VectorKind;
+use crate::pg::varlena::Varlena;
+use crate::pg::vector::{self, VectorKind};
 use serde::Serialize;
 
 /// A `sparsevec`.
@@ -20,6 +22,32 @@ pub struct SparsevecPart {
 }
 
 impl SparsevecPart {
+    /// Reads the pairs of a row. None where the value is NULL.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; column `at` is a `sparsevec`.
+    #[inline]
+    pub unsafe fn read(
+        &self,
+        row: &RowValues<'_>,
+        at: usize,
+        to: &mut SparseScratch,
+    ) -> Result<Option<[bool; 2]>, FeatureError> {
+        if row.nulls[at] {
+            return Ok(None);
+        }
+        // SAFETY: as the caller promises; the value stays in place during the call.
+        let value = unsafe { Varlena::open(row.values[at]) };
+        let pairs = vector::pairs(value.payload()).ok_or_else(|| FeatureError::Damaged {
+            column: self.name.clone(),
+        })?;
+        to.clear();
+        for (index, value) in pairs {
+            to.take(f64::from(index) + 1.0, f64::from(value))?;
+        }
+        Ok(Some([false; 2]))
+    }
+
     /// What models store.
     pub(super) fn stored(part: StoredPart) -> Result<Self, String> {
         Ok(Self {

@@ -1,15 +1,17 @@
 //! Texts, vectors of lexemes and arrays of words: a feature for each word, or run of characters.
 
-use super::kind::{FeatureKind, Operands};
-use super::reads::{ReadAs, ReadColumn};
+pub mod form;
+pub mod reader;
+
+use super::kind::{FeatureKind, Operands, ReadAs, ReadColumn};
 use crate::features::by_name::{type_of, ByName};
+use crate::features::entry::quoted;
 use crate::features::error::FeatureError;
 use crate::features::part::{check_words, find_configuration, Part, TextKind};
-use crate::features::quoted::quoted;
-use crate::features::stored_part::{given, StoredPart};
-use crate::features::text_form::{TextForm, Unit, MOST_CHARACTERS};
+use crate::features::stored::{given, StoredPart};
 use crate::pg::query::Column;
 use crate::pg::types::{words_kind, WordsKind};
+use form::{TextForm, Unit, MOST_CHARACTERS};
 use pgsvm_core::{PartForm, StringForm};
 use pgsvm_expand::{Degree, Vocabulary, MOST_RUN};
 use serde::Serialize;

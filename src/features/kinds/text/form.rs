@@ -1,6 +1,5 @@
 //! How a text becomes words, as models store it. Pure.
 
-use pgsvm_core::memory::received;
 use pgsvm_expand::Degree;
 use serde::{Deserialize, Serialize};
 
@@ -27,35 +26,27 @@ impl Unit {
 }
 
 /// How a text becomes words, and words become weights.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TextForm {
-    #[serde(default, skip_serializing_if = "Unit::is_words")]
+    #[serde(skip_serializing_if = "Unit::is_words")]
     pub unit: Unit,
     /// Of n-grams the shortest.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(skip_serializing_if = "is_one")]
     pub least: u32,
     /// Of the weighted degree the letters.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "received"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub alphabet: Option<String>,
     /// The text search configuration whose lexemes are the words, with its schema.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "received"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
     /// Most words, or characters, of a run that is a feature.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(skip_serializing_if = "is_one")]
     pub runs: u32,
     /// Whether 1 + ln tf is in the place of tf.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub sublinear: bool,
     /// Whether `features` must ask for words, as the column alone would be something else.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub asked: bool,
 }
 

@@ -1,14 +1,17 @@
 //! The category columns of a row: from a value to its code, which a training learns on the way. Called
 //! by the decoder.
 
-use super::buffer::Nulls;
-use super::category::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
-use super::error::utf8;
-use super::error::FeatureError;
-use super::error_words::MOST_TYPED;
-use super::kinds::{CategoryPart, FeaturePart};
-use super::set::FeatureSet;
-use crate::pg::types::CategoryKind;
+use super::dictionary::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
+use super::CategoryPart;
+use crate::features::buffer::{FeatureBuffer, Nulls};
+use crate::features::error::{utf8, FeatureError};
+use crate::features::error_words::MOST_TYPED;
+use crate::features::kinds::number::columns;
+use crate::features::kinds::pairs::{is_rounded, SparseScratch};
+use crate::features::kinds::FeaturePart;
+use crate::features::row::{Decoded, Null, RowValues};
+use crate::features::set::FeatureSet;
+use crate::pg::types::{CategoryKind, NumberKind};
 use crate::pg::word;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
@@ -16,7 +19,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What is kept from row to row; the codes themselves are in the feature set's dictionaries.
-pub(super) struct OneHot {
+pub struct OneHot {
     /// Codes of enum values met so far, by oid, for each part.
     enums: Vec<HashMap<u32, Option<u32>>>,
     /// Two values together.
@@ -141,30 +144,117 @@ impl OneHot {
     /// Notes in category part `number` how many of its values that were hashed meet.
     pub fn note_collisions(
         &self,
-        part: &mut FeaturePart,
+        part: &mut CategoryPart,
         number: usize,
     ) -> Result<(), OutOfMemory> {
-        let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
-        if let Some(share) = tally.and_then(Tally::collisions) {
-            own(category_part(part).1)?.note_collisions(share);
+        if let Some(share) = self.tally(number).and_then(Tally::collisions) {
+            own(&mut part.dictionary)?.note_collisions(share);
         }
         Ok(())
     }
 
-    /// Whether part `number` is a category column all of whose values were UUIDs, which are no categories.
-    pub fn only_uuids(&self, part: &FeaturePart, number: usize) -> bool {
-        let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
-        let dictionary = part.dictionary();
-        tally
-            .zip(dictionary)
-            .is_some_and(|(tally, dictionary)| tally.only_uuids(dictionary))
+    fn tally(&self, number: usize) -> Option<&Tally> {
+        self.learning.as_ref().map(|it| &it.tallies[number])
     }
 
-    /// Whether part `number` is a category column that was NULL in all rows, where that is a category.
-    pub fn only_null(&self, part: &FeaturePart, number: usize) -> bool {
-        let tally = self.learning.as_ref().map(|it| &it.tallies[number]);
-        let known = tally.zip(part.dictionary());
-        known.is_some_and(|(tally, dictionary)| tally.only_null(dictionary))
+    /// Whether all values of part `number`, with these categories, were UUIDs, which are none.
+    pub fn only_uuids(&self, known: &Dictionary, number: usize) -> bool {
+        self.tally(number).is_some_and(|it| it.only_uuids(known))
+    }
+
+    /// Whether it was NULL in all rows, where that is a category.
+    pub fn only_null(&self, known: &Dictionary, number: usize) -> bool {
+        self.tally(number).is_some_and(|it| it.only_null(known))
+    }
+
+    /// Decodes the category of `kind` in column `at` of part `number`.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; the column is of that kind.
+    #[inline]
+    pub unsafe fn decode(
+        &mut self,
+        (part, number): (&mut CategoryPart, usize),
+        row: &RowValues<'_>,
+        (at, kind): (usize, CategoryKind),
+        nulls: Nulls,
+        (sparse, out): (&mut SparseScratch, &mut FeatureBuffer),
+    ) -> Decoded {
+        let null = row.nulls[at];
+        if null && self.only_uuids(&part.dictionary, number) {
+            return Ok(None);
+        }
+        let code = match null {
+            true => self.null_code(part, nulls)?,
+            // SAFETY: as the caller promises.
+            false => unsafe { self.code(part, number, row.values[at], kind) }?,
+        };
+        add(part, (code, 1.0), null, (sparse, out))
+    }
+
+    /// The same of the values of two columns together; NULL where one of them is.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; the columns hold categories of these kinds.
+    #[inline]
+    pub unsafe fn decode_pair(
+        &mut self,
+        (part, number): (&mut CategoryPart, usize),
+        row: &RowValues<'_>,
+        pair: [(usize, CategoryKind); 2],
+        nulls: Nulls,
+        (sparse, out): (&mut SparseScratch, &mut FeatureBuffer),
+    ) -> Decoded {
+        let null = pair.iter().any(|(at, _)| row.nulls[*at]);
+        let code = match null {
+            true => self.null_code(part, nulls)?,
+            false => {
+                let values = pair.map(|(at, kind)| (row.values[at], kind));
+                // SAFETY: as the caller promises.
+                unsafe { self.pair_code(part, number, values) }?
+            }
+        };
+        add(part, (code, 1.0), null, (sparse, out))
+    }
+
+    /// The same of a category with a number for its value; NULL where one of the two is.
+    ///
+    /// # Safety
+    /// As for `Decoder::decode`; the columns hold categories and numbers of these kinds.
+    #[inline]
+    pub unsafe fn decode_weighted(
+        &mut self,
+        (part, number): (&mut CategoryPart, usize),
+        row: &RowValues<'_>,
+        ((at, kind), (by, by_kind)): ((usize, CategoryKind), (usize, NumberKind)),
+        nulls: Nulls,
+        (sparse, out): (&mut SparseScratch, &mut FeatureBuffer),
+    ) -> Decoded {
+        let null = row.nulls[at] || row.nulls[by];
+        if null {
+            let code = self.null_code(part, nulls)?;
+            return add(part, (code, 1.0), null, (sparse, out));
+        }
+        // behind the row's dense values for a moment
+        // SAFETY: as the caller promises.
+        let code = unsafe {
+            columns(number, row, by..by + 1, by_kind, out)?;
+            self.code(part, number, row.values[at], kind)
+        }?;
+        let value = out.dense.pop().unwrap_or(0.0);
+        if !(value as f32).is_finite() {
+            let crossed = part.crossed.as_ref();
+            return Err(FeatureError::NotFinite {
+                column: crossed.map_or_else(String::new, |(name, _)| name.clone()),
+                element: None,
+                value,
+            });
+        }
+        out.rounded |= is_rounded(value);
+        match code {
+            Some(_) if value as f32 == 0.0 => Ok(None),
+            code => add(part, (code, value as f32), null, (sparse, out)),
+        }
     }
 
     /// The code of the value of category part `number`; None where it is none of those known.
@@ -172,9 +262,9 @@ impl OneHot {
     /// # Safety
     /// `datum` is a category of `kind`, not NULL, and stays where it is during the call.
     #[inline]
-    pub unsafe fn code(
+    unsafe fn code(
         &mut self,
-        part: &mut FeaturePart,
+        part: &mut CategoryPart,
         number: usize,
         datum: pg_sys::Datum,
         kind: CategoryKind,
@@ -203,7 +293,7 @@ impl OneHot {
     #[inline]
     unsafe fn text_code(
         &mut self,
-        part: &mut FeaturePart,
+        part: &mut CategoryPart,
         number: usize,
         datum: pg_sys::Datum,
         kind: CategoryKind,
@@ -219,12 +309,14 @@ impl OneHot {
     #[inline]
     fn bytes_code(
         &mut self,
-        part: &mut FeaturePart,
+        part: &mut CategoryPart,
         number: usize,
         bytes: &[u8],
         counts: bool,
     ) -> Result<Option<u32>, FeatureError> {
-        let (name, dictionary) = category_part(part);
+        let CategoryPart {
+            name, dictionary, ..
+        } = part;
         let value = utf8(name, bytes)?;
         let learning = self.learning.as_mut();
         let Some(learning) = learning.filter(|learning| learning.row_teaches) else {
@@ -247,9 +339,9 @@ impl OneHot {
     ///
     /// # Safety
     /// As for `code`, of both.
-    pub unsafe fn pair_code(
+    unsafe fn pair_code(
         &mut self,
-        part: &mut FeaturePart,
+        part: &mut CategoryPart,
         number: usize,
         values: [(pg_sys::Datum, CategoryKind); 2],
     ) -> Result<Option<u32>, FeatureError> {
@@ -279,15 +371,17 @@ impl OneHot {
 
     /// The code of NULL in a category part, where it is a category of its own.
     #[cold]
-    pub fn null_code(
+    fn null_code(
         &mut self,
-        part: &mut FeaturePart,
+        part: &mut CategoryPart,
         nulls: Nulls,
     ) -> Result<Option<u32>, FeatureError> {
         if nulls != Nulls::Mean {
             return Ok(None);
         }
-        let (name, dictionary) = category_part(part);
+        let CategoryPart {
+            name, dictionary, ..
+        } = part;
         let learning = self.learning.as_mut();
         match learning.filter(|learning| learning.row_teaches) {
             Some(learning) => own(dictionary)?
@@ -297,6 +391,21 @@ impl OneHot {
             None => Ok(dictionary.null_code()),
         }
     }
+}
+
+/// Adds the feature of a code, with its value; a value without one is counted.
+#[inline]
+fn add(
+    part: &CategoryPart,
+    (code, value): (Option<u32>, f32),
+    null: bool,
+    (sparse, out): (&mut SparseScratch, &mut FeatureBuffer),
+) -> Decoded {
+    match code {
+        Some(code) => sparse.code(part, (code, value), out)?,
+        None => out.unseen_categories += u64::from(!null),
+    }
+    Ok(null.then_some(Null))
 }
 
 /// The dictionary, as one that nobody else has.
@@ -322,13 +431,6 @@ fn read_as_numbers(
         false => part.entry(),
     });
     entries.collect()
-}
-
-fn category_part(part: &mut FeaturePart) -> (&str, &mut Rc<Dictionary>) {
-    let CategoryPart {
-        name, dictionary, ..
-    } = part.placed();
-    (name, dictionary)
 }
 
 fn no_code(name: &str, bytes: usize, reason: NoCode) -> FeatureError {

@@ -1,21 +1,12 @@
-//! The sparse parts of a row: index and value arrays, texts in LIBSVM notation, and the order of
-//! their ids. Called by the decoder.
+//! The pairs of index and value of a row's sparse parts, and the order of their ids. Called by the decoder.
 
-use super::buffer::FeatureBuffer;
-use super::error::FeatureError;
-use super::kept::{KeptPairs, Narrowed};
-use super::kinds::{FeatureKind, FeaturePart, ProductsPart, SparsePart};
-use super::made::check_array;
-use super::name::Feature;
-use super::part::Part;
-use super::precision::Precision;
-use super::row::{Decoded, Null, RowValues};
-use super::set::FeatureSet;
-use crate::pg::array::NumberArray;
-use crate::pg::types::NumberKind;
-use crate::pg::varlena::Varlena;
+use super::kind::FeatureKind;
+use crate::features::buffer::FeatureBuffer;
+use crate::features::error::FeatureError;
+use crate::features::kept::{KeptPairs, Narrowed};
+use crate::features::precision::Precision;
+use crate::features::row::{Decoded, Null};
 use crate::pg::{check_for_interrupts, Patience};
-use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::hash::of_number;
 use pgsvm_expand::numbers::{hashed_products, MOST_HASHED};
@@ -23,17 +14,17 @@ use pgsvm_expand::Collisions;
 
 /// Room for the sparse parts of a row, kept from row to row.
 #[derive(Default)]
-pub(super) struct SparseScratch {
+pub struct SparseScratch {
     /// Number of sparse parts: ids step by it.
     parts: i64,
     /// Most pairs of a row.
-    pub(super) most: usize,
-    index: Vec<f64>,
-    value: Vec<f64>,
+    pub most: usize,
+    pub(super) index: Vec<f64>,
+    pub(super) value: Vec<f64>,
     pairs: Vec<(u32, f32)>,
     hashed: Vec<(u64, f64)>,
     /// In a training.
-    pub(super) precision: Option<Precision>,
+    pub(in crate::features) precision: Option<Precision>,
     /// In a training, by sparse part, the indices that are hashed.
     met: Vec<Option<Collisions>>,
 }
@@ -48,12 +39,10 @@ impl SparseScratch {
         }
     }
 
-    /// From now on indices that are hashed are counted.
-    pub fn learn(&mut self, features: &FeatureSet) -> Result<(), OutOfMemory> {
-        for part in features.lone_sparse_parts() {
-            let met = part.hash_bits().map(Collisions::new).transpose()?;
-            self.met.room(1)?.push(met);
-        }
+    /// From now on the indices of the next sparse part that are hashed to so many bits, where they are, are counted.
+    pub fn learn(&mut self, hash_bits: Option<u32>) -> Result<(), OutOfMemory> {
+        let met = hash_bits.map(Collisions::new).transpose()?;
+        self.met.room(1)?.push(met);
         Ok(())
     }
 
@@ -66,32 +55,6 @@ impl SparseScratch {
     /// Number of sparse parts.
     pub fn count(&self) -> i64 {
         self.parts
-    }
-
-    /// Reads the pairs of a part where they stand in the row, for [`Self::add`]; whether one of the indices is NULL, and one of the
-    /// values. None where there are no pairs but a NULL.
-    ///
-    /// # Safety
-    /// As for `Decoder::decode`; the columns are of the kinds that `place` says.
-    #[inline]
-    pub unsafe fn read(
-        &mut self,
-        part: &FeaturePart,
-        place: Part,
-        row: &RowValues<'_>,
-    ) -> Result<Option<[bool; 2]>, FeatureError> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            match place {
-                Part::Sparse { index, value } => match part.as_one() {
-                    Some(part) => self.arrays(part, row, index, value),
-                    None => unreachable!("indices and values of a part that has none"),
-                },
-                Part::Libsvm { at } => self.text(row, at),
-                Part::Sparsevec { at } => self.vector(&**part, row, at),
-                _ => unreachable!("a sparse part"),
-            }
-        }
     }
 
     /// The indices and values that were read last: NaN for a NULL index, 0 for a NULL value.
@@ -185,30 +148,6 @@ impl SparseScratch {
         self.precision.as_ref().is_some_and(Precision::looks)
     }
 
-    /// # Safety
-    /// As for `Decoder::decode`; the columns are arrays of these kinds.
-    #[inline]
-    unsafe fn arrays(
-        &mut self,
-        SparsePart { index, value, .. }: &SparsePart,
-        row: &RowValues<'_>,
-        (index_at, index_kind): (usize, NumberKind),
-        (value_at, value_kind): (usize, NumberKind),
-    ) -> Result<Option<[bool; 2]>, FeatureError> {
-        if row.nulls[index_at] || row.nulls[value_at] {
-            return Ok(None);
-        }
-        let (indices, values) = (row.values[index_at], row.values[value_at]);
-        let (most, nan) = (self.most, f64::NAN);
-        // SAFETY: as the caller promises.
-        unsafe {
-            Ok(Some([
-                read_array(index, indices, index_kind, nan, most, &mut self.index)?,
-                read_array(value, values, value_kind, 0.0, most, &mut self.value)?,
-            ]))
-        }
-    }
-
     /// Adds the pairs of the two arrays one by one, each looked at.
     fn push_each(
         &mut self,
@@ -264,13 +203,11 @@ impl SparseScratch {
     /// Adds the products of numbers at their hashes, likewise.
     pub fn products(
         &mut self,
-        part: &mut ProductsPart,
+        part: &dyn FeatureKind,
         number: i64,
-        numbers: &[f64],
+        (numbers, degree, bits): (&[f64], u32, u32),
         out: &mut FeatureBuffer,
     ) -> Result<(), FeatureError> {
-        check_array(&part.name, &mut part.made, numbers.len())?;
-        let (bits, degree) = (part.hash_bits, part.made.number);
         self.hashed.clear();
         let (hashed, mut met) = (
             &mut self.hashed,
@@ -332,26 +269,8 @@ impl SparseScratch {
         push_pairs(pairs, id, |value| value as f32, out)
     }
 
-    /// # Safety
-    /// As for `Decoder::decode`; column `at` is text.
-    unsafe fn text(
-        &mut self,
-        row: &RowValues<'_>,
-        at: usize,
-    ) -> Result<Option<[bool; 2]>, FeatureError> {
-        if row.nulls[at] {
-            return Ok(None);
-        }
-        // SAFETY: as the caller promises; the value stays in place during the call.
-        let value = unsafe { Varlena::open(row.values[at]) };
-        self.clear();
-        super::libsvm::parse(value.payload(), |index, value| {
-            Ok(self.take(index as f64, value)?)
-        })?;
-        Ok(Some([false; 2]))
-    }
-
     /// Forgets the pairs that were read last.
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.index.clear();
         self.value.clear();
@@ -369,7 +288,7 @@ impl SparseScratch {
     }
 
     /// Asks for room for so many indices and values at once.
-    pub(super) fn room(&self, more: usize, out: &mut FeatureBuffer) -> Result<(), FeatureError> {
+    pub fn room(&self, more: usize, out: &mut FeatureBuffer) -> Result<(), FeatureError> {
         check_pairs(out.sparse_index.len().saturating_add(more), self.most)?;
         out.sparse_index.room(more)?;
         out.sparse_value.room(more)?;
@@ -377,7 +296,7 @@ impl SparseScratch {
     }
 
     /// Adds one index and value of sparse part `number`.
-    pub(super) fn push(
+    pub fn push(
         &self,
         part: &dyn FeatureKind,
         pair: (f64, f64),
@@ -411,14 +330,10 @@ impl SparseScratch {
         (1u64 << 31) / self.parts.max(1) as u64
     }
 
-    /// Brings the pairs of all parts into ascending order, where they are not.
-    pub fn sort(
-        &mut self,
-        features: &FeatureSet,
-        out: &mut FeatureBuffer,
-    ) -> Result<(), FeatureError> {
+    /// Brings the pairs of all parts into ascending order, where they are not; gives back an id that is there twice.
+    pub fn sort(&mut self, out: &mut FeatureBuffer) -> Result<Option<u32>, OutOfMemory> {
         if out.sparse_index.is_sorted_by(|a, b| a < b) {
-            return Ok(());
+            return Ok(None);
         }
         self.pairs.clear();
         self.pairs.room(out.sparse_index.len())?;
@@ -431,26 +346,13 @@ impl SparseScratch {
             one.0.cmp(&other.0)
         });
         if let Some(twice) = self.pairs.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err(self.duplicate(features, twice[0].0));
+            return Ok(Some(twice[0].0));
         }
         for (at, (index, value)) in self.pairs.iter().enumerate() {
             out.sparse_index[at] = *index;
             out.sparse_value[at] = *value;
         }
-        Ok(())
-    }
-
-    /// What is wrong with a row that has this sparse id twice.
-    #[cold]
-    fn duplicate(&self, features: &FeatureSet, id: u32) -> FeatureError {
-        let part = match features.sparse_feature(u64::from(id)) {
-            Some(Feature::Index(part, _)) => part.name(),
-            other => other.map(|feature| feature.to_string()).unwrap_or_default(),
-        };
-        FeatureError::DuplicateIndex {
-            part,
-            index: (i64::from(id) / self.parts) as u32,
-        }
+        Ok(None)
     }
 }
 
@@ -520,7 +422,7 @@ fn push_pair(
 }
 
 /// Whether 32 bits do not hold a number.
-pub(super) fn is_rounded(value: f64) -> bool {
+pub fn is_rounded(value: f64) -> bool {
     f64::from(value as f32) != value
 }
 
@@ -542,7 +444,7 @@ fn not_finite(part: &dyn FeatureKind, index: f64, value: f64) -> FeatureError {
 }
 
 /// Refuses a row of more pairs than may be.
-fn check_pairs(pairs: usize, most: usize) -> Result<(), FeatureError> {
+pub(super) fn check_pairs(pairs: usize, most: usize) -> Result<(), FeatureError> {
     match pairs <= most {
         true => Ok(()),
         false => Err(FeatureError::LongRow {
@@ -550,37 +452,4 @@ fn check_pairs(pairs: usize, most: usize) -> Result<(), FeatureError> {
             most: most.saturating_mul(2),
         }),
     }
-}
-
-/// Reads a whole array into `out`, `null` for NULL; returns whether any is NULL.
-///
-/// # Safety
-/// `datum` is an array of `kind`, valid during the call.
-unsafe fn read_array(
-    name: &str,
-    datum: pg_sys::Datum,
-    kind: NumberKind,
-    null: f64,
-    most: usize,
-    out: &mut Vec<f64>,
-) -> Result<bool, FeatureError> {
-    out.clear();
-    let problem = |problem| FeatureError::from_array(name, problem);
-    // SAFETY: as the caller promises.
-    let value = unsafe { Varlena::open(datum) };
-    let array = NumberArray::new(value.payload(), kind).map_err(problem)?;
-    check_pairs(array.len(), most)?;
-    if !array.has_nulls() {
-        array.append_to(out).map_err(problem)?;
-        return Ok(false);
-    }
-    let mut any_null = false;
-    out.room(array.len())?;
-    array
-        .for_each(|element| {
-            any_null |= element.is_none();
-            out.push(element.unwrap_or(null));
-        })
-        .map_err(problem)?;
-    Ok(any_null)
 }

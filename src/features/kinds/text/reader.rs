@@ -1,19 +1,19 @@
 //! Texts as features: a feature for each word, with its tf-idf weight. Words are those of `pgsvm_expand`, the lexemes of a text
 //! search configuration or of a `tsvector`, or the elements of an array of texts. Called by the decoder.
 
-use super::buffer::FeatureBuffer;
-use super::error::{utf8, FeatureError};
-use super::kept::{KeptText, WordNumbers};
-use super::kinds::TextPart;
-use super::part::TextKind;
-use super::row::{Decoded, Null, RowValues};
-use super::sparse::SparseScratch;
-use super::text_form::{TextForm, Unit};
+use super::form::{TextForm, Unit};
+use super::TextPart;
+use crate::features::buffer::FeatureBuffer;
+use crate::features::error::{utf8, FeatureError};
+use crate::features::kept::{KeptText, WordNumbers};
+use crate::features::kinds::pairs::SparseScratch;
+use crate::features::part::TextKind;
+use crate::features::row::{Decoded, Null, RowValues};
 use crate::pg::text_array;
 use crate::pg::text_search::{self, Lexemes};
 use crate::pg::types::WordsKind;
 use crate::pg::varlena::{stored_bytes, Varlena};
-use crate::pg::word::without_padding;
+use crate::pg::word::unpadded;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::{Degree, KeptWords, NoLetter, Tokens, Vocabulary, Weigher, Word};
@@ -21,15 +21,15 @@ use std::ops::RangeInclusive;
 
 /// Takes values apart into words, and words into weights; kept from row to row.
 #[derive(Default)]
-pub(super) struct TextReader {
+pub struct TextReader {
     tokens: Tokens,
     weigher: Weigher,
     /// By part, the words that an earlier pass over the rows has kept.
-    pub(super) kept: Vec<(usize, KeptWords)>,
+    pub kept: Vec<(usize, KeptWords)>,
     /// By part, the numbers in its vocabulary of the words that an index has kept.
     indexed: Vec<(usize, WordNumbers)>,
     /// Which row of that pass is next.
-    pub(super) row: u64,
+    pub row: u64,
     /// By form, how strings are read whose runs have places.
     degrees: Vec<(TextForm, Degree)>,
     /// Places of a vector's lexemes, and which ones stand there.
@@ -336,14 +336,6 @@ impl From<NoLetter> for Stopped {
 impl From<FeatureError> for Stopped {
     fn from(error: FeatureError) -> Self {
         Self::Other(error)
-    }
-}
-
-/// A text without the blanks at the end of a `char(n)`.
-pub(super) fn unpadded(text: &[u8], padded: bool) -> &[u8] {
-    match padded {
-        true => without_padding(text),
-        false => text,
     }
 }
 
