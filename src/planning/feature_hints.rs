@@ -205,8 +205,11 @@ impl Asked<'_> {
         if !matches!(type_kind(column.type_oid), TypeKind::Number(_)) {
             return None;
         }
+        let of_text = ["text", "ngrams", "spectrum", "weighted_degree"];
         let is_meant = |entry: &&String| match features::parse_form(entry) {
-            EntryForm::Text(names) | EntryForm::Characters(_, names) => names[0] == name,
+            EntryForm::Form(word, names, None) => {
+                of_text.contains(&word.as_str()) && names[0] == name
+            }
             _ => false,
         };
         let entry = self.entries.iter().find(is_meant)?;
