@@ -108,11 +108,10 @@ def test_helpers_fetch_rows_and_change_nothing(connection, kind, cache):
     def train_with(helpers):
         connection.execute(f"SET pgsvm.helpers = {helpers}; SET pgsvm.workers = 1; SET pgsvm.cache_size = '{cache}'")
         connection.execute("SELECT svm_train('afar', 'label', max_passes => 3, model => 'afar')")
-        helped = {0: "", 1: ", 1 helper"}.get(helpers, f", {helpers} helpers")
-        assert (
-            f"worker{'s' if cache == '128MB' else ''}{helped}; 0."
-            in [it.text for it in told if it.severity == "NOTICE"][-1]
-        )
+        helped = {0: [], 1: ["1 helper"]}.get(helpers, [f"{helpers} helpers"])
+        trained = ["1 worker"] if cache != "128MB" else [] if helpers else ["no workers"]
+        text = [it.text for it in told if it.severity == "NOTICE"][-1]
+        assert f" cache, {', '.join(trained + helped)}; 0." in text
         return one(
             connection,
             "SELECT array_agg(weights::text) FROM svm_weight WHERE version_id = (SELECT id FROM svm_version ORDER BY trained_at DESC LIMIT 1)",

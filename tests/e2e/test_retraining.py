@@ -25,6 +25,8 @@ def test_the_notice_says_what_was_taken_over(told):
     connection, notices = told
     connection.execute("SELECT svm_train('retrained', 'label', '{x,y}', c => 0.25, options => '{\"hash_bits\": 9}')")
     assert "inherit" not in notices.pop().text
+    # said when it is given, and not of what is taken over
+    assert notices.pop().text.startswith('"hash_bits" has no effect: no feature is a category')
     connection.execute("SELECT svm_train('retrained', 'label')")
     assert (
         "\nKept from retrained_label@1: features => '{x,y}', c => 0.25, option \"hash_bits\": 9."
