@@ -90,7 +90,7 @@ combinations! {
         why: not_yet,
         code: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
         message: "rows near the margin do not fit a cache of {kilobytes} kB",
-        detail: "The exact method holds them, and kernel values of some of them with all others, in half of it.",
+        detail: "The exact method holds them, and kernel values of some of them with all others, in half of it and at least in a megabyte.",
         hint: "SET pgsvm.cache_size = '{needed}MB', or options => '{{\"method\": \"low_rank\"}}'",
     }
 }

@@ -258,7 +258,7 @@ impl Subject {
         Some(format!(
             "CASE WHEN row.decision IS NOT NULL THEN
                  1::pg_catalog.float8 OPERATOR(pg_catalog./) (1::pg_catalog.float8 OPERATOR(pg_catalog.+) pg_catalog.exp(
-                     GREATEST(-700::pg_catalog.float8, LEAST(700::pg_catalog.float8,
+                     GREATEST('-700'::pg_catalog.float8, LEAST('700'::pg_catalog.float8,
                          {} OPERATOR(pg_catalog.*) row.decision OPERATOR(pg_catalog.+) {}))))
              END",
             number(a),

@@ -51,8 +51,10 @@ columns! {
     head, primal, dual, gap, training_accuracy, support_vectors, stop_reason, updates, truncated_primal, outliers
 }
 
-/// Columns of svm_version that no version is without.
+/// Columns of svm_version that no version is without, and those that versions are without that another program has trained.
 const NEEDED: [&str; 4] = ["loss", "scale", "solver", "intercept_used"];
+const NEEDED_OF_TRAINED: [&str; 3] = ["c", "tolerance", "seed"];
+const IMPORTED: &str = "\"imported\"";
 
 const INTEGERS: RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 const COUNTS: RangeInclusive<i64> = 0..=i64::MAX;
@@ -87,6 +89,7 @@ impl RowObject {
 /// Gives a row what a text says of its version, in line `line`.
 pub fn put_version(row: &mut RowObject, line: usize, version: &str) -> Result<(), Failure> {
     let facts: VersionFacts<'_> = object(line, version)?;
+    let is_imported = facts.solver.is_some_and(|it| it.get() == IMPORTED);
     for (column, value) in facts.said() {
         let value = Value {
             line,
@@ -95,7 +98,9 @@ pub fn put_version(row: &mut RowObject, line: usize, version: &str) -> Result<()
         };
         row.put(column, &value.read()?)?;
     }
-    match NEEDED.iter().find(|needed| !row.columns.contains(needed)) {
+    let of_trained = NEEDED_OF_TRAINED.iter().filter(|_| !is_imported);
+    let mut needed = NEEDED.iter().chain(of_trained);
+    match needed.find(|needed| !row.columns.contains(needed)) {
         None => Ok(()),
         Some(missing) => Err(malformed(line, &format!("lacks its {missing}"))),
     }

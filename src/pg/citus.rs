@@ -43,7 +43,7 @@ pub fn spread(tables: &[pg_sys::Oid]) -> Spread {
                  AND (part.partmethod OPERATOR(pg_catalog.<>) 'n'
                      OR (part.repmodel OPERATOR(pg_catalog.<>) 't' AND part.colocationid OPERATOR(pg_catalog.<>) 0))
              LEFT JOIN pg_catalog.pg_dist_placement AS place ON place.shardid OPERATOR(pg_catalog.=) shard.shardid
-         WHERE part.logicalrelid::pg_catalog.oid::pg_catalog.int8 IN ({oids})"
+         WHERE part.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ('{{{oids}}}'::pg_catalog.oid[])"
     );
     let query = terminated(&query).or_raise();
     let mut spread = Spread::default();

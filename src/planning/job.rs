@@ -204,9 +204,11 @@ impl Job {
         }
     }
 
-    /// What the exact method may take for the rows that it works on and their kernel values.
+    /// What the exact method may take for the rows that it works on and their kernel values: with less than this least pairs of some
+    /// hundred rows go on and on where C is large, which all of them at once end.
     pub fn exact_bytes(&self) -> usize {
-        self.cache_bytes / 2
+        const LEAST: usize = 1 << 20;
+        (self.cache_bytes / 2).max(LEAST)
     }
 
     /// What interior points are to be like, where they solve the kernel machine.

@@ -41,7 +41,7 @@ impl Reads {
         let named = query::relations_named(&written(format_args!("SELECT FROM {source}"))?);
         let relations = Spi::connect(|client| {
             let sql = "SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
-                 'relation', pg_catalog.concat(CASE c.relpersistence WHEN 't' THEN 'pg_temp'
+                 'relation', pg_catalog.concat(CASE WHEN c.relpersistence OPERATOR(pg_catalog.=) 't' THEN 'pg_temp'
                      ELSE pg_catalog.quote_ident(n.nspname) END, '.', pg_catalog.quote_ident(c.relname)),
                  'kind', c.relkind, 'owner', pg_catalog.pg_get_userbyid(c.relowner)))::pg_catalog.text
              FROM pg_catalog.pg_class AS c

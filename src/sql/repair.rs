@@ -78,8 +78,9 @@ fn enable_triggers(schema: &str) -> Result<Vec<String>, SpiError> {
         let wrong = read_one::<bool>(
             "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger
                  WHERE tgrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass AND tgname OPERATOR(pg_catalog.=) $2
-                     AND tgenabled OPERATOR(pg_catalog.<>) CASE $3 WHEN 'ENABLE ALWAYS' THEN 'A'
-                         WHEN 'ENABLE REPLICA' THEN 'R' ELSE 'O' END::\"char\")",
+                     AND tgenabled OPERATOR(pg_catalog.<>) CASE
+                         WHEN $3 OPERATOR(pg_catalog.=) 'ENABLE ALWAYS' THEN 'A'
+                         WHEN $3 OPERATOR(pg_catalog.=) 'ENABLE REPLICA' THEN 'R' ELSE 'O' END::pg_catalog.\"char\")",
             &[
                 format!("{schema}.{table}").into(),
                 trigger.into(),

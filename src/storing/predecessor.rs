@@ -179,7 +179,7 @@ fn select_deployed(schema: &str) -> String {
              'probability', EXISTS (SELECT FROM {schema}.svm_head AS h
                  WHERE h.version_id OPERATOR(pg_catalog.=) v.id AND h.sigmoid_slope IS NOT NULL))::pg_catalog.text,
              v.given OPERATOR(pg_catalog.->>) 'features', v.given OPERATOR(pg_catalog.->>) 'exclude',
-             CASE pg_catalog.jsonb_typeof(v.given) WHEN 'object'
+             CASE WHEN pg_catalog.jsonb_typeof(v.given) OPERATOR(pg_catalog.=) 'object'
                  THEN v.given OPERATOR(pg_catalog.-) '{{features,exclude}}'::pg_catalog.text[] END::pg_catalog.text,
              v.options::pg_catalog.text, v.class_weight OPERATOR(pg_catalog.#>>) '{{}}'::pg_catalog.text[]
          FROM {schema}.svm_model AS m

@@ -452,10 +452,11 @@ impl ReaderRole {
         let mut solver = solver.or_raise()?;
         let is_auto = terms.method == Method::Auto;
         let seconds = solver.seconds();
-        if is_auto && says_all && seconds > AT_ONCE_SECONDS {
-            return None;
-        }
-        if is_auto && seconds > MOST_SECONDS {
+        let worth = match says_all {
+            true => AT_ONCE_SECONDS,
+            false => MOST_SECONDS,
+        };
+        if is_auto && seconds > worth {
             self.approximate = Some(Approximate::Seconds(seconds));
             return None;
         }

@@ -82,3 +82,14 @@ RESET client_min_messages;
 SELECT primal <= 800e8 AS no_worse_than_nothing FROM svm_models WHERE name = 'heap_e';
 SELECT count(svm_drop(name)) FROM svm_models WHERE name LIKE 'heap\_%';
 DROP TABLE heaps;
+
+-- An exact machine in a cache that holds none of its kernel values: all candidates are solved for at once in a megabyte.
+SET client_min_messages = warning;
+SET pgsvm.cache_size = '200kB';
+CREATE TABLE small_cache AS SELECT 1700000000 + abs(hashint4(i)) % 1000000 AS a, abs(hashint4(i + 1000)) % 7 - 3 AS b, abs(hashint4(i + 5000)) % 4 AS l,
+    1 + abs(hashint4(i + 7000)) % 1000 AS w FROM generate_series(1, 250) AS i;
+SELECT svm_train('small_cache', 'l', '{a,b}', 'small_cache', kernel => 'rbf', c => 87652, weight => 'w', options => '{"method": "exact"}');
+SELECT gap <= 1e-3 AS certified, stop_reason, dual > 0 AS solved FROM svm_models WHERE name = 'small_cache';
+SELECT svm_drop('small_cache');
+RESET pgsvm.cache_size;
+DROP TABLE small_cache;

@@ -56,9 +56,10 @@ SELECT classes, training_accuracy > 0.95 AS good, gap <= 1e-3 AS certified, prob
 SELECT accuracy = training_accuracy AS as_trained FROM svm_models, LATERAL svm_evaluate(name, 'circles') WHERE name = 'exact_quarters';
 -- where memory does not hold them it is low rank, unless exact ones were asked for
 SET pgsvm.cache_size = '128kB';
-SELECT svm_train('circles', 'ring', '{x, y}', 'unasked', kernel => 'rbf', c => 0.001);
+CREATE TABLE many_circles AS SELECT x + i / 100.0::float8 AS x, y, ring FROM circles, generate_series(1, 4) AS i;
+SELECT svm_train('many_circles', 'ring', '{x, y}', 'unasked', kernel => 'rbf', c => 0.001);
 SELECT landmarks < 100 AS low_rank FROM svm_models WHERE name = 'unasked';
-SELECT svm_train('circles', 'ring', '{x, y}', 'exact', kernel => 'rbf', c => 0.001, options => '{"method": "exact"}');
+SELECT svm_train('many_circles', 'ring', '{x, y}', 'exact', kernel => 'rbf', c => 0.001, options => '{"method": "exact"}');
 \echo :LAST_ERROR_SQLSTATE
 RESET pgsvm.cache_size;
 
