@@ -37,7 +37,7 @@ mod vocabularies;
 
 pub use buffer::{FeatureBuffer, Nulls};
 pub use decode::Decoder;
-pub use entry::{parse_form, EntryForm};
+pub use entry::parse_form;
 pub use error::{utf8, FeatureError};
 pub(crate) use error_words::excluding;
 pub use error_words::{naming, spread, without_unit, FORMS, MOST_TYPED};

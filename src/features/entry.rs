@@ -1,37 +1,29 @@
 //! Entries of `features` as they are written. Pure.
 
-/// An entry as written.
-pub enum EntryForm {
-    /// No parentheses: a column's name.
-    Name,
-    /// A word, and what stands between its parentheses; where that is hashed the bits too.
-    Form(String, Vec<String>, Option<String>),
-    /// Parentheses, and nothing that is known between them.
-    Unknown,
+/// An entry that is more than a column's name.
+pub struct EntryForm {
+    /// What stands in front of the parentheses.
+    pub word: String,
+    /// What stands between them; nothing where these are no names.
+    pub names: Vec<String>,
+    /// The bits, where it is hashed.
+    pub bits: Option<String>,
 }
 
-/// What an entry asks for.
-pub fn parse_form(entry: &str) -> EntryForm {
-    let entry = entry.trim();
-    let Some((word, rest)) = entry.split_once('(') else {
-        return EntryForm::Name;
-    };
-    let Some(inside) = rest.strip_suffix(')') else {
-        return EntryForm::Name;
-    };
+/// What an entry asks for; None where it has no parentheses.
+pub fn parse_form(entry: &str) -> Option<EntryForm> {
+    let (word, rest) = entry.trim().split_once('(')?;
+    let inside = rest.strip_suffix(')')?;
     let word = word.trim().to_ascii_lowercase();
     if let ("hash", Some((inner, bits))) = (word.as_str(), inside.rsplit_once(',')) {
-        return match parse_form(inner) {
-            EntryForm::Form(word, names, None) => {
-                EntryForm::Form(word, names, Some(bits.trim().to_owned()))
-            }
-            _ => EntryForm::Unknown,
-        };
+        if let Some(inner @ EntryForm { bits: None, .. }) = parse_form(inner) {
+            let bits = Some(bits.trim().to_owned());
+            return Some(EntryForm { bits, ..inner });
+        }
     }
-    match parse_names(inside) {
-        Some(names) => EntryForm::Form(word, names, None),
-        None => EntryForm::Unknown,
-    }
+    let names = parse_names(inside).unwrap_or_default();
+    let bits = None;
+    Some(EntryForm { word, names, bits })
 }
 
 /// Entries that commas between parentheses have split, together again; None where none was, or what is open stays so.

@@ -153,13 +153,8 @@ fn identity(part: &FeaturePart) -> (Discriminant<FeaturePart>, Vec<String>) {
 }
 
 fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeaturePart, FeatureError> {
-    match parse_form(entry) {
-        EntryForm::Name => {}
-        _ if columns.has(entry) => {}
-        EntryForm::Form(word, names, bits) => {
-            return form_part(entry, (&word, &names), bits, columns);
-        }
-        EntryForm::Unknown => return Err(unknown(entry)),
+    if let Some(form) = parse_form(entry).filter(|_| !columns.has(entry)) {
+        return form_part(entry, form, columns);
     }
     let column = columns.find(entry)?;
     match FeaturePart::of_column(column) {
@@ -174,22 +169,16 @@ fn named_part(entry: &str, columns: &ByName<'_>, label: &str) -> Result<FeatureP
     }
 }
 
-fn unknown(entry: &str) -> FeatureError {
-    FeatureError::Entry {
-        entry: entry.to_owned(),
-    }
-}
-
-/// What a word in front of parentheses makes of what stands between them; `bits` of a hash.
+/// What a word in front of parentheses makes of what stands between them.
 fn form_part(
     entry: &str,
-    (word, names): (&str, &[String]),
-    bits: Option<String>,
+    form: EntryForm,
     columns: &ByName<'_>,
 ) -> Result<FeaturePart, FeatureError> {
+    let names = form.names.as_slice();
     let characters = |unit| TextPart::of_characters(entry, unit, names, columns).map(Into::into);
     let made = |how| made_part(entry, how, names, columns);
-    match (word, names, bits) {
+    match (form.word.as_str(), names, form.bits) {
         ("sparse", [index, value], bits) => {
             let bits = bits.map(|bits| hash_bits(entry, &bits)).transpose()?;
             SparsePart::named(index, value, bits, columns).map(Into::into)
@@ -199,24 +188,25 @@ fn form_part(
             part.hash_products(hash_bits(entry, &bits)?);
             Ok(part)
         }
-        (_, _, Some(_)) => Err(unknown(entry)),
-        ("libsvm", [name], _) => LibsvmPart::named(name, columns).map(Into::into),
-        ("category", [name], _) => CategoryPart::named(name, columns).map(Into::into),
-        ("number", [name], _) => NumberPart::read(name, false, columns).map(Into::into),
-        ("time", [name], _) => NumberPart::read(name, true, columns).map(Into::into),
-        ("text", [_] | [_, _] | [_, _, _], _) => {
+        ("libsvm", [name], None) => LibsvmPart::named(name, columns).map(Into::into),
+        ("category", [name], None) => CategoryPart::named(name, columns).map(Into::into),
+        ("number", [name], None) => NumberPart::read(name, false, columns).map(Into::into),
+        ("time", [name], None) => NumberPart::read(name, true, columns).map(Into::into),
+        ("text", [_] | [_, _] | [_, _, _], None) => {
             TextPart::of_words(entry, names, columns).map(Into::into)
         }
-        ("ngrams", [_, _, _], _) => characters(Unit::Ngrams),
-        ("spectrum", [_, _], _) => characters(Unit::Spectrum),
-        ("weighted_degree", [_, _] | [_, _, _], _) => characters(Unit::Degree),
-        ("log", [_], _) => made(How::Log),
-        ("polynomial", [_, _, ..], _) => made(How::Polynomial),
-        ("bucket", [_, _], _) => made(How::Bucket),
-        ("spline", [_, _], _) => made(How::Spline),
-        ("parts", [_], _) => made(How::Parts),
-        ("cross", [_, _, ..], _) => crossed_part(entry, names, columns),
-        _ => Err(unknown(entry)),
+        ("ngrams", [_, _, _], None) => characters(Unit::Ngrams),
+        ("spectrum", [_, _], None) => characters(Unit::Spectrum),
+        ("weighted_degree", [_, _] | [_, _, _], None) => characters(Unit::Degree),
+        ("log", [_], None) => made(How::Log),
+        ("polynomial", [_, _, ..], None) => made(How::Polynomial),
+        ("bucket", [_, _], None) => made(How::Bucket),
+        ("spline", [_, _], None) => made(How::Spline),
+        ("parts", [_], None) => made(How::Parts),
+        ("cross", [_, _, ..], None) => crossed_part(entry, names, columns),
+        _ => Err(FeatureError::Entry {
+            entry: entry.to_owned(),
+        }),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::base::near;
 use crate::base::text::listed;
-use crate::features::{self, EntryForm, FeatureError};
+use crate::features::{self, FeatureError};
 use crate::pg::kept_statement::read_two;
 use crate::pg::query::Column;
 use crate::pg::statement;
@@ -206,11 +206,11 @@ impl Asked<'_> {
             return None;
         }
         let of_text = ["text", "ngrams", "spectrum", "weighted_degree"];
-        let is_meant = |entry: &&String| match features::parse_form(entry) {
-            EntryForm::Form(word, names, None) => {
-                of_text.contains(&word.as_str()) && names[0] == name
-            }
-            _ => false,
+        let is_meant = |entry: &&String| {
+            features::parse_form(entry).is_some_and(|form| {
+                of_text.contains(&form.word.as_str())
+                    && form.names.first().is_some_and(|it| it == name)
+            })
         };
         let entry = self.entries.iter().find(is_meant)?;
         let others = self.entries.iter().filter(|it| *it != entry);

@@ -69,7 +69,10 @@ pub trait FeatureKind {
 
     /// How many features it has; None where the data tell as they come.
     fn count(&self) -> Option<u64> {
-        self.width().filter(|_| self.is_dense()).map(u64::from)
+        match self.hash_bits() {
+            Some(bits) => Some(1 << bits),
+            None => self.width().filter(|_| self.is_dense()).map(u64::from),
+        }
     }
 
     /// How many values or words have features of their own, where it has such.

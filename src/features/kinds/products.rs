@@ -87,10 +87,6 @@ impl FeatureKind for ProductsPart {
         self.collisions = None;
     }
 
-    fn count(&self) -> Option<u64> {
-        Some(1 << self.hash_bits)
-    }
-
     fn hash_bits(&self) -> Option<u32> {
         Some(self.hash_bits)
     }

@@ -149,10 +149,6 @@ impl FeatureKind for SparsePart {
         self.collisions = None;
     }
 
-    fn count(&self) -> Option<u64> {
-        self.hash_bits.map(|bits| 1 << bits)
-    }
-
     fn hash_bits(&self) -> Option<u32> {
         self.hash_bits
     }

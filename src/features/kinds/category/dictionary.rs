@@ -11,7 +11,7 @@
 use crate::base::keyed_hash::TextHash;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
 use pgsvm_expand::{hash, Collisions};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -59,13 +59,16 @@ impl CategoryLimits {
 }
 
 /// The codes of a column's values.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Dictionary {
     /// Values with a code of their own, in the order of their codes.
     values: Vec<Rc<str>>,
     codes: Vec<u32>,
+    #[serde(skip)]
     by_value: HashMap<Rc<str>, u32, TextHash>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     null_code: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     hashed: Option<Hashed>,
 }
 
@@ -77,17 +80,6 @@ pub struct Hashed {
     /// Of the distinct values that training met, the share whose code is that of another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     collisions: Option<f64>,
-}
-
-/// The form in which models store a dictionary.
-#[derive(Serialize)]
-struct StoredDictionary<'a> {
-    values: &'a [Rc<str>],
-    codes: &'a [u32],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    null_code: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hashed: Option<Hashed>,
 }
 
 /// What a code of a dictionary stands for.
@@ -482,17 +474,5 @@ impl Dictionary {
             null_code,
             hashed,
         })
-    }
-}
-
-impl Serialize for Dictionary {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let stored = StoredDictionary {
-            values: &self.values,
-            codes: &self.codes,
-            null_code: self.null_code,
-            hashed: self.hashed,
-        };
-        stored.serialize(to)
     }
 }
