@@ -45,11 +45,13 @@ mod held_rows;
 pub(crate) mod interior;
 mod joint;
 pub(crate) mod led;
+pub(crate) mod ledger;
 mod metric;
 pub(crate) mod newton;
 pub(crate) mod part;
 mod proximal;
 pub(crate) mod recount;
+pub(crate) mod scanned;
 pub(crate) mod scans;
 mod single;
 mod still;
@@ -68,11 +70,12 @@ use crate::rows::filing::{FiledRows, LeftOut};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::task::heads::{HeadSpec, Start};
-use crate::task::problem::{ForestShape, Leader, Policy, Problem};
+use crate::task::problem::{ForestShape, Policy, Problem};
 use crate::task::report::HeadReport;
 use certificate::state::HeadState;
 use driver::{Method, Visits};
 use joint::groups::JointGroups;
+use ledger::{Ledger, Ledgers};
 use metric::ColumnScales;
 use newton::choice::{leading, Leading};
 use proximal::moments::ShiftMetric;
@@ -144,13 +147,11 @@ impl<T: Real> Solver<T> {
         });
         let states = gathered(states)?;
         let led = leading(problem, facts, specs, together);
-        let by_scans = problem.leader() == Leader::Scans;
         let apart = problem.truncation().is_some()
             || problem.pegasos().is_some()
             || problem.block_newton()
             || problem.indexed()
-            || led.is_some()
-            || by_scans;
+            || led.is_some();
         let heads = if !apart && JointGroups::suits(&states) {
             // other schedules have one trainer
             let groups = match problem.policy() {
@@ -230,11 +231,6 @@ impl<T: Real> Solver<T> {
         self.states().filter(|state| state.runs())
     }
 
-    /// Heads that still run: what a visit of a row takes is that of one head as many times.
-    pub(crate) fn running_heads(&self) -> usize {
-        self.running().count()
-    }
-
     /// Whether rows may be shrunk between full passes (otherwise the caller chooses the rows by `margin`).
     pub(crate) fn let_rows_shrink(&mut self, shrinks: bool) {
         self.each_state(|state| state.let_rows_shrink(shrinks));
@@ -254,12 +250,6 @@ impl<T: Real> Solver<T> {
 
     pub(crate) fn full_passes(&self) -> u32 {
         self.full_passes
-    }
-
-    /// <w, x> + b of a head that has ended, at its certificate's weights.
-    #[inline(always)]
-    pub(crate) fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32 {
-        ask!(&self.heads, heads => heads.decision::<K>(head, row, self.intercept))
     }
 
     /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head.
@@ -328,15 +318,6 @@ impl<T: Real> Solver<T> {
     pub(crate) fn begin_verify(&mut self) -> Result<bool, OutOfMemory> {
         let (all, at_hand) = (self.scales.looks_again, self.at_hand);
         ask!(&mut self.heads, heads => heads.begin_verify(all, at_hand))
-    }
-
-    /// Ends heads that run still, where nothing leads them any further.
-    pub(crate) fn end_unfinished(&mut self) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            for head in singles.heads.iter_mut().filter(|head| head.state.runs()) {
-                head.end_as_it_stands();
-            }
-        }
     }
 
     /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
@@ -533,11 +514,60 @@ impl<T: Real> Solver<T> {
     }
 }
 
-impl<T: Real> Method for Solver<T> {
-    fn done(&self) -> bool {
-        self.running().next().is_none()
+impl<T: Real> Ledgers for Solver<T> {
+    fn len(&self) -> usize {
+        ask!(&self.heads, heads => heads.len())
     }
 
+    fn ledger(&self, head: usize) -> &Ledger {
+        &self.state(head).ledger
+    }
+
+    fn ledger_mut(&mut self, head: usize) -> &mut Ledger {
+        &mut ask!(&mut self.heads, heads => heads.state_mut(head)).ledger
+    }
+
+    fn weights(&self, head: usize) -> Weights<'_> {
+        ask!(&self.heads, heads => heads.weights(head))
+    }
+
+    #[inline(always)]
+    fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32 {
+        ask!(&self.heads, heads => heads.decision::<K>(head, row, self.intercept))
+    }
+
+    fn is_summed(&self, head: usize) -> bool {
+        self.state(head).is_summed()
+    }
+
+    fn gap(&self) -> Option<f64> {
+        let largest = || self.ledgers().map(Ledger::gap).fold(0.0, f64::max);
+        let known = self.full_passes > 0 || self.known_primal().is_finite();
+        (known && self.len() > 0).then(largest)
+    }
+
+    fn projected_gradient(&self) -> Option<f64> {
+        self.states()
+            .filter_map(HeadState::scanned)
+            .reduce(f64::max)
+    }
+
+    fn dual(&mut self) -> Option<f64> {
+        ask!(&mut self.heads, heads => heads.dual())
+    }
+
+    fn visits(&self) -> u64 {
+        let before = self.ledgers().map(|it| it.visits);
+        before.chain(self.sums().map(|sums| sums.visits)).sum()
+    }
+
+    fn updates(&self) -> u64 {
+        let before = self.ledgers().map(|it| it.updates);
+        before.chain(self.sums().map(|sums| sums.updates)).sum()
+    }
+}
+
+impl<T: Real> Method for Solver<T> {
     fn stop(&mut self) {
         self.end_leading();
         ask!(&mut self.heads, heads => heads.end_turns());
@@ -555,47 +585,7 @@ impl<T: Real> Method for Solver<T> {
         self.states().map(move |state| state.report(rows))
     }
 
-    fn len(&self) -> usize {
-        ask!(&self.heads, heads => heads.len())
-    }
-
-    fn weights(&self, head: usize) -> Weights<'_> {
-        ask!(&self.heads, heads => heads.weights(head))
-    }
-
     fn duals(&self, head: usize) -> Duals<'_> {
         ask!(&self.heads, heads => heads.duals(head))
-    }
-
-    fn gap(&self) -> Option<f64> {
-        let largest = || self.states().map(HeadState::gap).fold(0.0, f64::max);
-        let known = self.full_passes > 0 || self.known_primal().is_finite();
-        (known && self.len() > 0).then(largest)
-    }
-
-    fn projected_gradient(&self) -> Option<f64> {
-        self.states()
-            .filter_map(HeadState::scanned)
-            .reduce(f64::max)
-    }
-
-    fn known_primal(&self) -> f64 {
-        self.states().map(HeadState::best_primal).sum()
-    }
-
-    fn known_dual(&self) -> f64 {
-        self.states().map(HeadState::best_dual).sum()
-    }
-
-    fn dual(&mut self) -> Option<f64> {
-        ask!(&mut self.heads, heads => heads.dual())
-    }
-
-    fn visits(&self) -> u64 {
-        self.sums().map(|sums| sums.visits).sum()
-    }
-
-    fn updates(&self) -> u64 {
-        self.sums().map(|sums| sums.updates).sum()
     }
 }

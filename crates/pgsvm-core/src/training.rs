@@ -58,6 +58,7 @@ use crate::cache::{Cache, Counters, TrainerSide, Waiting};
 use crate::screening::measuring::Leeways;
 use crate::screening::slack::Metric;
 use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
 use crate::task::plan::Goal;
 use crate::task::problem::Problem;
 use log::{LogEntry, Snapshot};

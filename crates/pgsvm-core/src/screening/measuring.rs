@@ -8,6 +8,7 @@ use crate::rows::row::Row;
 use crate::screening::slack::{code_at, Metric, MetricLearner, Ruler, MOST_FEATURES};
 use crate::simd::{Isa, Real};
 use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
 use crate::task::heads::HeadSpec;

@@ -169,7 +169,7 @@ impl<T: Real> ConstantHeads<T> {
         specs: &[HeadSpec],
         facts: &Facts,
     ) -> Result<Option<Self>, OutOfMemory> {
-        let constant = |head: &usize| solver.state(*head).constant().is_some();
+        let constant = |head: &usize| solver.state(*head).ledger.constant().is_some();
         let count = (0..specs.len()).filter(constant).count();
         let bytes = (count + 1).saturating_mul(facts.features * 2 * size_of::<f64>());
         if count < 2 || bytes > MOST_BYTES || problem.free_intercept() {
@@ -178,13 +178,13 @@ impl<T: Real> ConstantHeads<T> {
         let mut heads = Vec::new();
         heads.room(count)?;
         for (head, spec) in specs.iter().enumerate() {
-            if let Some(intercept) = solver.state(head).plain_constant() {
+            if let Some(intercept) = solver.state(head).ledger.plain_constant() {
                 heads.push(Constant {
                     head,
                     signs: spec.signs.clone(),
-                    terms: solver.state(head).terms,
+                    terms: solver.state(head).ledger.terms,
                     intercept,
-                    most_primal: solver.state(head).most_primal(),
+                    most_primal: solver.state(head).ledger.most_primal(),
                     mean: Mean::new(facts.features)?,
                     square: 0.0,
                     offset: 0.0,
@@ -318,7 +318,9 @@ impl<T: Real> Solver<T> {
                 joint.put_apart(head, gathered(narrow)?);
             }
         }
-        ask!(&mut self.heads, heads => heads.state_mut(head)).take_apart(primal);
+        ask!(&mut self.heads, heads => heads.state_mut(head))
+            .ledger
+            .take_apart(primal);
         Ok(())
     }
 }

@@ -21,16 +21,17 @@ use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::bundle::pass::{BundlePass, BundleSums};
 use crate::solver::newton::scan::{HeadPass, HeadSums};
-use crate::solver::still::{add_row, product, Visited};
+use crate::solver::still::{add_row, product};
 use crate::solver::sums::tally::Tally;
 use crate::solver::weights::Duals;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
+use crate::task::objective::Objective;
 use crate::task::report::relative_gap;
 
 /// A head between the parts and the pass that judges their average.
 pub(crate) struct AveragedHead {
-    visited: Visited,
+    objective: Objective,
     tolerance: f64,
     w: Vec<f64>,
     dual: f64,
@@ -40,7 +41,7 @@ impl AveragedHead {
     /// With the averages of w, v and L.
     pub(crate) fn new(given: GivenHead, w: Vec<f64>, v: &[f64], linear: f64) -> Self {
         Self {
-            visited: given.visited,
+            objective: given.objective,
             tolerance: given.tolerance,
             w,
             dual: (linear - 0.5 * product(v, v)).max(0.0),
@@ -54,12 +55,12 @@ impl AveragedHead {
 
     /// The pass that judges it, for the hinge, over rows of so many dense features.
     pub(crate) fn look_by_hinge(&self, dense: usize) -> Result<BundlePass, OutOfMemory> {
-        BundlePass::looking(&self.visited, &self.w, dense)
+        BundlePass::looking(&self.objective, &self.w, dense)
     }
 
     /// The same for the squared hinge.
     pub(crate) fn look_by_squared_hinge(&self) -> Result<HeadPass, OutOfMemory> {
-        HeadPass::looking(&self.visited, &self.w)
+        HeadPass::looking(&self.objective, &self.w)
     }
 
     /// What the pass has found.
@@ -73,7 +74,7 @@ impl AveragedHead {
     }
 
     fn judge(&self, (loss, tally): (f64, Tally)) -> FoundByPass {
-        let primal = 0.5 * product(&self.w, &self.w) + self.visited.c * loss;
+        let primal = 0.5 * product(&self.w, &self.w) + self.objective.c * loss;
         let dual = self.dual.min(primal);
         let arrived = relative_gap(primal, dual) <= self.tolerance;
         FoundByPass {

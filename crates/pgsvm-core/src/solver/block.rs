@@ -119,7 +119,7 @@ impl<T: Real> Head<T> {
             return 1;
         }
         block.support += u64::from(slot >= block.fresh);
-        let weight = self.state.terms.c * self.state.terms.cost(row.cost(), y);
+        let weight = self.state.ledger.terms.c * self.state.ledger.terms.cost(row.cost(), y);
         let constant = self.iterate.intercept();
         block.add::<K>(row, (y, weight), *own, constant);
         row.values()

@@ -12,6 +12,7 @@ use crate::rows::row::Row;
 use crate::rows::visited::VisitedPage;
 use crate::simd::Isa;
 use crate::solver::certificate::state::HeadState;
+use crate::solver::ledger::Ledgers;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::sums::tally::Sums;
 use crate::solver::weights::{Duals, Weights};
@@ -22,35 +23,17 @@ use crate::task::report::HeadReport;
 pub(crate) const BLOCKS_AT_A_TIME: usize = 128;
 
 /// What a training asks of its method, however that finds the weights.
-pub(crate) trait Method {
+pub(crate) trait Method: Ledgers {
     /// Whether every head has ended.
-    fn done(&self) -> bool;
+    fn done(&self) -> bool {
+        self.running_heads() == 0
+    }
     /// Ends every head where it stands.
     fn stop(&mut self);
     /// How the heads ended, or stand.
     fn reports(&self, rows: usize) -> impl Iterator<Item = HeadReport> + '_;
-    /// How many heads there are.
-    fn len(&self) -> usize;
-    /// The weights of a head's certificate.
-    fn weights(&self, head: usize) -> Weights<'_>;
     /// The dual variables of a head's certificate.
     fn duals(&self, head: usize) -> Duals<'_>;
-    /// The largest of the heads' smallest gaps; None before there are any.
-    fn gap(&self) -> Option<f64>;
-    /// The smallest primals known, summed over the heads; infinite before all have one.
-    fn known_primal(&self) -> f64;
-    /// The largest duals known, summed over the heads.
-    fn known_dual(&self) -> f64;
-    /// The largest range of projected gradients that a head had over the last pass; None where there are none.
-    fn projected_gradient(&self) -> Option<f64> {
-        None
-    }
-    /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows. Costs
-    /// as much as a look at every weight.
-    fn dual(&mut self) -> Option<f64>;
-    /// Rows visited, and visits that changed a dual variable.
-    fn visits(&self) -> u64;
-    fn updates(&self) -> u64;
 }
 
 /// Heads to whom rows are shown one by one: all of them, some, or what a member of a team has of them.

@@ -188,7 +188,7 @@ impl JointHeads {
             specs: gathered(specs.iter().cloned())?,
             facts: *facts,
             level: Level::best(),
-            loss: states[0].terms.loss,
+            loss: states[0].ledger.terms.loss,
             states,
         };
         for (kappa, state) in this.kappa.iter_mut().zip(&this.states) {
@@ -281,7 +281,8 @@ impl JointHeads {
         for (lane, &head) in self.head_of.iter().enumerate() {
             let state = &self.states[head];
             if state.runs() {
-                self.blocks[lane / LANES].arm(lane % LANES, &state.terms, self.kappa[lane]);
+                let (block, own) = (lane / LANES, (&state.ledger.terms, state.limits));
+                self.blocks[block].arm(lane % LANES, own, self.kappa[lane]);
             }
         }
     }
@@ -306,7 +307,7 @@ impl JointHeads {
     /// A head ends as it stands: with the dual variables of its best dual.
     fn end_with_laid(&mut self, head: usize) {
         self.exchange_duals(head, 1.0);
-        if let Some(intercept) = self.states[head].constant() {
+        if let Some(intercept) = self.states[head].ledger.constant() {
             let none = std::iter::repeat_n(0.0, self.facts.features);
             self.best.put(self.lane_of[head], none.chain([intercept]));
         }

@@ -8,16 +8,13 @@ use crate::base::memory::{all_of, OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real};
-use crate::solver::bundle::classes::Classes;
-use crate::solver::bundle::head::{FoundByPass, GivenHead};
+use crate::solver::ledger::Ledgers;
 use crate::solver::newton::choice::Leading;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::newton::sums::{Order, Sums as NewtonSums};
-use crate::solver::still::Visited;
 use crate::solver::visit::per_row::Dual;
 use crate::solver::{Heads, Solver};
-use crate::task::problem::Cuts;
 use unread::Unread;
 
 /// Rows of a block, which are gathered or not with one another: those of a few lines of the cache.
@@ -120,6 +117,11 @@ impl Led {
         }
     }
 
+    /// It has ended.
+    pub(in crate::solver) fn end(&mut self) {
+        self.go_on(Next::Arrived);
+    }
+
     /// This is to be done next.
     pub(crate) fn go_on(&mut self, next: Next) {
         self.next = next;
@@ -153,19 +155,18 @@ impl Led {
     }
 }
 
-impl<T: Real> Solver<T> {
-    /// How its heads are led, if they are.
-    pub(crate) fn leading(&self) -> Option<Leading> {
-        self.led
-    }
-
-    /// Whether Newton's method led them, or does.
-    pub(crate) fn was_led(&self) -> bool {
-        self.was_led
-    }
-
+/// Whoever holds heads that Newton's method leads.
+pub(crate) trait Leads: Ledgers {
     /// What leads some of the heads.
-    pub(crate) fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
+    fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory>;
+    /// Takes what a pass over all rows has found for a head, which may have arrived by it.
+    fn take_led(&mut self, led: &mut Led);
+    /// A head is not led any further.
+    fn leave_led(&mut self, led: &Led);
+}
+
+impl<T: Real> Leads for Solver<T> {
+    fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
         let mut all = Vec::new();
         all.room(heads.len())?;
         let (Heads::Apart(singles), Some(Leading { free, .. })) = (&self.heads, self.led) else {
@@ -175,6 +176,41 @@ impl<T: Real> Solver<T> {
             all.push(Led::new(head, singles.heads[head].newton(free, costs)?));
         }
         Ok(all)
+    }
+
+    fn take_led(&mut self, led: &mut Led) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            let head = &mut singles.heads[led.head];
+            head.take_from(&led.newton, led.next == Next::Arrived);
+            if !head.state.runs() {
+                led.end();
+            }
+        }
+        if led.next == Next::GivenUp {
+            self.leave_led(led);
+        }
+    }
+
+    fn leave_led(&mut self, led: &Led) {
+        if let Heads::Apart(singles) = &mut self.heads {
+            let head = &mut singles.heads[led.head];
+            match self.led {
+                Some(Leading { alone: true, .. }) => head.end_as_it_stands(),
+                _ => head.leave(&led.newton),
+            }
+        }
+    }
+}
+
+impl<T: Real> Solver<T> {
+    /// How its heads are led, if they are.
+    pub(crate) fn leading(&self) -> Option<Leading> {
+        self.led
+    }
+
+    /// Whether Newton's method led them, or does.
+    pub(crate) fn was_led(&self) -> bool {
+        self.was_led
     }
 
     /// Has the rows in these slots visited, of the block with this number. Gives back the values gone through.
@@ -263,68 +299,6 @@ impl<T: Real> Solver<T> {
             }
         }
         Ok((team, views))
-    }
-
-    /// Takes what a pass over all rows has found for a head, which may have arrived by it.
-    pub(crate) fn take_led(&mut self, led: &mut Led) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            let head = &mut singles.heads[led.head];
-            head.take_from(&led.newton, led.next == Next::Arrived);
-            if !head.state.runs() {
-                (led.next, led.visits) = (Next::Arrived, false);
-            }
-        }
-        if led.next == Next::GivenUp {
-            self.leave_led(led);
-        }
-    }
-
-    /// A head is not led any further.
-    pub(crate) fn leave_led(&mut self, led: &Led) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            let head = &mut singles.heads[led.head];
-            match self.led {
-                Some(Leading { alone: true, .. }) => head.end_as_it_stands(),
-                _ => head.leave(&led.newton),
-            }
-        }
-    }
-
-    /// A head to be solved by a bundle.
-    pub(crate) fn given(&self, head: usize, cuts: Cuts) -> Result<Option<GivenHead>, OutOfMemory> {
-        match &self.heads {
-            Heads::Apart(singles) => {
-                let all = singles.heads.len();
-                singles.heads[head].given_to_bundle(cuts, all).map(Some)
-            }
-            Heads::Together(_) => Ok(None),
-        }
-    }
-
-    /// All heads, one for each class, to be told apart together by a bundle.
-    pub(crate) fn given_together(&self, cuts: Cuts) -> Result<Option<GivenHead>, OutOfMemory> {
-        let Heads::Apart(singles) = &self.heads else {
-            return Ok(None);
-        };
-        let heads = &singles.heads;
-        let first = heads[0].given_to_bundle(cuts, 1)?;
-        let classes = Classes::of(heads.iter().map(|head| head.of_class()))?;
-        Ok(Some(GivenHead {
-            visited: Visited {
-                signs: Vec::new(),
-                ..first.visited
-            },
-            classes: Some(classes),
-            length: first.length * heads.len(),
-            ..first
-        }))
-    }
-
-    /// Takes what a pass over all rows has found for a head that is solved by a bundle, with its weights.
-    pub(crate) fn take_found(&mut self, head: usize, found: &FoundByPass, w: &[f64]) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            singles.heads[head].take_found(found, w);
-        }
     }
 
     /// The heads go on, where they have not ended, by themselves.

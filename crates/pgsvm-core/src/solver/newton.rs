@@ -5,6 +5,7 @@
 
 pub(crate) mod choice;
 mod conjugate;
+pub(crate) mod given;
 pub(crate) mod head;
 mod line;
 mod local;

@@ -12,6 +12,7 @@ use crate::simd::{Isa, Real};
 use crate::solver::certificate::state::HeadState;
 use crate::solver::driver::{TakesBlocks, TakesRows};
 use crate::solver::joint::JointHeads;
+use crate::solver::ledger::Ledgers;
 use crate::solver::proximal::moments::Moments;
 use crate::solver::single::head::Head;
 

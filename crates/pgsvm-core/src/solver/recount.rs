@@ -21,16 +21,16 @@ use crate::base::memory::{filled, gathered, list, OutOfMemory, Room};
 use crate::rows::facts::{Facts, Rounding};
 use crate::rows::row::Row;
 use crate::simd::lanes::LANES;
-use crate::simd::{Isa, Real};
+use crate::simd::Isa;
 use crate::solver::bundle::classes::Classes;
-use crate::solver::driver::{Method, Visits};
+use crate::solver::ledger::Ledgers;
 use crate::solver::scans::Scans;
-use crate::solver::still::{score, Numbers, Visited};
+use crate::solver::still::{score, Numbers};
 use crate::solver::sums::recounted::Recounted;
-use crate::solver::{Heads, Solver};
 use crate::task::evaluation::right_side;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
+use crate::task::objective::Objective;
 use crate::task::problem::Problem;
 use crate::task::rounded::{Off, RoundedRow};
 
@@ -44,7 +44,7 @@ const LEAST_LANES: usize = 3;
 pub(crate) struct Recount {
     /// By head; none of classes together.
     #[serde(deserialize_with = "list")]
-    sides: Vec<Side>,
+    sides: Vec<Objective>,
     classes: Option<Classes>,
     loss: Loss,
     /// The constant behind a row's features.
@@ -62,14 +62,6 @@ struct Offs {
     rounding: Rounding,
     /// By head |w|, the intercept's left out.
     lengths: Numbers,
-}
-
-/// What a head makes of rows.
-#[derive(Serialize, Deserialize)]
-struct Side {
-    visited: Visited,
-    /// 1 + s
-    most_loss: f64,
 }
 
 /// Sums over some of the rows, by head; classes together are one.
@@ -104,7 +96,7 @@ impl Recount {
                 .off
                 .as_ref()
                 .is_none_or(|it| it.lengths.0.len() == self.vectors())
-            && self.sides.iter().all(|it| it.visited.signs.len() >= groups)
+            && self.sides.iter().all(|it| it.signs.len() >= groups)
             && self.classes.as_ref().is_none_or(|it| it.fits(groups))
     }
 
@@ -135,13 +127,13 @@ impl Recount {
             let offs = self.off.as_ref().map(|it| self.offs(it, row, block));
             for (lane, (side, sums)) in sides.iter().zip(sums).enumerate() {
                 let score = scores[lane];
-                let (y, cost) = side.visited.side(row);
+                let (y, cost) = side.side(row);
                 if y == 0.0 {
                     continue;
                 }
                 let margin = y * score;
                 let loss = self.loss.value(margin);
-                sums.take(cost, loss, side.most_loss);
+                sums.take(cost, loss, side.most_loss());
                 sums.correct += u64::from(right_side(margin, y));
                 if margin == 0.0 {
                     sums.ties += y as i64;
@@ -154,7 +146,7 @@ impl Recount {
                             margin: offs[lane],
                             length,
                         },
-                        most_loss: side.most_loss,
+                        most_loss: side.most_loss(),
                     };
                     let rounded = sums.rounded.get_or_insert_default();
                     rounded.take(self.loss, cost, &row);
@@ -286,10 +278,10 @@ impl RecountSums {
     }
 }
 
-impl<T: Real> Solver<T> {
+impl Recount {
     /// What recounts the first heads, which these are, from `first` on, as many as may be gone over together.
-    pub(crate) fn recount(
-        &self,
+    pub(crate) fn of(
+        all: &impl Ledgers,
         problem: &Problem,
         specs: &[HeadSpec],
         facts: &Facts,
@@ -304,24 +296,18 @@ impl<T: Real> Solver<T> {
         };
         let specs = &specs[first..specs.len().min(first + count)];
         let heads = first..first + specs.len();
-        let intercept = f64::from(u8::from(problem.intercept()));
+        let intercept = problem.kind_of_intercept();
         let mut sides = Vec::new();
         for spec in specs {
             let truncation = spec.truncation.or(problem.truncation());
-            sides.room(1)?.push(Side {
-                visited: Visited {
-                    signs: spec.signs.list(facts.groups)?,
-                    c: spec.c,
-                    positive_weight: f64::from(spec.positive_weight),
-                    intercept,
-                    most_within: f64::INFINITY,
-                },
-                most_loss: truncation.map_or(f64::INFINITY, |s| 1.0 + s),
-            });
+            let signs = spec.signs.list(facts.groups)?;
+            let terms = (problem.loss(), spec.c, f64::from(spec.positive_weight));
+            let side = Objective::new(signs, terms, intercept).truncated(truncation);
+            sides.room(1)?.push(side);
         }
         let classes = match together {
             true => {
-                let told = sides.iter().map(|it| &it.visited);
+                let told = sides.iter();
                 let told = told.map(|it| (&it.signs[..], it.positive_weight));
                 Some(Classes::of(told)?)
             }
@@ -331,96 +317,107 @@ impl<T: Real> Solver<T> {
             true => LANES,
             false => 1,
         };
-        let shows = heads.clone().any(|head| self.rounding_shows(head, facts));
+        let shows = heads.clone().any(|head| rounding_shows(all, head, facts));
         Ok(Recount {
-            off: shows.then(|| self.off(heads.clone(), facts)).transpose()?,
-            w: self.side_by_side(heads, lanes, facts.features)?,
+            off: shows
+                .then(|| Offs::of(all, heads.clone(), facts))
+                .transpose()?,
+            w: side_by_side(all, heads, lanes, facts.features)?,
             sides: if together { Vec::new() } else { sides },
             classes,
             loss: problem.loss(),
-            intercept,
+            intercept: intercept.constant(),
             lanes: lanes as u32,
         })
     }
 
-    /// By how much scores of some heads may be off.
-    fn off(&self, heads: std::ops::Range<usize>, facts: &Facts) -> Result<Offs, OutOfMemory> {
-        let lengths = heads.map(|head| self.length(head));
-        Ok(Offs {
-            rounding: facts.rounding,
-            lengths: Numbers(gathered(lengths)?),
-        })
-    }
-
-    /// |w| of a head, without the intercept's.
-    fn length(&self, head: usize) -> f64 {
-        let w = self.weights(head);
-        w.iter().map(|w| w * w).sum::<f64>().sqrt()
-    }
-
-    /// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows; where each row is off by its
-    /// own length nobody knows before.
-    fn rounding_shows(&self, head: usize, facts: &Facts) -> bool {
-        let rounding = &facts.rounding;
-        rounding.shift_by_row
-            || facts.most_off() > 0.0
-                && self.state(head).rounding_at(self.length(head)) > facts.rounding.least
-    }
-
-    /// The weights of some heads, in blocks of so many.
-    fn side_by_side(
-        &self,
-        heads: std::ops::Range<usize>,
-        lanes: usize,
-        features: usize,
-    ) -> Result<Numbers, OutOfMemory> {
-        let length = (features + 1) * lanes;
-        let mut all = filled(0.0, heads.len().div_ceil(lanes) * length)?;
-        for (place, head) in heads.enumerate() {
-            let own = &mut all[place / lanes * length..][..length];
-            let weights = self.weights(head);
-            for (feature, weight) in weights.iter().take(features).enumerate() {
-                own[feature * lanes + place % lanes] = weight;
-            }
-            own[features * lanes + place % lanes] = weights.intercept();
-        }
-        Ok(Numbers(all))
-    }
-
     /// Takes what all rows have come to at the weights of the heads from `first` on; the first head behind them. `free`: intercepts are in no
     /// norm.
-    pub(crate) fn take_recounted(
-        &mut self,
-        first: usize,
-        (recount, sums, free): (&Recount, &RecountSums, bool),
+    pub(crate) fn tell(
+        &self,
+        all: &mut impl Ledgers,
+        (first, free): (usize, bool),
+        sums: &RecountSums,
     ) -> usize {
-        let heads = recount.vectors();
-        let least = recount.off.as_ref().map_or(0.0, |it| it.rounding.least);
-        match (&recount.classes, &sums.0[..]) {
+        let heads = self.vectors();
+        let least = self.off.as_ref().map_or(0.0, |it| it.rounding.least);
+        match (&self.classes, &sums.0[..]) {
             (Some(_), [found]) => {
-                let norm = (0..heads).map(|head| recount.norm(head, free)).sum();
-                self.each_state(|state| state.recount((norm, heads), found, least));
+                let norm = (0..heads).map(|head| self.norm(head, free)).sum();
+                for head in 0..all.len() {
+                    all.ledger_mut(head).recount((norm, heads), found, least);
+                }
             }
-            (None, all) => {
-                for (head, found) in all.iter().enumerate() {
-                    let norm = recount.norm(head, free);
-                    let state = ask!(&mut self.heads, heads => heads.state_mut(first + head));
-                    state.recount((norm, 1), found, least);
+            (None, found) => {
+                for (head, found) in found.iter().enumerate() {
+                    let norm = self.norm(head, free);
+                    all.ledger_mut(first + head)
+                        .recount((norm, 1), found, least);
                 }
             }
             _ => {}
         }
         first + heads
     }
+}
 
-    /// The first of so many heads whose primal no pass has summed up in 64 bits at just its weights, or where the rounding of rows may
-    /// show.
-    pub(crate) fn first_to_recount(&self, heads: usize, facts: &Facts) -> Option<usize> {
-        (0..heads).find(|head| {
-            let state = self.state(*head);
-            !state.is_summed() || (!state.is_recounted() && self.rounding_shows(*head, facts))
+/// The first of so many heads whose primal no pass has summed up in 64 bits at just its weights, or where the rounding of rows may
+/// show.
+pub(crate) fn first_to_recount(all: &impl Ledgers, heads: usize, facts: &Facts) -> Option<usize> {
+    (0..heads).find(|head| {
+        let is_recounted = all.ledger(*head).is_recounted();
+        !all.is_summed(*head) || (!is_recounted && rounding_shows(all, *head, facts))
+    })
+}
+
+impl Offs {
+    /// By how much scores of some heads may be off.
+    fn of(
+        all: &impl Ledgers,
+        heads: std::ops::Range<usize>,
+        facts: &Facts,
+    ) -> Result<Self, OutOfMemory> {
+        let lengths = heads.map(|head| length(all, head));
+        Ok(Self {
+            rounding: facts.rounding,
+            lengths: Numbers(gathered(lengths)?),
         })
     }
+}
+
+/// |w| of a head, without the intercept's.
+fn length(all: &impl Ledgers, head: usize) -> f64 {
+    let w = all.weights(head);
+    w.iter().map(|w| w * w).sum::<f64>().sqrt()
+}
+
+/// Whether the rounding of rows may show in what is said of a head, by the lengths of its weights and of rows; where each row is off by its
+/// own length nobody knows before.
+fn rounding_shows(all: &impl Ledgers, head: usize, facts: &Facts) -> bool {
+    let rounding = &facts.rounding;
+    rounding.shift_by_row
+        || facts.most_off() > 0.0
+            && all.ledger(head).rounding_at(length(all, head)) > facts.rounding.least
+}
+
+/// The weights of some heads, in blocks of so many.
+fn side_by_side(
+    all: &impl Ledgers,
+    heads: std::ops::Range<usize>,
+    lanes: usize,
+    features: usize,
+) -> Result<Numbers, OutOfMemory> {
+    let length = (features + 1) * lanes;
+    let mut blocks = filled(0.0, heads.len().div_ceil(lanes) * length)?;
+    for (place, head) in heads.enumerate() {
+        let own = &mut blocks[place / lanes * length..][..length];
+        let weights = all.weights(head);
+        for (feature, weight) in weights.iter().take(features).enumerate() {
+            own[feature * lanes + place % lanes] = weight;
+        }
+        own[features * lanes + place % lanes] = weights.intercept();
+    }
+    Ok(Numbers(blocks))
 }
 
 /// Heads that are gone over where rows are kept, on their way.

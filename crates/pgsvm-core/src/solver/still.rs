@@ -6,31 +6,9 @@ use crate::base::memory::{copied, list, OutOfMemory};
 use crate::linalg::gram::Added;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
+use crate::task::objective::Objective;
 
-/// The terms of a head, as visits need them.
-#[derive(Serialize, Deserialize)]
-pub(in crate::solver) struct Visited {
-    /// By group id: -1, +1, or 0 for rows that take no part.
-    #[serde(deserialize_with = "list")]
-    pub(in crate::solver) signs: Vec<i8>,
-    pub(in crate::solver) c: f64,
-    pub(in crate::solver) positive_weight: f64,
-    /// The constant behind a row's features.
-    pub(in crate::solver) intercept: f64,
-    /// How far within the margin a row may be, 1 - m; one that is further is an outlier, which costs what this costs and has no say
-    /// in the weights. Infinite where the loss is not truncated.
-    pub(in crate::solver) most_within: f64,
-}
-
-impl Visited {
-    /// The same once more.
-    pub(in crate::solver) fn copied(&self) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            signs: copied(&self.signs)?,
-            ..*self
-        })
-    }
-
+impl Objective {
     /// Whether a row that takes part is within the margin at these weights, and no outlier.
     #[inline(always)]
     pub(in crate::solver) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
@@ -39,24 +17,10 @@ impl Visited {
         y != 0.0 && within > 0.0 && !self.is_out(within)
     }
 
-    /// Whether a row that is so far within the margin is an outlier.
-    #[inline(always)]
-    pub(in crate::solver) fn is_out(&self, within: f64) -> bool {
-        within > self.most_within
-    }
-
     /// <w, x>, the intercept's constant behind the features.
     #[inline(always)]
     pub(in crate::solver) fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
         score::<K>(row, w, self.intercept)
-    }
-
-    /// The sign of a row, 0 where it takes no part, and what its loss counts beside C.
-    #[inline(always)]
-    pub(in crate::solver) fn side(&self, row: &Row<'_>) -> (f64, f64) {
-        let sign = self.signs[row.group()];
-        let weight = if sign > 0 { self.positive_weight } else { 1.0 };
-        (f64::from(sign), f64::from(row.cost()) * weight)
     }
 }
 

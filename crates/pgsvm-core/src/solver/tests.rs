@@ -7,6 +7,7 @@ use super::certificate::proof::Proof;
 use super::certificate::state::Verifying;
 use super::divided::{Member, Shared, Team};
 use super::driver::Method;
+use super::ledger::Ledgers;
 use super::scans::{ScanRows, Scans};
 use super::sums::intercept::Breakpoints;
 use super::sums::terms::Terms;
@@ -339,8 +340,6 @@ impl Work for Checks<'_> {
             c: 0.7,
             positive_weight: 2.0,
             loss: Loss::SquaredHinge,
-            shrink_above: 0.0,
-            shrink_below: 0.0,
         };
         for slot in self.slots {
             let row = self.page.row(slot);

@@ -54,9 +54,14 @@ impl Loss {
 
     /// The margin at which L is this, above 0.
     pub fn margin_at(self, value: f64) -> f64 {
+        NO_LOSS_FROM - self.within_at(value)
+    }
+
+    /// How far within the margin L is this, above 0.
+    pub(crate) fn within_at(self, value: f64) -> f64 {
         match self {
-            Self::Hinge => NO_LOSS_FROM - value,
-            Self::SquaredHinge => NO_LOSS_FROM - value.sqrt(),
+            Self::Hinge => value,
+            Self::SquaredHinge => value.sqrt(),
         }
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::task::loss::Loss;
+use crate::task::objective::Intercept;
 
 /// When the trainer visits rows of its working set while rows keep arriving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -422,6 +423,15 @@ impl Problem {
     pub fn with_cuts(mut self, cuts: Cuts) -> Self {
         self.cuts = cuts;
         self
+    }
+
+    /// Its intercept.
+    pub(crate) fn kind_of_intercept(&self) -> Intercept {
+        match (self.intercept(), self.free_intercept()) {
+            (false, _) => Intercept::None,
+            (true, false) => Intercept::InNorm,
+            (true, true) => Intercept::Free,
+        }
     }
 
     /// Has several classes told apart together, by one problem (Crammer and Singer, JMLR 2, 2001), not each from all others: of cutting

@@ -18,24 +18,27 @@ mod bundles;
 mod here;
 mod interiors;
 mod led;
+mod method;
 mod packed_rows;
 mod sampled;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::memory::{all_of, gathered, OutOfMemory, Room};
+use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::reader::Surveyed;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
-use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
+use crate::solver::recount::{first_to_recount, Recount};
+use crate::solver::scanned::ScannedHeads;
 use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
-use crate::solver::Solver;
 use crate::task::loss::Loss;
+use crate::task::objective::Intercept;
 use crate::task::plan::{Goal, Plan};
 use crate::task::problem::{Leader, Problem};
 use crate::task::report::{Fit, TrainerReport};
@@ -49,16 +52,17 @@ use bundles::Bundles;
 use here::Here;
 use interiors::Interiors;
 use led::LedByScans;
+use method::ScanMethod;
 pub use sampled::{Chosen, SampleSearch};
 
 /// A training by scans.
 pub struct ScanTrainer {
     facts: Facts,
-    /// Holds no dual variables.
-    solver: Solver<f64>,
+    solver: ScannedHeads,
     problem: Problem,
     heads: StageHeads,
-    method: ByScans,
+    /// What solves the heads.
+    method: Box<dyn ScanMethod>,
     /// Once the method has ended, the first head whose weights are still to be gone over: see [`crate::solver::recount`].
     recounting: Option<usize>,
     log: Log,
@@ -85,14 +89,6 @@ pub struct Holding {
     pub bytes: usize,
     /// Whether they are let go when others are nearer to the margin: only where all scans are by processors that round alike.
     pub lets_go: bool,
-}
-
-/// What solves the heads.
-enum ByScans {
-    Averaging(Box<Averaging>),
-    Led(Box<LedByScans>),
-    Bundles(Bundles),
-    Interiors(Interiors),
 }
 
 enum Activity {
@@ -124,15 +120,14 @@ impl ScanTrainer {
         holding: Holding,
         started: Instant,
     ) -> Result<Self, TrainError> {
+        let surveyed = (surveyed, problem.kind_of_intercept());
         Self::begin(problem, plan, surveyed, started, |solver, facts, sample| {
             Ok(match problem.loss() {
                 Loss::SquaredHinge => {
                     let room = holding.bytes / size_of::<u32>() / COPIES;
-                    ByScans::Led(Box::new(LedByScans::new(solver, facts, sample, room)?))
+                    Box::new(LedByScans::new(solver, facts, sample, room)?)
                 }
-                Loss::Hinge => {
-                    ByScans::Bundles(Bundles::new(solver, facts, sample, holding, problem)?)
-                }
+                Loss::Hinge => Box::new(Bundles::new(solver, facts, sample, holding, problem)?),
             })
         })
     }
@@ -144,8 +139,9 @@ impl ScanTrainer {
         surveyed: Surveyed,
         started: Instant,
     ) -> Result<Self, TrainError> {
+        let surveyed = (surveyed, problem.kind_of_intercept());
         Self::begin(problem, plan, surveyed, started, |_, facts, _| {
-            Ok(ByScans::Averaging(Box::new(Averaging::new(problem, facts))))
+            Ok(Box::new(Averaging::new(problem, facts)))
         })
     }
 
@@ -156,17 +152,26 @@ impl ScanTrainer {
         surveyed: Surveyed,
         started: Instant,
     ) -> Result<Self, TrainError> {
-        Self::begin(problem, plan, surveyed, started, |solver, _, _| {
-            Ok(ByScans::Interiors(Interiors::new(solver)?))
-        })
+        // the intercept is in no norm
+        let intercept = match problem.intercept() {
+            true => Intercept::Free,
+            false => Intercept::None,
+        };
+        Self::begin(
+            problem,
+            plan,
+            (surveyed, intercept),
+            started,
+            |solver, _, _| Ok(Box::new(Interiors::new(solver)?)),
+        )
     }
 
     fn begin(
         problem: &Problem,
         plan: &Plan,
-        surveyed: Surveyed,
+        (surveyed, intercept): (Surveyed, Intercept),
         started: Instant,
-        method: impl FnOnce(&Solver<f64>, &Facts, &[u32]) -> Result<ByScans, TrainError>,
+        method: impl FnOnce(&ScannedHeads, &Facts, &[u32]) -> Result<Box<dyn ScanMethod>, TrainError>,
     ) -> Result<Self, TrainError> {
         plan.check().map_err(TrainError::Plan)?;
         let Surveyed {
@@ -178,9 +183,8 @@ impl ScanTrainer {
         let goal = Goal::Plan(plan.clone());
         let positive_weights = Arc::new(positive_weights);
         let heads = StageHeads::first(&goal, problem, &facts, &positive_weights)?;
-        let nowhere = Facts { rows: 0, ..facts };
         let problem = problem.with_leader(Leader::Scans);
-        let solver = Solver::new(&problem, &heads.specs, &nowhere, 0)?;
+        let solver = ScannedHeads::new(&problem, &heads.specs, &facts, intercept)?;
         Ok(Self {
             method: method(&solver, &facts, &sample)?,
             log: Log::new(started, &facts, heads.specs.len()),
@@ -202,27 +206,19 @@ impl ScanTrainer {
 
     /// What each part is to train whose rows may take so many bytes; None where no part is to, or all have.
     pub fn part_order(&self, bytes: usize) -> Option<PartOrder> {
-        match &self.method {
-            ByScans::Averaging(averaging) => averaging.order(&self.facts, &self.heads.specs, bytes),
-            ByScans::Led(_) | ByScans::Bundles(_) | ByScans::Interiors(_) => None,
-        }
+        let specs = &self.heads.specs;
+        self.method.part_order(&self.facts, specs, bytes)
     }
 
     /// Of how many parts it is the average, once they have been trained; None of other trainings.
     pub fn averaged(&self) -> Option<u32> {
-        match &self.method {
-            ByScans::Averaging(averaging) => averaging.parts(),
-            ByScans::Led(_) | ByScans::Bundles(_) | ByScans::Interiors(_) => None,
-        }
+        self.method.averaged()
     }
 
     /// Takes what all parts have found.
     pub fn take_parts(&mut self, found: PartsFound) -> Result<(), OutOfMemory> {
         self.passes += 1;
-        match &mut self.method {
-            ByScans::Averaging(averaging) => averaging.take_parts(&self.solver, found),
-            ByScans::Led(_) | ByScans::Bundles(_) | ByScans::Interiors(_) => Ok(()),
-        }
+        self.method.take_parts(&self.solver, found)
     }
 
     /// Goes over the rows by itself, by threads, where the sample holds all of them; whether it does. Of planes alone it keeps their outputs where
@@ -230,9 +226,9 @@ impl ScanTrainer {
     pub fn scan_here(&mut self, threads: usize, bytes: usize) -> Result<bool, OutOfMemory> {
         if Batch::new(&self.sample, self.facts.dense).count() == self.facts.rows {
             let mut here = Here::new(&self.sample, self.facts.dense, threads)?;
-            if let ByScans::Bundles(bundles) = &self.method {
+            if let Some(outputs) = self.method.outputs() {
                 let room = bytes.saturating_sub(size_of_val(self.sample.as_slice()));
-                here.keep(bundles.outputs(), room);
+                here.keep(outputs, room);
             }
             self.here = Some(here);
         }
@@ -288,10 +284,8 @@ impl ScanTrainer {
         };
         if step == Step::Done && self.recounting.is_none() {
             self.solver.end_unfinished();
-            self.recounting = self
-                .solver
-                .first_to_recount(heads, &self.facts)
-                .or(Some(heads));
+            let first = first_to_recount(&self.solver, heads, &self.facts);
+            self.recounting = first.or(Some(heads));
             return Ok(Step::Progress);
         }
         if step != Step::Progress && std::mem::take(&mut self.has_scanned) {
@@ -317,34 +311,18 @@ impl ScanTrainer {
     }
 
     fn compute(&mut self, budget: usize) -> Result<Step, TrainError> {
-        let solver = &mut self.solver;
-        match &mut self.method {
-            ByScans::Led(led) => led.step(solver, &self.sample, budget),
-            ByScans::Bundles(bundles) => Ok(bundles.step(solver)?),
-            ByScans::Averaging(averaging) => Ok(averaging.step()),
-            ByScans::Interiors(interiors) => Ok(interiors.step()?),
-        }
+        self.method.step(&mut self.solver, &self.sample, budget)
     }
 
     /// Whether rows that stream are expected to be faster: too many are near the margin, or their problem takes too long.
     pub fn gives_way(&self) -> bool {
-        match &self.method {
-            ByScans::Led(_) | ByScans::Averaging(_) | ByScans::Interiors(_) => false,
-            ByScans::Bundles(bundles) => bundles.gives_way(),
-        }
+        self.method.gives_way()
     }
 
     /// By head the weights so far, for scaled rows, the intercept's last: what a training that goes on otherwise, or over rows that have
     /// changed, begins from. None of averages and interior points, which begin from nothing.
     pub fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
-        match &self.method {
-            ByScans::Averaging(_) | ByScans::Interiors(_) => Ok(Vec::new()),
-            ByScans::Bundles(bundles) => bundles.standing(),
-            ByScans::Led(_) => all_of((0..self.solver.len()).map(|head| {
-                let w = self.solver.weights(head);
-                gathered(w.iter().chain([w.intercept()]))
-            })),
-        }
+        self.method.standing(&self.solver)
     }
 
     /// Has heads begin at such weights; to be called before the first step.
@@ -353,11 +331,7 @@ impl ScanTrainer {
         if starts.len() != self.solver.len() || starts.iter().any(|w| w.len() != length) {
             return Ok(());
         }
-        match &mut self.method {
-            ByScans::Led(led) => led.begin_at(&self.solver, starts),
-            ByScans::Bundles(bundles) => Ok(bundles.begin_at(&starts)?),
-            ByScans::Averaging(_) | ByScans::Interiors(_) => Ok(()),
-        }
+        self.method.begin_at(&self.solver, starts)
     }
 
     /// What the scan that is wanted is to sum up.
@@ -365,33 +339,24 @@ impl ScanTrainer {
         if let Some(first) = self.recounting {
             return self.recount(first);
         }
-        let heads = match &self.method {
-            ByScans::Led(led) => led.pass()?,
-            ByScans::Bundles(bundles) => bundles.pass(&self.sample)?,
-            ByScans::Averaging(averaging) => averaging.pass()?,
-            ByScans::Interiors(interiors) => interiors.pass()?,
-        };
-        Ok(ScanPass::of(heads))
+        Ok(ScanPass::of(self.method.pass(&self.sample)?))
     }
 
     /// What goes over the weights of the heads from this one on.
     fn recount(&self, first: usize) -> Result<ScanPass, OutOfMemory> {
         let specs = &self.heads.specs;
-        let recount = self
-            .solver
-            .recount(&self.problem, specs, &self.facts, first)?;
+        let recount = Recount::of(&self.solver, &self.problem, specs, &self.facts, first)?;
         let mut heads = Vec::new();
         heads.room(1)?.push(HeadScan::Recount(Box::new(recount)));
         Ok(ScanPass::of(heads))
     }
 
     fn take_recounted(&mut self, first: usize, pass: ScanPass, sums: ScanSums) {
-        // an interior point's are in no norm either
-        let free = self.problem.free_intercept() || matches!(self.method, ByScans::Interiors(_));
+        let free = self.solver.is_free();
         for told in pass.into_heads().into_iter().zip(sums.into_heads()) {
             if let (HeadScan::Recount(recount), HeadFound::Recount(found)) = told {
-                let told = (&*recount, &found, free);
-                self.recounting = Some(self.solver.take_recounted(first, told));
+                let behind = recount.tell(&mut self.solver, (first, free), &found);
+                self.recounting = Some(behind);
             }
         }
     }
@@ -405,18 +370,13 @@ impl ScanTrainer {
             self.take_recounted(first, pass, sums);
             return Ok(());
         }
-        match &mut self.method {
-            ByScans::Led(led) => led.take(&mut self.solver, pass, sums),
-            ByScans::Bundles(bundles) => bundles.take(pass, sums)?,
-            ByScans::Averaging(averaging) => averaging.take(&mut self.solver, pass, sums),
-            ByScans::Interiors(interiors) => interiors.take(&mut self.solver, sums)?,
-        }
+        self.method.take(&mut self.solver, pass, sums)?;
         Ok(())
     }
 
     /// Notes what is known behind a scan, and what was computed with it.
     fn note(&mut self) {
-        let cache_rows = self.held();
+        let cache_rows = self.method.held();
         self.log.note(
             &mut self.solver,
             Moment {
@@ -428,13 +388,6 @@ impl ScanTrainer {
                 evictions: 0,
             },
         );
-    }
-
-    fn held(&self) -> u64 {
-        match &self.method {
-            ByScans::Led(_) | ByScans::Averaging(_) | ByScans::Interiors(_) => 0,
-            ByScans::Bundles(bundles) => bundles.held(),
-        }
     }
 
     /// All heads have ended: looks at what they make of the sample.
@@ -478,7 +431,7 @@ impl ScanTrainer {
             gap: self.solver.gap(),
             heads: self.heads.specs.len(),
             running_heads: self.solver.running_heads(),
-            held: self.held(),
+            held: self.method.held(),
         }
     }
 
@@ -518,7 +471,7 @@ impl ScanTrainer {
             updates: 0,
             evictions: 0,
             replaced: 0,
-            newton: matches!(self.method, ByScans::Led(_)),
+            newton: self.method.is_newton(),
             in_pairs: false,
         })
     }

@@ -11,6 +11,7 @@ use crate::base::zeros::zeros;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
+use crate::solver::ledger::Ledgers;
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
 use crate::task::calibration::CalibrationChoice;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::rows::facts::Facts;
-use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
 
 /// Entries kept: 200 KB.
 const MOST_ENTRIES: usize = 2048;
@@ -110,7 +110,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    fn of(seconds: f64, solver: &impl Method) -> Result<Self, OutOfMemory> {
+    fn of(seconds: f64, solver: &impl Ledgers) -> Result<Self, OutOfMemory> {
         let mut weights = Vec::new();
         for head in 0..solver.len() {
             let of_head = solver.weights(head);
@@ -222,7 +222,7 @@ impl Log {
     }
 
     /// Notes what has just ended.
-    pub(super) fn note(&mut self, solver: &mut impl Method, moment: Moment) {
+    pub(super) fn note(&mut self, solver: &mut impl Ledgers, moment: Moment) {
         let visits = self.visits + solver.visits();
         let dual = self.dual(solver, visits, moment.event);
         let known = |value: f64| Some(value).filter(|value| value.is_finite());
@@ -249,7 +249,7 @@ impl Log {
     }
 
     /// The dual objective, where it is known or has not been computed for a long time.
-    fn dual(&mut self, solver: &mut impl Method, visits: u64, event: Event) -> Option<f64> {
+    fn dual(&mut self, solver: &mut impl Ledgers, visits: u64, event: Event) -> Option<f64> {
         let ended = matches!(event, Event::Pass | Event::Verify);
         let cost = VALUES_PER_FEATURE * (self.facts.features as u64 + 1) * solver.len() as u64;
         let values = (visits - self.visits_at_dual) * self.facts.mean_row_words.max(1) as u64;
@@ -272,7 +272,7 @@ impl Log {
     }
 
     /// Keeps the weights at an entry of this time, where they are wanted.
-    fn keep_weights(&mut self, seconds: f64, solver: &impl Method) {
+    fn keep_weights(&mut self, seconds: f64, solver: &impl Ledgers) {
         let Some(kept) = &mut self.weights else {
             return;
         };

@@ -13,8 +13,9 @@ use crate::screening::slack::Metric;
 use crate::simd::Real;
 use crate::solver::apart::ConstantHeads;
 use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
 use crate::solver::newton::choice;
-use crate::solver::recount::Recounting;
+use crate::solver::recount::{first_to_recount, Recount, Recounting};
 use crate::solver::Solver;
 use crate::task::calibration::Calibrations;
 use crate::task::heads::{HeadSpec, Start};
@@ -328,11 +329,11 @@ impl<T: Real> Run<T> {
     /// The final heads have ended: what all rows come to at their weights is summed up, where no pass has done that.
     fn begin_recounting(&mut self) -> Result<Step, TrainError> {
         let (solver, finals) = (self.schedule.solver(), self.heads.finals);
-        let Some(first) = solver.first_to_recount(finals, &self.facts) else {
+        let Some(first) = first_to_recount(solver, finals, &self.facts) else {
             return self.begin_survey();
         };
         let specs = &self.heads.specs[..finals];
-        let recount = solver.recount(&self.problem, specs, &self.facts, first)?;
+        let recount = Recount::of(solver, &self.problem, specs, &self.facts, first)?;
         self.activity = Activity::Recounting(Box::new(Recounting {
             first,
             sums: recount.begin()?,
@@ -350,8 +351,8 @@ impl<T: Real> Run<T> {
                 recount,
                 sums,
             } = *recounting;
-            let told = (&recount, &sums, self.problem.free_intercept());
-            self.schedule.solver_mut().take_recounted(first, told);
+            let (free, solver) = (self.problem.free_intercept(), self.schedule.solver_mut());
+            recount.tell(solver, (first, free), &sums);
             let (pass, solver) = (self.schedule.tallies().passes, self.schedule.solver());
             let certificate = (solver.known_primal(), solver.known_dual());
             let gap = solver.gap();

@@ -8,8 +8,9 @@ use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::master::{Master, Solved};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_CENTRES};
-use crate::solver::still::{Numbers, Visited};
+use crate::solver::still::Numbers;
 use crate::solver::sums::tally::Tally;
+use crate::task::objective::Objective;
 use crate::task::problem::{Cuts, StopRule};
 use crate::task::report::relative_gap;
 
@@ -52,7 +53,7 @@ pub(crate) enum Due {
 
 /// A head that is given.
 pub(crate) struct GivenHead {
-    pub(in crate::solver) visited: Visited,
+    pub(in crate::solver) objective: Objective,
     /// The classes that it tells apart together, where it stands for several heads.
     pub(in crate::solver) classes: Option<Classes>,
     pub(in crate::solver) stop: StopRule,
@@ -66,7 +67,7 @@ pub(crate) struct GivenHead {
 
 /// How it goes.
 pub(crate) struct BundleHead {
-    visited: Visited,
+    objective: Objective,
     classes: Option<Classes>,
     cuts: Cuts,
     products_to_end: f64,
@@ -150,7 +151,7 @@ impl BundleHead {
         seed: u64,
     ) -> Result<Self, OutOfMemory> {
         let GivenHead {
-            visited,
+            objective,
             classes,
             stop,
             tolerance,
@@ -192,13 +193,13 @@ impl BundleHead {
             worked: 0,
             in_plane: 0,
             held: 0,
-            visited,
+            objective,
             classes,
         };
         match this.cuts {
             Cuts::BesideHeld => this.begin_sample(sample, seed)?,
             Cuts::Ocas(_) | Cuts::Newest => {
-                let master = this.master(0, &this.visited, seed)?;
+                let master = this.master(0, &this.objective, seed)?;
                 this.stage = Stage::Waiting(Box::new(master));
             }
         }
@@ -207,8 +208,8 @@ impl BundleHead {
 
     fn begin_sample(&mut self, sample: &[u32], seed: u64) -> Result<(), OutOfMemory> {
         let count = Batch::new(sample, self.dense).count();
-        let own = self.visited.copied()?;
-        let part = Visited {
+        let own = self.objective.copied()?;
+        let part = Objective {
             c: own.c * self.rows / count.max(1) as f64,
             ..own
         };
@@ -239,13 +240,13 @@ impl BundleHead {
     /// A pass over all rows is wanted.
     fn begin_whole(&mut self, seed: u64) -> Result<(), OutOfMemory> {
         let rows = (self.room as f64 / self.mean_words) as usize;
-        let master = self.master(rows, &self.visited, seed)?;
+        let master = self.master(rows, &self.objective, seed)?;
         self.stage = Stage::Waiting(Box::new(master));
         Ok(())
     }
 
-    fn master(&self, rows: usize, visited: &Visited, seed: u64) -> Result<Master, OutOfMemory> {
-        Master::new(self.best.len(), self.dense, visited, rows, seed)
+    fn master(&self, rows: usize, objective: &Objective, seed: u64) -> Result<Master, OutOfMemory> {
+        Master::new(self.best.len(), self.dense, objective, rows, seed)
     }
 
     pub(crate) fn due(&self) -> Due {
@@ -349,7 +350,7 @@ impl BundleHead {
     fn enough(&self) -> f64 {
         self.tolerance
             * match self.stop {
-                StopRule::MeanLoss => self.visited.c * self.rows,
+                StopRule::MeanLoss => self.objective.c * self.rows,
                 StopRule::Gap | StopRule::ProjectedGradient => self.primal,
             }
     }
@@ -419,7 +420,7 @@ impl BundleHead {
             theta,
         });
         Ok(BundlePass {
-            visited: self.visited.copied()?,
+            objective: self.objective.copied()?,
             classes: self.classes.as_ref().map(Classes::copied).transpose()?,
             best: Numbers::of(&self.best)?,
             newest: Numbers::of(&self.newest)?,
@@ -474,7 +475,7 @@ impl BundleHead {
         let mut away = Vec::new();
         away.room(sample.len() / self.mean_words as usize + 1)?;
         Level::best().run(Distances {
-            visited: &self.visited,
+            objective: &self.objective,
             rows: Batch::new(sample, self.dense),
             w,
             away: &mut away,
@@ -534,7 +535,7 @@ impl BundleHead {
             own[1] += best * s;
             own[2] += 0.5 * s * s;
         }
-        let c = self.visited.c;
+        let c = self.objective.c;
         let found = match self.cuts {
             Cuts::Newest => sums.kinks.at_newest(),
             Cuts::BesideHeld | Cuts::Ocas(_) => sums.kinks.lowest(own, c),
@@ -556,7 +557,7 @@ impl BundleHead {
 
 /// Distances of rows from the margin.
 struct Distances<'a> {
-    visited: &'a Visited,
+    objective: &'a Objective,
     rows: Batch<'a>,
     w: &'a [f64],
     away: &'a mut Vec<f64>,
@@ -568,9 +569,9 @@ impl Work for Distances<'_> {
     #[inline(always)]
     fn run<K: Isa>(self) -> Result<(), OutOfMemory> {
         for row in self.rows {
-            let (y, _) = self.visited.side(&row);
+            let (y, _) = self.objective.side(&row);
             if y != 0.0 {
-                let margin = y * self.visited.score::<K>(&row, self.w);
+                let margin = y * self.objective.score::<K>(&row, self.w);
                 self.away.room(1)?.push((margin - 1.0).abs());
             }
         }

@@ -11,7 +11,8 @@ use crate::solver::bundle::augmented::Augmented;
 use crate::solver::bundle::descent::Descent;
 use crate::solver::bundle::pass::{Centre, Coming};
 use crate::solver::bundle::planes::Planes;
-use crate::solver::still::{add_row, score, Visited};
+use crate::solver::still::{add_row, score};
+use crate::task::objective::Objective;
 
 /// Rows that are gone over at a time, between two looks at how much that was.
 pub(super) const ROWS: usize = 256;
@@ -72,7 +73,7 @@ impl Master {
     pub(super) fn new(
         length: usize,
         dense: usize,
-        visited: &Visited,
+        objective: &Objective,
         rows: usize,
         seed: u64,
     ) -> Result<Self, OutOfMemory> {
@@ -83,7 +84,7 @@ impl Master {
         Ok(Self {
             known: Known {
                 dense,
-                intercept: visited.intercept,
+                intercept: objective.intercept,
                 words: Vec::new(),
                 rows: Vec::new(),
                 planes: Planes::default(),

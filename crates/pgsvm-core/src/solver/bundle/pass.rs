@@ -14,8 +14,9 @@ use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::{add_between, lose, rival, Classes, OwnClass};
 use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
 use crate::solver::held_rows::{Beside, HeldRows};
-use crate::solver::still::{add, add_row, score, Numbers, Visited};
+use crate::solver::still::{add, add_row, score, Numbers};
 use crate::solver::sums::tally::Tally;
+use crate::task::objective::Objective;
 
 /// Passes that may sort: a row that comes has a bit for each.
 pub(super) const MOST_CENTRES: usize = 64;
@@ -23,7 +24,7 @@ pub(super) const MOST_CENTRES: usize = 64;
 /// What a pass is to sum up.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct BundlePass {
-    pub(super) visited: Visited,
+    pub(super) objective: Objective,
     /// The classes that are told apart together, where they are: weights are those of all of them.
     pub(super) classes: Option<Classes>,
     /// w_b and w_t.
@@ -118,7 +119,7 @@ pub(crate) struct BundleSums {
 impl BundlePass {
     /// One that looks at rows of so many dense features at these weights, and no more.
     pub(in crate::solver) fn looking(
-        visited: &Visited,
+        objective: &Objective,
         w: &[f64],
         dense: usize,
     ) -> Result<Self, OutOfMemory> {
@@ -128,7 +129,7 @@ impl BundlePass {
             theta: -1.0,
         });
         Ok(Self {
-            visited: visited.copied()?,
+            objective: objective.copied()?,
             classes: None,
             best: Numbers::of(w)?,
             newest: Numbers::of(w)?,
@@ -155,7 +156,7 @@ impl BundlePass {
             && fits(&self.newest)
             && match &self.classes {
                 Some(classes) => classes.fits(groups),
-                None => self.visited.signs.len() >= groups,
+                None => self.objective.signs.len() >= groups,
             }
     }
 
@@ -179,7 +180,7 @@ impl BundlePass {
             coming: HeldRows::new(self.dense),
             theta: self.centres.last().map_or(-1.0, |centre| centre.theta),
             room: self.room,
-            intercept: self.visited.intercept,
+            intercept: self.objective.intercept,
             place: self.centres.len().saturating_sub(1) as u32,
         })
     }
@@ -190,19 +191,19 @@ impl BundlePass {
         if let Some(classes) = &self.classes {
             return self.tell_apart::<K>(classes, all, row);
         }
-        let visited = &self.visited;
-        let (y, cost) = visited.side(row);
+        let objective = &self.objective;
+        let (y, cost) = objective.side(row);
         if y == 0.0 {
             return;
         }
         all.rows += 1;
         if self.looks {
-            let at = y * visited.score::<K>(row, &self.best.0);
-            let to = y * visited.score::<K>(row, &self.newest.0);
+            let at = y * objective.score::<K>(row, &self.best.0);
+            let to = y * objective.score::<K>(row, &self.newest.0);
             all.kinks.add((y, cost), at, to - at);
         }
         if self.sorts {
-            self.sort::<K>(all, row, (y, y * visited.c * cost));
+            self.sort::<K>(all, row, (y, y * objective.c * cost));
         }
     }
 
@@ -222,7 +223,7 @@ impl BundlePass {
             Some(classes) => self.tell_apart_kept::<K>(classes, all, row, outputs),
             None => {
                 if self.looks {
-                    outputs[0].newest = self.visited.score::<K>(row, &self.newest.0);
+                    outputs[0].newest = self.objective.score::<K>(row, &self.newest.0);
                 }
                 self.visit_side::<K>(all, row, outputs[0]);
             }
@@ -261,13 +262,17 @@ impl BundlePass {
     #[inline(always)]
     fn score_of<K: Isa>(&self, row: &Row<'_>, w: &[f64], class: usize) -> f64 {
         let length = w.len() / self.vectors();
-        score::<K>(row, &w[class * length..][..length], self.visited.intercept)
+        score::<K>(
+            row,
+            &w[class * length..][..length],
+            self.objective.intercept,
+        )
     }
 
     /// Adds a row of two sides whose outputs are known.
     #[inline(always)]
     fn visit_side<K: Isa>(&self, all: &mut BundleSums, row: &Row<'_>, outputs: Outputs) {
-        let (y, cost) = self.visited.side(row);
+        let (y, cost) = self.objective.side(row);
         if y == 0.0 {
             return;
         }
@@ -277,7 +282,7 @@ impl BundlePass {
             all.kinks.add((y, cost), at, to - at);
         }
         if self.sorts && y * outputs.along(self.along) < 1.0 {
-            all.add_to_plane::<K>(row, y * self.visited.c * cost);
+            all.add_to_plane::<K>(row, y * self.objective.c * cost);
         }
     }
 
@@ -312,10 +317,10 @@ impl BundlePass {
             return;
         }
         if let Some(rival) = rival(&all.scores, own.class) {
-            let by = self.visited.c * own.cost;
+            let by = self.objective.c * own.cost;
             all.in_plane += 1;
             all.b += by;
-            let row = (row, self.vectors(), self.visited.intercept);
+            let row = (row, self.vectors(), self.objective.intercept);
             add_between::<K>(&mut all.f.0, (own.class, rival), by, row);
         }
     }
@@ -323,7 +328,7 @@ impl BundlePass {
     /// That of a row on this side. (In a closure products would be compiled without the instructions of K.)
     #[inline(always)]
     fn margin<K: Isa>(&self, row: &Row<'_>, y: f64, centre: &Centre) -> f64 {
-        y * self.visited.score::<K>(row, &centre.w.0)
+        y * self.objective.score::<K>(row, &centre.w.0)
     }
 
     /// Rows that were near the margin in a pass before are held; of the others those that are near now come.
@@ -376,12 +381,12 @@ impl Beside for Coming {
 
 impl Coming {
     /// Of a row that is there from the beginning.
-    pub(super) fn of_sample(row: &Row<'_>, visited: &Visited) -> Self {
-        let (y, cost) = visited.side(row);
+    pub(super) fn of_sample(row: &Row<'_>, objective: &Objective) -> Self {
+        let (y, cost) = objective.side(row);
         Self {
             within: 0,
             away: 0.0,
-            by: y * visited.c * cost,
+            by: y * objective.c * cost,
             words: row.values() as u32,
         }
     }

@@ -1,6 +1,6 @@
 //! Which rows at a bound active passes leave out, and how long those may go on.
 
-use crate::solver::sums::terms::Terms;
+use crate::solver::sums::terms::ShrinkLimits;
 
 /// A row at its bound is shrunk (left out of active passes; Joachims 1999, Hsieh et al. 2008) when its gradient is beyond this share of the largest violation of the last pass.
 const SHRINK_SHARE: f64 = 0.5;
@@ -53,27 +53,20 @@ impl Shrinking {
         self.eager &= gap > EAGER_GAP;
     }
 
-    /// Sets the gradients beyond which rows are shrunk, from the largest and smallest projected one of a pass.
-    pub(in crate::solver) fn set_limits(&self, terms: &mut Terms, high: f64, low: f64) {
-        if !self.allowed {
-            return;
-        }
+    /// The gradients beyond which rows are shrunk from now on, by the largest and smallest projected one of a pass; None where that
+    /// changes nothing.
+    pub(in crate::solver) fn limits(&self, high: f64, low: f64) -> Option<ShrinkLimits> {
         let share = match self.eager {
             true => EAGER_SHARE,
             false => SHRINK_SHARE,
         };
-        wake(terms);
+        let mut limits = ShrinkLimits::NONE;
         if high > 0.0 {
-            terms.shrink_above = share * high;
+            limits.above = share * high;
         }
         if low < 0.0 {
-            terms.shrink_below = share * low;
+            limits.below = share * low;
         }
+        self.allowed.then_some(limits)
     }
-}
-
-/// Forgets the gradients beyond which rows are shrunk: they were those of another kappa.
-pub(in crate::solver) fn wake(terms: &mut Terms) {
-    terms.shrink_above = f64::INFINITY;
-    terms.shrink_below = f64::NEG_INFINITY;
 }

@@ -5,27 +5,24 @@
 //! centre.
 
 use crate::rows::facts::Facts;
-use crate::solver::certificate::bounds::{Bounds, Choice, Primal, ProvedDual};
-use crate::solver::certificate::constant::Constant;
 use crate::solver::certificate::dual::shrunk_dual;
 use crate::solver::certificate::dual::Proved;
 use crate::solver::certificate::dual::Verified;
-use crate::solver::certificate::shrinking::{wake, Shrinking};
-use crate::solver::certificate::stop::Stopping;
+use crate::solver::certificate::expected::Expected;
+use crate::solver::certificate::shrinking::Shrinking;
 use crate::solver::certificate::truncated::{Found, Sides, Truncated};
+use crate::solver::ledger::bounds::{Bounds, Choice, Primal, ProvedDual};
+use crate::solver::ledger::Ledger;
 use crate::solver::proximal::iterate::Norms;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::rule::{Measured, Rule};
 use crate::solver::sums::intercept::Shifted;
-use crate::solver::sums::recounted::Recounted;
 use crate::solver::sums::tally::{Sums, Tally};
-use crate::solver::sums::terms::Terms;
+use crate::solver::sums::terms::ShrinkLimits;
 use crate::solver::visit::outliers::Sorted;
 use crate::task::heads::HeadSpec;
-use crate::task::loss::Loss;
-use crate::task::problem::{Policy, Problem, Proximal, StopRule};
-use crate::task::report::{relative_gap, Certificate, HeadReport, StopReason};
-use crate::task::rounded::{Off, Unrounded};
+use crate::task::problem::{Policy, Problem, Proximal};
+use crate::task::report::{relative_gap, HeadReport, StopReason};
 
 /// Scores in 32 bits do where what the support vectors' losses count is no more than so many times the primal.
 const NARROW: f64 = 8.0;
@@ -90,9 +87,9 @@ pub(in crate::solver) struct Verifying {
 }
 
 pub(crate) struct HeadState {
-    pub(in crate::solver) terms: Terms,
+    pub(crate) ledger: Ledger,
+    pub(in crate::solver) limits: ShrinkLimits,
     pub(in crate::solver) sums: Sums,
-    bounds: Bounds,
     /// Dual value and outer part of the gap at the start of the full pass.
     start_dual: f64,
     start_outer: f64,
@@ -103,12 +100,9 @@ pub(crate) struct HeadState {
     follows_duals: bool,
     /// Rows with a > 0 at the end of the last pass.
     support: u64,
-    stop: Stopping,
+    expected: Expected,
     begins: Beginning,
     exactness: Exactness,
-    /// Whether a constant decision is among what it may end with: there is an intercept, and there are other classes to
-    /// decide for.
-    decides_constantly: bool,
     /// Whether the verifying pass in progress sums the primal at the newest weights too.
     verifies_primal: bool,
     /// Where the loss is truncated.
@@ -128,11 +122,6 @@ pub(crate) struct HeadState {
     fresh_open: f64,
     /// Of Pegasos: updates at the end of the last pass.
     pub(in crate::solver) updates: Option<u64>,
-    /// Whether all rows have been gone over at the weights that it has ended with.
-    is_recounted: bool,
-    /// By how much scores may be off for what rounding has made of rows, times |w|, and rows themselves; and what the costs of all rows come
-    /// to.
-    rounding: (Off, f64),
     /// |w|^2 of the weights whose primal was taken last.
     norm: f64,
 }
@@ -165,16 +154,10 @@ impl HeadState {
             facts.occurring,
         );
         let rule = rule.that_calms(truncated.is());
+        let ledger = Ledger::new(problem, spec, facts, heads);
         Self {
-            terms: Terms {
-                c: spec.c,
-                positive_weight: spec.positive_weight,
-                loss: problem.loss(),
-                shrink_above: f64::INFINITY,
-                shrink_below: f64::NEG_INFINITY,
-            },
+            limits: ShrinkLimits::NONE,
             sums: Sums::ZERO,
-            bounds: Bounds::UNKNOWN,
             start_dual: 0.0,
             start_outer: 0.0,
             measured: Measured {
@@ -187,16 +170,10 @@ impl HeadState {
             rule,
             follows_duals: false,
             support: 0,
-            stop: Stopping::new(
-                problem.stop(),
-                spec.tolerance.unwrap_or(problem.tolerance()),
-                spec.max_passes.unwrap_or(problem.max_passes()),
-            ),
+            expected: Expected::new(ledger.tolerance()),
+            ledger,
             begins: Beginning::Zero,
             exactness: Exactness::Wide,
-            decides_constantly: problem.intercept()
-                && spec.signs.among_classes(heads)
-                && problem.truncation().is_none(),
             verifies_primal: false,
             truncated,
             proves: false,
@@ -207,80 +184,47 @@ impl HeadState {
             sweep_open: 0.0,
             fresh_open: 0.0,
             updates: None,
-            is_recounted: false,
-            rounding: (
-                Off {
-                    margin: facts.most_off(),
-                    length: facts.most_length_off(),
-                },
-                facts.costs,
-            ),
             norm: 0.0,
         }
     }
 
     pub(crate) fn runs(&self) -> bool {
-        self.stop.reason().is_none()
+        self.ledger.runs()
     }
 
     /// Ends it where it stands: with the best pair known.
     pub(in crate::solver) fn request_stop(&mut self) {
         if self.drafted {
-            self.bounds.forget_dual();
+            self.ledger.bounds.forget_dual();
         }
-        self.stop.end(StopReason::Requested);
-    }
-
-    /// By what it ends.
-    pub(crate) fn stop_rule(&self) -> StopRule {
-        self.stop.rule()
+        self.ledger.stop.end(StopReason::Requested);
     }
 
     pub(crate) fn tolerance(&self) -> f64 {
-        self.stop.tolerance()
+        self.ledger.tolerance()
     }
 
-    pub(in crate::solver) fn max_passes(&self) -> u32 {
-        self.stop.max_passes()
-    }
-
-    /// A pass of Newton's method has found this primal and this dual: those of its weights, and of dual variables that follow
-    /// from them. They stay together: a pair of one pass can be recomputed from its weights alone. `unseen` of the rows were known without
-    /// a look. The head has ended with
-    /// `arrived`, and where a constant decision is within the tolerance. True when weights and dual variables are to be laid
-    /// aside, which can only be where the weights are `at_hand`.
-    pub(in crate::solver) fn take_certificate(
+    /// A pass of Newton's method has found this pair: see [`Ledger::take_pair`].
+    pub(in crate::solver) fn take_pair(
         &mut self,
-        (primal, dual): (Primal, f64),
+        pair: (Primal, f64),
         (support, unseen): (u64, u64),
         (at_hand, arrived): (bool, bool),
     ) -> bool {
-        self.sums.visits += primal.rows - unseen;
-        self.sums.updates += support;
         self.support = support;
-        self.stop.end_full(relative_gap(primal.value, dual), true);
-        let proof = (dual, support, self.sums.visits);
-        let better = at_hand && self.bounds.take_pair(primal, proof, arrived);
-        if arrived || self.is_known() {
+        self.expected
+            .end_full(relative_gap(pair.0.value, pair.1), true);
+        let rows = (support, unseen, self.sums.visits);
+        let better = self.ledger.take_pair(pair, rows, (at_hand, arrived));
+        if !self.runs() {
             self.begins = Beginning::Zero;
-            self.stop.end(StopReason::Tolerance);
         }
         better
     }
 
-    /// Newton's method goes over all rows, and this is what it would sum at weights of 0.
-    pub(in crate::solver) fn take_nothing(&mut self, at_zero: impl FnOnce() -> Tally) {
-        if self.decides_constantly && self.bounds.constant.is_none() {
-            self.bounds.constant = Constant::of(&self.terms, &at_zero());
-        }
-    }
-
-    /// Nothing leads it any further, and it ends where it stands.
-    pub(in crate::solver) fn end_unfinished(&mut self) {
-        self.stop.end(match self.is_known() {
-            true => StopReason::Tolerance,
-            false => StopReason::MaxPasses,
-        });
+    /// Visits so far, those that others have counted among them.
+    fn visits(&self) -> u64 {
+        self.sums.visits + self.ledger.visits
     }
 
     /// The dual variables have come from elsewhere, and perhaps the weights: it is to be verified before it is trained.
@@ -294,19 +238,19 @@ impl HeadState {
     /// Whether it must be verified before it goes on: it has not begun yet from where it is to begin, or no pass is left.
     pub(in crate::solver) fn cannot_wait(&self) -> bool {
         self.begins != Beginning::Zero
-            || self.stop.is_last()
-            || self.stop.asks_again()
-            || self.truncated.wants_sorting(self.stop.full_passes())
+            || self.ledger.stop.is_last()
+            || self.expected.asks_again()
+            || self.truncated.wants_sorting(self.ledger.stop.passes())
     }
 
     /// Whether other dual variables are to be proved at once.
     pub(in crate::solver) fn asks_again(&self) -> bool {
-        self.stop.asks_again()
+        self.expected.asks_again()
     }
 
     /// Whether the next full pass may prove the gap.
     pub(in crate::solver) fn is_near(&self) -> bool {
-        self.gap() <= NEAR * self.tolerance()
+        self.ledger.gap() <= NEAR * self.tolerance()
     }
 
     pub(crate) fn kappa(&self) -> f64 {
@@ -320,10 +264,10 @@ impl HeadState {
     /// Begins a full pass at weights with these norms.
     pub(in crate::solver) fn begin_full(&mut self, norms: Norms) {
         if self.truncated.begins() {
-            self.stop.aim_at(1.0);
+            self.expected.aim_at(&self.ledger.stop, 1.0);
         }
         self.truncated.begin_full();
-        self.stop.begin_full();
+        self.expected.begin_full();
         self.start_dual =
             self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
@@ -334,12 +278,12 @@ impl HeadState {
 
     /// Takes into account the projected gradients of visits that are forgotten otherwise.
     pub(in crate::solver) fn scan(&mut self, sums: Sums) {
-        self.stop.scan(sums.high, sums.low);
+        self.expected.scan(sums.high, sums.low);
     }
 
     /// The range of projected gradients over the last full pass and what was visited in between.
     pub(in crate::solver) fn scanned(&self) -> Option<f64> {
-        self.stop.scanned()
+        self.expected.scanned()
     }
 
     /// Ends a full pass. `start`: |w|^2 of the weights it began with; `shifted`: a better intercept for them.
@@ -352,40 +296,41 @@ impl HeadState {
         let full = self.sums.full;
         let (primal, weights) = self.take_primal_in_full(start, shifted);
         self.norm = start;
-        if self.decides_constantly && start == 0.0 && self.bounds.constant.is_none() {
-            self.bounds.constant = Constant::of(&self.terms, &full);
+        if start == 0.0 {
+            self.ledger.take_nothing(|| full);
         }
         let share = self.sums.open / (primal - self.start_dual);
         // the first has no shrunk rows, and with a shift a full pass also corrects its strength
-        let patient = self.stop.full_passes() > 0 && self.rule.kappa() == 0.0;
+        let patient = self.ledger.stop.passes() > 0 && self.rule.kappa() == 0.0;
         self.shrinking
-            .judge(share, self.bounds.trained_gap(), patient);
+            .judge(share, self.ledger.bounds.trained_gap(), patient);
         self.note_limits();
         if self.exactness == Exactness::Refuted {
             self.exactness = Exactness::Narrow;
         }
-        self.stop.end_scan(self.rule.kappa() == 0.0);
+        self.expected.end_scan(self.rule.kappa() == 0.0);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, shrink) = self.dual_of(alpha, norms.v, diag);
         self.support = full.support;
-        let visits = self.sums.visits;
-        let is_best = self.bounds.take_dual(dual, full.support, visits);
-        self.leave_to_rounding(self.best_dual());
-        let estimate = self.constant_part() + 0.5 * norms.w + self.terms.c * full.visit_loss;
+        let visits = self.visits();
+        let is_best = self.ledger.bounds.take_dual(dual, full.support, visits);
+        self.leave_to_rounding(self.ledger.best_dual());
+        let estimate = self.constant_part() + 0.5 * norms.w + self.ledger.terms.c * full.visit_loss;
         if start == 0.0 {
             // all rows are at a margin of 0
             let smaller = (full.rows - full.ties.unsigned_abs().min(full.rows)) / 2;
-            let nothing = self.terms.c * full.start_loss;
+            let nothing = self.ledger.terms.c * full.start_loss;
             self.truncated.take_nothing(nothing, (full.rows, smaller));
         }
         self.truncated.end_full(estimate);
-        let estimate = estimate.min(self.best_primal());
-        self.stop
+        let estimate = estimate.min(self.ledger.best_primal());
+        self.ledger.stop.count_pass();
+        self.expected
             .end_full(relative_gap(estimate, dual), self.sees_all);
         self.measured = Measured {
             inner: primal - self.start_dual - self.start_outer,
             outer: self.start_outer,
-            gap: self.bounds.trained_gap_from(primal),
+            gap: self.ledger.bounds.trained_gap_from(primal),
             mean_aq: full.aq / full.aq_rows.max(1) as f64,
         };
         Better {
@@ -400,12 +345,13 @@ impl HeadState {
         let Sums { open, .. } = self.sums;
         let open = self.fresh_open + self.sweep_open + open;
         self.note_limits();
-        self.stop.end_scan(false);
+        self.expected.end_scan(false);
         let Sums { alpha, diag, .. } = self.sums;
         let (dual, _) = self.dual_of(alpha, norms.v, diag);
         let outer = 0.5 * norms.apart;
         let gap = relative_gap(dual + open + outer, dual);
-        self.stop.end_full(gap, false);
+        self.ledger.stop.count_pass();
+        self.expected.end_full(gap, false);
         let full = self.sums.full;
         self.measured = Measured {
             inner: open,
@@ -431,26 +377,29 @@ impl HeadState {
     /// intercept if there is one.
     fn take_primal(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
         let full = self.sums.full;
-        let primal = self.constant_part() + 0.5 * norm + self.terms.c * full.start_loss;
-        let is_best = self.bounds.take_primal(Primal::of(primal, &full, shifted));
+        let primal = self.constant_part() + 0.5 * norm + self.ledger.terms.c * full.start_loss;
+        let is_best = self
+            .ledger
+            .bounds
+            .take_primal(Primal::of(primal, &full, shifted));
         (primal, is_best)
     }
 
     /// The same in a full pass. Once rows of a truncated loss have been sorted the best are the weights that put them where they are: of
     /// no others it is known how many cost more on their side than on the other.
     fn take_primal_in_full(&mut self, norm: f64, shifted: Option<Shifted>) -> (f64, bool) {
-        let was = self.bounds.primal;
+        let was = self.ledger.bounds.primal;
         let (primal, is_best) = self.take_primal(norm, shifted);
         if self.sees_all && (!self.truncated.is() || self.truncated.begins()) {
             return (primal, is_best);
         }
-        self.bounds.primal = was;
+        self.ledger.bounds.primal = was;
         (primal, false)
     }
 
     /// The best multiple of dual variables whose sum, |v|^2 and sum of diag a^2 these are: its dual, and the factor.
     fn dual_of(&self, sum: f64, norm: f64, diag: f64) -> (f64, f64) {
-        let (dual, shrink) = shrunk_dual(sum, norm, diag, self.terms.loss.unbounded());
+        let (dual, shrink) = shrunk_dual(sum, norm, diag, self.ledger.terms.loss.unbounded());
         (self.constant_part() + dual, shrink)
     }
 
@@ -461,70 +410,30 @@ impl HeadState {
 
     /// What primal and dual have beside the rows that are trained on: what outliers cost.
     fn constant_part(&self) -> f64 {
-        self.truncated.constant(self.terms.c)
+        self.ledger.outliers.constant(self.ledger.terms.c)
     }
 
     fn note_limits(&mut self) {
         let Sums { high, low, .. } = self.sums;
         self.scan(self.sums);
         self.sums.forget_pass();
-        self.shrinking.set_limits(&mut self.terms, high, low);
-    }
-
-    /// The smallest primal known, infinite before there is one.
-    pub(in crate::solver) fn best_primal(&self) -> f64 {
-        self.bounds.best_primal().value
-    }
-
-    /// The intercept of the best constant decision, where that is what it ends with.
-    pub(in crate::solver) fn constant(&self) -> Option<f64> {
-        self.bounds.best_is_constant().map(|it| it.intercept)
-    }
-
-    /// The same before it is set apart from those of other classes.
-    pub(in crate::solver) fn plain_constant(&self) -> Option<f64> {
-        self.bounds.best_is_constant().map(|it| it.plain)
-    }
-
-    /// The largest primal that weights may have which take the place of a constant decision: a quarter of the tolerance more,
-    /// and a gap that is within the tolerance stays so.
-    pub(in crate::solver) fn most_primal(&self) -> f64 {
-        let most = self.best_primal() * (1.0 + 0.25 * self.tolerance());
-        match self.is_known() {
-            true => most.min(self.best_dual() / (1.0 - self.tolerance())),
-            false => most,
+        if let Some(limits) = self.shrinking.limits(high, low) {
+            self.limits = limits;
         }
-    }
-
-    /// The constant decision it has ended with has got weights, and with them this primal.
-    pub(in crate::solver) fn take_apart(&mut self, primal: f64) {
-        if let Some(constant) = &mut self.bounds.constant {
-            constant.primal.value = primal;
-        }
-    }
-
-    /// The largest dual known, whose dual variables are at hand.
-    pub(in crate::solver) fn best_dual(&self) -> f64 {
-        self.bounds.best_dual()
     }
 
     /// The dual at the end of the last pass.
     pub(in crate::solver) fn last_dual(&self) -> f64 {
-        self.bounds.last_dual
+        self.ledger.bounds.last_dual
     }
 
     /// The dual with these norms and sums; of a head that has ended, that of its certificate.
     pub(in crate::solver) fn dual_at(&self, norms: Norms, sums: Sums) -> f64 {
         if !self.runs() {
-            return self.best_dual();
+            return self.ledger.best_dual();
         }
         let Sums { alpha, diag, .. } = sums;
         self.dual_of(alpha, norms.v, diag).0
-    }
-
-    /// The smallest relative gap known.
-    pub(crate) fn gap(&self) -> f64 {
-        self.bounds.gap()
     }
 
     /// Whether a shift is used where it is of use, in a metric if columns call for one.
@@ -569,11 +478,11 @@ impl HeadState {
         }
         match metric {
             Some(metric) if !metric.follows_duals => {
-                wake(&mut self.terms);
+                self.limits = ShrinkLimits::NONE;
                 Shift::MoveInMetric(self.rule.begin_metric(metric.mean_norm))
             }
             Some(metric) if !self.follows_duals || self.rule.goes_round() => {
-                wake(&mut self.terms);
+                self.limits = ShrinkLimits::NONE;
                 Shift::MoveInMetric(self.follow_duals(metric))
             }
             _ => match (self.adapt(), metric) {
@@ -591,7 +500,7 @@ impl HeadState {
         };
         match wanted {
             Some(kappa) => {
-                wake(&mut self.terms);
+                self.limits = ShrinkLimits::NONE;
                 Shift::Move(kappa)
             }
             None => self.count_pass(),
@@ -614,7 +523,7 @@ impl HeadState {
 
     /// Whether the visits of the active pass left more of the gap than the tolerance.
     pub(in crate::solver) fn leaves_much(&self) -> bool {
-        self.sums.open > self.stop.aim() * self.best_primal()
+        self.sums.open > self.expected.aim() * self.ledger.best_primal()
     }
 
     /// Estimates the gap at the end of an active pass: what its visits left of the subproblem's gap (shrunk rows leave
@@ -622,12 +531,13 @@ impl HeadState {
     /// pass and is less at its end.
     pub(in crate::solver) fn estimate_active(&mut self, norms: impl FnOnce() -> Norms) {
         if self.leaves_much() {
-            return self.stop.end_active(false);
+            return self.expected.end_active(false);
         }
         let (open, norms) = (self.sums.open, norms());
         let dual = self.dual_at(norms, self.sums);
         let gap = relative_gap(dual + open + 0.5 * norms.apart, dual);
-        self.stop.end_active(self.stop.comes_to(gap));
+        self.expected
+            .end_active(self.expected.comes_to(&self.ledger.stop, gap));
     }
 
     pub(in crate::solver) fn end_active(&mut self) -> Shift {
@@ -642,12 +552,15 @@ impl HeadState {
         let searches =
             self.truncated.opens() || self.finds_more || self.exactness == Exactness::Refuted;
         self.cannot_wait()
-            || (!searches && (self.is_known() || self.stop.expects() || self.stop.is_overdue()))
+            || (!searches
+                && (self.ledger.is_known()
+                    || self.expected.expects(&self.ledger.stop)
+                    || self.expected.is_overdue()))
     }
 
-    /// Whether the gap is there: to verify it takes the rows with a > 0 only.
-    pub(in crate::solver) fn is_known(&self) -> bool {
-        self.stop.is_met_by(self.gap())
+    /// Whether it ends whatever the gap is.
+    fn ends_anyway(&self) -> bool {
+        self.expected.ends_anyway(&self.ledger.stop)
     }
 
     /// Whether the verifying pass is to find the rows that are trained first: it looks at weights that came from elsewhere.
@@ -657,12 +570,12 @@ impl HeadState {
 
     /// Whether rows may be sorted once more without a look at all of them, before that is proved.
     pub(in crate::solver) fn may_draft(&self) -> bool {
-        self.truncated.may_draft() && !self.proves && !self.stop.ends_anyway()
+        self.truncated.may_draft() && !self.proves && !self.ends_anyway()
     }
 
     /// Begins to verify. `present`: the dual at the present dual variables.
     pub(in crate::solver) fn begin_verify(&mut self, present: f64) -> Verifying {
-        let (again, known) = (self.stop.take_again(), self.is_known());
+        let (again, known) = (self.expected.take_again(), self.ledger.is_known());
         self.proves = again;
         if self.truncated.is() {
             // sides are taken at the newest weights, and the problem is that of the rows on this side then
@@ -677,8 +590,8 @@ impl HeadState {
         let exact = self.exactness == Exactness::Asked;
         self.verifies_primal = exact || (!known && !again);
         self.sums.full = Tally::EMPTY;
-        let ends = known || self.stop.ends_anyway();
-        let laid = !again && ends && self.best_dual() > present;
+        let ends = known || self.ends_anyway();
+        let laid = !again && ends && self.ledger.best_dual() > present;
         if laid {
             self.exchange(present, false);
         }
@@ -697,23 +610,23 @@ impl HeadState {
     /// Whether the primal is to be summed again in 64 bits. Rounding moves rows that stand at their margin to both sides of
     /// it, and only one side counts: that shows where the losses of many support vectors, at a large C, should be 0.
     fn wants_exact(&self, weight: f64) -> bool {
-        let many = weight > NARROW * self.best_primal();
+        let many = weight > NARROW * self.ledger.best_primal();
         !self.truncated.is()
             && matches!(self.exactness, Exactness::Narrow | Exactness::Refuted)
             && many
-            && self.constant().is_none()
+            && self.ledger.constant().is_none()
     }
 
     /// The present dual variables, of this dual, and those laid aside change places.
     fn exchange(&mut self, dual: f64, proved: bool) {
         let support = self.support;
-        self.support = self.bounds.laid_support();
+        self.support = self.ledger.bounds.laid_support();
         let present = ProvedDual {
             dual,
             support,
-            visits: self.sums.visits,
+            visits: self.visits(),
         };
-        self.bounds.exchange(present, proved);
+        self.ledger.bounds.exchange(present, proved);
     }
 
     /// Takes the primal at the newest weights, with this |w|^2 and perhaps a better intercept, if it was verified; true
@@ -725,14 +638,14 @@ impl HeadState {
     ) -> bool {
         if self.exactness == Exactness::Asked {
             self.exactness = Exactness::Known;
-            self.bounds.primal.value = f64::INFINITY;
+            self.ledger.bounds.primal.value = f64::INFINITY;
         }
         if self.truncated.keeps() {
             return false;
         }
         if self.truncated.is() {
             // what was known is of rows that had other sides
-            self.bounds = Bounds::UNKNOWN;
+            self.ledger.bounds = Bounds::UNKNOWN;
         }
         self.norm = norm;
         self.verifies_primal && self.take_primal(norm, shifted).1
@@ -746,20 +659,21 @@ impl HeadState {
         (losses, sorted): (f64, Sorted),
         drafts: bool,
     ) -> Sides {
-        let inside = 0.5 * norm + self.terms.c * losses;
-        let sides = (inside, self.terms.c, self.tolerance());
+        let inside = 0.5 * norm + self.ledger.terms.c * losses;
+        let sides = (inside, self.ledger.terms.c, self.tolerance());
         if !self.truncated.is() {
             return Sides::Kept;
         }
-        let ends = (drafts, self.stop.ends_anyway());
+        let ends = (drafts, self.ends_anyway());
         let seen = Found {
             correct: self.sums.full.correct,
-            gap: self.bounds.gap(),
+            gap: self.ledger.bounds.gap(),
         };
-        let found = self.truncated.take_sides(sides, sorted, ends, seen);
+        let costs = (&mut self.ledger.outliers, sorted);
+        let found = self.truncated.take_sides(sides, costs, ends, seen);
         if found == Sides::Anew {
             // what was known is of rows that had other sides
-            self.bounds = Bounds::UNKNOWN;
+            self.ledger.bounds = Bounds::UNKNOWN;
         }
         if self.begins == Beginning::AtDual {
             // weights were not those of the dual variables
@@ -770,7 +684,7 @@ impl HeadState {
 
     /// It begins with dual variables of 0 once more. Returns kappa.
     pub(in crate::solver) fn begin_anew(&mut self) -> f64 {
-        wake(&mut self.terms);
+        self.limits = ShrinkLimits::NONE;
         self.rule.begin_anew()
     }
 
@@ -784,31 +698,35 @@ impl HeadState {
         let proof = ProvedDual {
             dual,
             support: proved.support,
-            visits: self.sums.visits,
+            visits: self.visits(),
         };
-        self.bounds.take_proved(proof);
+        self.ledger.bounds.take_proved(proof);
         self.leave_to_rounding(dual);
-        let gap = relative_gap(self.best_primal(), dual);
-        self.shrinking.come_near(self.bounds.trained_gap().min(gap));
-        let most = self.tolerance() * self.best_primal();
-        self.truncated.fit_band(self.terms.c, most);
-        let is_there = self.stop.is_met_by(gap) || self.is_known();
-        if is_there || self.stop.ends_anyway() {
-            let stays = !drafts && self.truncated.stays(self.terms.c, most);
-            if self.stop.ends_anyway() || stays {
+        let gap = relative_gap(self.ledger.best_primal(), dual);
+        self.shrinking
+            .come_near(self.ledger.bounds.trained_gap().min(gap));
+        let most = self.tolerance() * self.ledger.best_primal();
+        let excess = self.ledger.terms.c * self.ledger.outliers.excess();
+        self.truncated.fit_band(excess, most);
+        let is_there = self.ledger.stop.is_met_by(gap) || self.ledger.is_known();
+        if is_there || self.ends_anyway() {
+            let stays = !drafts && self.truncated.stays(excess, most);
+            if self.ends_anyway() || stays {
                 return self.end_with((proof, proved.weight), shrink);
             }
         }
-        self.stop.go_on();
-        if is_there || self.truncated.is_loose(self.terms.c, most) {
+        self.expected.go_on();
+        if is_there || self.truncated.is_loose(excess, most) {
             self.truncated.look_at_best();
-            self.stop.ask_again();
+            self.expected.ask_again();
         }
         if self.truncated.is() {
-            if self.truncated.stood_still() || self.truncated.keeps() {
-                self.stop.doubt();
+            if self.truncated.stood_still(self.ledger.outliers.sorted) || self.truncated.keeps() {
+                self.expected.doubt();
             }
-            self.stop.begin_round(gap);
+            // a round counts as a pass: rows have changed sides, and the gap over those on this side is to come to a share of what it is
+            self.ledger.stop.count_pass();
+            self.expected.aim_at(&self.ledger.stop, gap);
         } else if self.exactness == Exactness::Known {
             // it was not there after all; one that queries has no full passes
             self.exactness = match self.queries {
@@ -816,21 +734,20 @@ impl HeadState {
                 false => Exactness::Refuted,
             };
         } else if self.queries {
-            self.stop.aim_at(gap);
+            self.expected.aim_at(&self.ledger.stop, gap);
         } else if self.verifies_primal && self.sees_all {
-            self.stop.learn(gap);
+            self.expected.learn(gap);
         }
         self.sums.alpha = alpha;
         self.sums.diag = diag;
-        let lays = self
-            .bounds
-            .take_dual(dual, proved.support, self.sums.visits);
+        let visits = self.visits();
+        let lays = self.ledger.bounds.take_dual(dual, proved.support, visits);
         let lay = lays.then_some(shrink);
         let beginning = std::mem::replace(&mut self.begins, Beginning::Zero);
         match beginning {
             Beginning::Zero => return Verified::GoesOn { lay },
             // until v is known no row has a side
-            Beginning::AtDual if self.truncated.is() => self.stop.ask_again(),
+            Beginning::AtDual if self.truncated.is() => self.expected.ask_again(),
             _ => {}
         }
         let mean = alpha / proved.support.max(1) as f64;
@@ -845,143 +762,56 @@ impl HeadState {
     fn end_with(&mut self, (proof, weight): (ProvedDual, f64), shrink: f64) -> Verified {
         if self.wants_exact(weight) {
             self.exactness = Exactness::Asked;
-            self.stop.ask_again();
+            self.expected.ask_again();
             return Verified::Exactly;
         }
-        let verified = match self.bounds.choose(proof) {
+        let verified = match self.ledger.bounds.choose(proof) {
             Choice::LaidUnproved => {
                 self.exchange(proof.dual, true);
-                self.stop.ask_again();
+                self.expected.ask_again();
                 return Verified::Again { shrink };
             }
             Choice::Laid => Verified::EndedWithLaid,
             Choice::Present => {
-                self.bounds.end_with(proof);
+                self.ledger.bounds.end_with(proof);
                 Verified::Ended { shrink }
             }
         };
-        self.stop
-            .end(match (self.is_known(), self.stop.lies_within()) {
+        self.ledger.stop.end(
+            match (
+                self.ledger.is_known(),
+                self.expected.lies_within(&self.ledger.stop),
+            ) {
                 (true, _) => StopReason::Tolerance,
                 (false, true) => StopReason::ProjectedGradient,
                 (false, false) => StopReason::MaxPasses,
-            });
+            },
+        );
         verified
     }
 
     /// Whether a full pass has told what its primal is, be it no number.
     fn is_to_know(&self) -> bool {
-        self.stop.full_passes() > 0 && !self.truncated.begins()
+        self.ledger.stop.passes() > 0 && !self.truncated.begins()
     }
 
-    /// All rows have been gone over at the weights that it has ended with, of this |w|^2, or of so many heads together: what is said of
-    /// it is that. Where it is none of those at which it ends, it has not arrived.
-    pub(in crate::solver) fn recount(
-        &mut self,
-        (norm, heads): (f64, usize),
-        found: &Recounted,
-        least: f64,
-    ) {
-        let Terms { c, .. } = self.terms;
-        self.truncated.recount(found.outliers);
-        // of a truncated loss the certificate has rows on their sides
-        let all = 0.5 * norm + c * (found.losses + self.truncated.excess());
-        let (part, weight) = (all / heads as f64, c * found.rows as f64 / heads as f64);
-        self.bounds.recount(Primal {
-            value: part,
-            correct: found.correct,
-            ties: found.ties,
-            rows: found.rows,
-            summed: true,
-        });
-        if let Some(rounded) = &found.rounded {
-            let known = Unrounded {
-                loss: self.terms.loss,
-                losses: found.losses,
-                share: c / heads as f64,
-                together: heads,
-            };
-            self.bounds.widen(rounded, &known, least);
-        }
-        self.is_recounted = true;
-        self.stop.recount(&self.bounds.certificate(), weight);
-    }
-
-    /// Whether what is said of it is what a pass has summed up, in 64 bits, at the weights that it has ended with, every row on its side.
+    /// Whether what is said of it has been summed in 64 bits: see [`Ledger::is_summed`].
     pub(in crate::solver) fn is_summed(&self) -> bool {
         let widely = matches!(self.exactness, Exactness::Wide | Exactness::Known);
-        let primal = self.bounds.best_primal();
-        self.is_recounted || (widely && primal.summed && self.truncated.excess() == 0.0)
-    }
-
-    /// Whether they have been gone over since it has ended.
-    pub(in crate::solver) fn is_recounted(&self) -> bool {
-        self.is_recounted
-    }
-
-    /// The share of what is said of it that rounding may change at most, at weights of this length.
-    pub(in crate::solver) fn rounding_at(&self, length: f64) -> f64 {
-        self.rounding_beside(length, self.bounds.certificate().dual)
-    }
-
-    /// The same beside this dual: what dual variables lose grows with the gap.
-    fn rounding_beside(&self, length: f64, dual: f64) -> f64 {
-        let (most_off, costs) = self.rounding;
-        let off = most_off.margin * length;
-        let Terms {
-            c,
-            positive_weight,
-            loss,
-            ..
-        } = self.terms;
-        let (weight, primal) = (
-            c * costs * f64::from(positive_weight.max(1.0)),
-            self.best_primal(),
-        );
-        let more = match loss {
-            Loss::Hinge => weight * off,
-            Loss::SquaredHinge => (2.0 * (primal * weight).sqrt() + weight * off) * off,
-        };
-        // of dual variables that come to 2 P, as a sum of vectors: see `Rounded::widening`
-        let length = 2.0 * primal * most_off.length;
-        let open = (primal - dual).max(0.0);
-        let second = length * ((2.0 * open).sqrt() + 0.5 * length);
-        match more + second > 0.0 {
-            true => (more + second) / primal + 2.0 * off,
-            false => 0.0,
-        }
+        self.ledger.is_summed(widely)
     }
 
     /// Leaves to rounding what it may change beside this dual.
     fn leave_to_rounding(&mut self, dual: f64) {
-        let share = self.rounding_beside(self.norm.sqrt(), dual);
-        self.stop.leave_to_rounding(share);
+        self.ledger.leave_to_rounding(self.norm.sqrt(), dual);
     }
 
     /// How the head ended, or stands.
     pub(crate) fn report(&self, rows: usize) -> HeadReport {
-        let best = self.bounds.best_primal();
         HeadReport {
-            // before the first full pass, and where rows begin anew, nothing better is known than w = 0 and a = 0, every cost taken as 1
-            certificate: match best.value.is_finite() || self.is_to_know() {
-                true => self.bounds.certificate(),
-                false => Certificate {
-                    primal: self.terms.c * rows as f64,
-                    dual: 0.0,
-                    gap: 1.0,
-                },
-            },
-            training_accuracy: match best.rows {
-                0 => 0.0,
-                rows => best.correct as f64 / rows as f64,
-            },
-            ties: best.ties as f64 / best.rows.max(1) as f64,
-            stop: self.stop.reason(),
-            support_vectors: self.bounds.laid_support(),
-            truncated: self.truncated.report(best.value, self.terms.c),
             kappa: self.rule.kappa(),
             updates: self.updates,
-            rounding: self.bounds.rounding,
+            ..self.ledger.report(rows, self.is_to_know())
         }
     }
 }

@@ -8,10 +8,10 @@
 //! outliers at these weights; its primal and the outliers' constants are the truncated objective there.
 
 use crate::base::memory::OutOfMemory;
+use crate::solver::ledger::outliers::OutlierCosts;
 use crate::solver::visit::outliers::{Line, Outliers, Sorted};
 use crate::task::heads::HeadSpec;
 use crate::task::problem::Problem;
-use crate::task::report::Truncation;
 
 /// Full passes, behind a beginning from nothing, in which no row is an outlier, at most: until weights are better than none. Rows that
 /// worse ones take for outliers may never come back.
@@ -57,8 +57,6 @@ pub(in crate::solver) struct Truncated {
     tries: u32,
     /// Times that rows have been sorted.
     rounds: u32,
-    /// How rows stand on their sides.
-    sorted: Sorted,
     /// The truncated objective at the weights that put them there, and whether that is a draft's.
     objective: f64,
     drafted: bool,
@@ -124,7 +122,6 @@ impl Truncated {
             rows: 0,
             smaller: 0,
             rounds: 0,
-            sorted: Sorted::default(),
             objective: f64::INFINITY,
             drafted: false,
             proved: f64::INFINITY,
@@ -158,11 +155,6 @@ impl Truncated {
     /// Whether rows are to be sorted behind so many full passes.
     pub(in crate::solver) fn wants_sorting(&self, full_passes: u32) -> bool {
         self.opens() && full_passes >= self.opens_with.saturating_add(OPEN_PASSES - 1)
-    }
-
-    /// What the outliers cost together: a constant that the problem of a round has beside the rows that are left.
-    pub(in crate::solver) fn constant(&self, c: f64) -> f64 {
-        self.s.map_or(0.0, |s| c * (1.0 + s) * self.sorted.cost)
     }
 
     /// The outliers of a head that begins from nothing: none.
@@ -200,7 +192,7 @@ impl Truncated {
     pub(in crate::solver) fn take_sides(
         &mut self,
         (inside, c, tolerance): (f64, f64, f64),
-        sorted: Sorted,
+        (costs, sorted): (&mut OutlierCosts, Sorted),
         (drafts, last): (bool, bool),
         found: Found,
     ) -> Sides {
@@ -239,7 +231,8 @@ impl Truncated {
         let proves = self.drafted && !drafts;
         let takes = std::mem::take(&mut self.at_best) || proves || lowers(self.objective);
         if takes {
-            (self.sorted, self.objective, self.drafted) = (sorted, objective, drafts);
+            costs.sorted = sorted;
+            (self.objective, self.drafted) = (objective, drafts);
             self.rounds += 1;
         }
         (self.sorts, self.kept) = (takes, !takes);
@@ -274,20 +267,19 @@ impl Truncated {
         self.is() && !self.begins() && self.misled < MISLED
     }
 
-    /// Whether rows on the wrong side cost no more than `most`, and that is known.
-    pub(in crate::solver) fn stays(&self, c: f64, most: f64) -> bool {
-        !self.begins() && c * self.sorted.excess <= most && !self.drafted
+    /// Whether rows on the wrong side, which cost `excess` too much, cost no more than `most`, and that is known.
+    pub(in crate::solver) fn stays(&self, excess: f64, most: f64) -> bool {
+        !self.begins() && excess <= most && !self.drafted
     }
 
     /// Whether rows were left where they were though those on the wrong side cost more than a share of `most`. Then the problem that they
     /// make may be solved without the truncated objective becoming lower: its primal is that objective and what they cost.
-    pub(in crate::solver) fn is_loose(&self, c: f64, most: f64) -> bool {
-        self.kept && c * self.sorted.excess > EXCESS * most
+    pub(in crate::solver) fn is_loose(&self, excess: f64, most: f64) -> bool {
+        self.kept && excess > EXCESS * most
     }
 
     /// Makes the band as wide as it may be for rows on the wrong side to cost no more than a share of `most`: they cost as its square.
-    pub(in crate::solver) fn fit_band(&mut self, c: f64, most: f64) {
-        let excess = c * self.sorted.excess;
+    pub(in crate::solver) fn fit_band(&mut self, excess: f64, most: f64) {
         let wider = if self.kept { 1.0 } else { 2.0 };
         if self.is() && excess > 0.0 && self.rounds > FREE_ROUNDS {
             let times = (EXCESS * most / excess).sqrt().clamp(0.5, wider);
@@ -301,8 +293,8 @@ impl Truncated {
     }
 
     /// Whether none of them changed sides.
-    pub(in crate::solver) fn stood_still(&self) -> bool {
-        self.sorts && self.sorted.moved == 0
+    pub(in crate::solver) fn stood_still(&self, sorted: Sorted) -> bool {
+        self.sorts && sorted.moved == 0
     }
 
     /// A full pass ends: the convex primal by what its visits met.
@@ -328,41 +320,6 @@ impl Truncated {
         self.passes += 1;
         self.sorts = false;
     }
-
-    /// How far within the margin a row of the squared hinge is an outlier: 1 - m where (1 - m)^2 is 1 + s.
-    pub(in crate::solver) fn most_within(&self) -> f64 {
-        self.s.map_or(f64::INFINITY, |s| (1.0 + s).sqrt())
-    }
-
-    /// Newton's method has found these outliers, and what their losses count beside C, at the weights that are the best: each on the
-    /// side where these put it.
-    pub(in crate::solver) fn take_outliers(&mut self, (outliers, cost): (u64, f64)) {
-        if self.is() {
-            self.sorted = Sorted {
-                outliers,
-                cost,
-                ..Sorted::default()
-            };
-        }
-    }
-
-    /// All rows have been gone over at the weights that are stored: so many are outliers.
-    pub(in crate::solver) fn recount(&mut self, outliers: u64) {
-        self.sorted.outliers = outliers;
-    }
-
-    /// What rows cost more on their side than on the other, beside C.
-    pub(in crate::solver) fn excess(&self) -> f64 {
-        self.sorted.excess
-    }
-
-    /// What it came to at weights of this primal.
-    pub(in crate::solver) fn report(&self, primal: f64, c: f64) -> Option<Truncation> {
-        self.s.map(|_| Truncation {
-            objective: primal - c * self.sorted.excess,
-            outliers: self.sorted.outliers,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -376,10 +333,13 @@ mod tests {
         gap: 0.0,
     };
 
-    fn truncated() -> Truncated {
+    fn problem() -> Problem {
         let problem = Problem::new(Loss::Hinge, 1.0, TOLERANCE).unwrap();
-        let problem = problem.with_truncation(Some(1.0)).unwrap();
-        Truncated::of(&problem, &HeadSpec::binary(1.0), false)
+        problem.with_truncation(Some(1.0)).unwrap()
+    }
+
+    fn truncated() -> Truncated {
+        Truncated::of(&problem(), &HeadSpec::binary(1.0), false)
     }
 
     /// Whether rows go where weights with this truncated objective put them.
@@ -396,7 +356,8 @@ mod tests {
             ..Sorted::default()
         };
         let inside = (objective - 20.0, 1.0, TOLERANCE);
-        truncated.take_sides(inside, sorted, (drafts, false), found)
+        let mut costs = OutlierCosts::of(&problem(), &HeadSpec::binary(1.0));
+        truncated.take_sides(inside, (&mut costs, sorted), (drafts, false), found)
     }
 
     #[test]

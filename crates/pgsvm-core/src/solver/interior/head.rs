@@ -9,8 +9,9 @@ use crate::solver::bundle::head::{Due, FoundByPass, GivenHead};
 use crate::solver::interior::pass::{
     copied_steps, Begin, Direction, Evaluated, InteriorPass, InteriorSums, Side, Taken, Task, Tried,
 };
-use crate::solver::still::{product, Numbers, Visited};
+use crate::solver::still::{product, Numbers};
 use crate::solver::sums::tally::Tally;
+use crate::task::objective::Objective;
 use crate::task::report::relative_gap;
 
 /// The part of the way to the nearest bound that a step goes.
@@ -25,7 +26,7 @@ const STUCK_STEPS: u32 = 5;
 
 /// How it goes.
 pub(crate) struct InteriorHead {
-    visited: Visited,
+    objective: Objective,
     intercept: bool,
     tolerance: f64,
     max_passes: u32,
@@ -73,18 +74,18 @@ impl InteriorHead {
     /// To be solved; with an intercept where `given` has one.
     pub(crate) fn new(given: GivenHead) -> Result<Self, OutOfMemory> {
         let GivenHead {
-            visited,
+            objective,
             tolerance,
             max_passes,
             length,
             ..
         } = given;
         Ok(Self {
-            intercept: visited.intercept != 0.0,
+            intercept: objective.intercept != 0.0,
             // it is no column of the rows
-            visited: Visited {
+            objective: Objective {
                 intercept: 0.0,
-                ..visited
+                ..objective
             },
             tolerance,
             max_passes,
@@ -134,7 +135,7 @@ impl InteriorHead {
     /// What the pass that comes is to sum up.
     pub(crate) fn pass(&self) -> Result<InteriorPass, OutOfMemory> {
         Ok(InteriorPass {
-            visited: self.visited.copied()?,
+            objective: self.objective.copied()?,
             begin: self.begin,
             w: Numbers::of(&self.first)?,
             steps: copied_steps(&self.steps)?,
@@ -224,7 +225,7 @@ impl InteriorHead {
         } = sums;
         self.eta = eta;
         let w = &self.w[..self.w.len() - 1];
-        let primal = 0.5 * product(w, w) + self.visited.c * tally.start_loss;
+        let primal = 0.5 * product(w, w) + self.objective.c * tally.start_loss;
         let dual = self.feasible(&sides)?;
         let gap = relative_gap(primal, dual);
         let arrived = gap <= self.tolerance;

@@ -8,14 +8,15 @@ use crate::base::zeros::zeros;
 use crate::linalg::gram::{finished, Gram, MOST_TOLD};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
-use crate::solver::still::{add, add_row, added, Numbers, Visited};
+use crate::solver::still::{add, add_row, added, Numbers};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::Hinge;
+use crate::task::objective::Objective;
 
 /// What a pass is to sum up.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct InteriorPass {
-    pub(super) visited: Visited,
+    pub(super) objective: Objective,
     pub(super) begin: Begin,
     /// w at the beginning.
     pub(super) w: Numbers,
@@ -200,7 +201,7 @@ impl InteriorPass {
             Task::Sides | Task::Slopes => true,
         };
         let steps = self.steps.iter().all(|step| fits(&step.u));
-        tries && steps && fits(&self.w) && self.visited.signs.len() >= groups
+        tries && steps && fits(&self.w) && self.objective.signs.len() >= groups
     }
 
     /// Sums over no rows as yet.
@@ -229,8 +230,8 @@ impl InteriorPass {
     /// Adds a row.
     #[inline(always)]
     pub(crate) fn visit<K: Isa>(&self, all: &mut InteriorSums, row: &Row<'_>) {
-        let (y, cost) = self.visited.side(row);
-        let bound = self.visited.c * cost;
+        let (y, cost) = self.objective.side(row);
+        let bound = self.objective.c * cost;
         if y == 0.0 || bound <= 0.0 {
             return;
         }
@@ -239,7 +240,7 @@ impl InteriorPass {
                 sides[usize::from(y > 0.0)].take::<K>(row, y, bound);
             }
             (Task::Slopes, InteriorSums::Slopes(sum, rows)) => {
-                *sum += (y * self.visited.score::<K>(row, &self.w.0) - 1.0).abs();
+                *sum += (y * self.objective.score::<K>(row, &self.w.0) - 1.0).abs();
                 *rows += 1;
             }
             (Task::Evaluate, InteriorSums::Evaluated(sums)) => {
@@ -249,8 +250,8 @@ impl InteriorPass {
             (Task::Try { direction, mus }, InteriorSums::Tried(sums)) => {
                 let point = self.point::<K>(row, y, bound);
                 let [u, more] = &direction.u;
-                let u = self.visited.score::<K>(row, &u.0);
-                let more = self.visited.score::<K>(row, &more.0);
+                let u = self.objective.score::<K>(row, &u.0);
+                let more = self.objective.score::<K>(row, &more.0);
                 sums.take(&point, ([u, more], direction.shift), mus);
             }
             _ => {}
@@ -266,11 +267,11 @@ impl InteriorPass {
             a: self.begin.shares[usize::from(y > 0.0)] * bound,
             xi: self.begin.slack,
             lambda: self.begin.slack,
-            score: self.visited.score::<K>(row, &self.w.0),
+            score: self.objective.score::<K>(row, &self.w.0),
             nu: 0.0,
         };
         for step in &self.steps {
-            point.go(self.visited.score::<K>(row, &step.u.0), step);
+            point.go(self.objective.score::<K>(row, &step.u.0), step);
         }
         point
     }

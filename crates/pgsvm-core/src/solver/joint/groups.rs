@@ -118,7 +118,7 @@ impl JointGroups {
 
     /// Whether heads whose gap is not known wait for the next full pass: those of others are, and that trains some.
     fn verifies_only_known(&self) -> bool {
-        self.running().any(HeadState::is_known)
+        self.running().any(|state| state.ledger.is_known())
             && !self.running().any(HeadState::cannot_wait)
             && !self.running().all(HeadState::wants_proof)
     }
@@ -304,7 +304,7 @@ impl Visits for JointGroups {
     /// there all heads must want a proof, or one whose gap is known, for which it costs next to nothing.
     fn least_wanting(&self, at_hand: bool) -> usize {
         match at_hand {
-            true if self.running().any(HeadState::is_known) => 1,
+            true if self.running().any(|state| state.ledger.is_known()) => 1,
             true => self.running().count(),
             false => self.running().count().div_ceil(2),
         }

@@ -5,7 +5,7 @@
 use crate::simd::eight::Eight;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::solver::sums::tally::{Sums, Tally};
-use crate::solver::sums::terms::Terms;
+use crate::solver::sums::terms::{ShrinkLimits, Terms};
 use crate::task::loss::{by_loss, LossFunction};
 
 /// Eight heads, some perhaps not in use.
@@ -124,7 +124,7 @@ impl LaneBlock {
     };
 
     /// Sets the constants of a lane whose head runs.
-    pub(super) fn arm(&mut self, k: usize, terms: &Terms, kappa: f64) {
+    pub(super) fn arm(&mut self, k: usize, (terms, limits): (&Terms, ShrinkLimits), kappa: f64) {
         self.running |= 1 << k;
         self.damp[k] = (1.0 / (1.0 + kappa)) as f32;
         self.c[k] = terms.c;
@@ -135,8 +135,8 @@ impl LaneBlock {
         (self.diag_positive[k], self.upper_positive[k]) = (own.curvature as f32, own.high);
         self.weight[k] = weight;
         self.weighs |= weight != 1.0;
-        self.shrink_above[k] = terms.shrink_above as f32;
-        self.shrink_below[k] = terms.shrink_below as f32;
+        self.shrink_above[k] = limits.above as f32;
+        self.shrink_below[k] = limits.below as f32;
     }
 
     /// Forgets what is of one pass, as [`Sums::forget_pass`].

@@ -177,7 +177,8 @@ impl JointHeads {
         let view = HeadView {
             outliers: None,
             signs: &turn.signs,
-            terms: state.terms,
+            terms: state.ledger.terms,
+            limits: state.limits,
             alpha: Dual::share(&mut turn.alpha),
             shrunk: &turn.shrunk,
             start: None,

@@ -69,7 +69,7 @@ impl JointHeads {
                 continue;
             };
             let state = &mut self.states[head];
-            if state.wants_proof() && (!only_known || state.is_known()) {
+            if state.wants_proof() && (!only_known || state.ledger.is_known()) {
                 let present = state.dual_at(self.norms[lane], state.sums);
                 let verifying = state.begin_verify(present);
                 everything |= verifying.primal;
@@ -230,7 +230,7 @@ impl JointHeads {
             };
             let place = row.ordinal() * self.width + block;
             let alpha = &mut self.alpha[place][k];
-            let terms = &self.states[*head].terms;
+            let terms = &self.states[*head].ledger.terms;
             let (at, one) = ((y, *alpha, score), self.intercept.into());
             let checked = proof.check::<K, L>(row, (loss, terms), at, one);
             *alpha = checked.alpha;
@@ -252,7 +252,7 @@ impl JointHeads {
         for (head, mut proof) in std::mem::take(&mut self.proofs.heads) {
             interrupts::check();
             let lane = self.lane_of[head];
-            let Terms { c, loss, .. } = self.states[head].terms;
+            let Terms { c, loss, .. } = self.states[head].ledger.terms;
             let from = f64::from(self.start.w.column(lane).get(self.facts.features));
             let round = |intercept: f64| f64::from(intercept as f32);
             let (tally, shifted) =
@@ -313,7 +313,7 @@ impl JointHeads {
     fn end(&mut self, head: usize, shrink: f64) -> Result<(), OutOfMemory> {
         let lane = self.lane_of[head];
         let mut weights = zeros(self.facts.features + 1)?;
-        match self.states[head].constant() {
+        match self.states[head].ledger.constant() {
             Some(intercept) => weights[self.facts.features] = intercept as f32,
             None => self.best.column(lane).copy_to(&mut weights),
         }

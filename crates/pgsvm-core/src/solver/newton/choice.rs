@@ -62,12 +62,13 @@ pub(crate) fn leading(
                     && leaves_open(problem, specs)
                     && pays(facts, problem.trainers(), all_c)
             }
-            Leader::Newton | Leader::Scans => true,
-            Leader::Nobody => false,
+            Leader::Newton => true,
+            // their rows are gone over by somebody else
+            Leader::Nobody | Leader::Scans => false,
         };
     does.then_some(Leading {
         free: problem.free_intercept(),
-        alone: problem.free_intercept() || problem.leader() == Leader::Scans,
+        alone: problem.free_intercept(),
     })
 }
 

@@ -49,7 +49,7 @@ impl Newton {
     /// Begins the iterations from s = 0; what `step` holds is -g.
     pub(super) fn begin_products(&mut self) -> Next {
         let last = self.step.len() - 1;
-        let constant = self.sums.costs * self.visited.intercept * self.visited.intercept;
+        let constant = self.sums.costs * self.objective.intercept * self.objective.intercept;
         let (mut left, mut all) = (0.0, 0.0);
         for column in 0..=last {
             let squares = self.sums.squares.as_ref();
@@ -57,7 +57,7 @@ impl Newton {
                 true => constant,
                 false => squares.map_or(0.0, |squares| squares[column]),
             };
-            let diagonal = self.own(column) + 2.0 * self.visited.c * square;
+            let diagonal = self.own(column) + 2.0 * self.objective.c * square;
             let scale = if diagonal > 0.0 {
                 diagonal.recip()
             } else {
@@ -86,7 +86,7 @@ impl Newton {
 
     /// What the norm has of a weight in H: nothing of a free intercept's.
     fn own(&self, column: usize) -> f64 {
-        let is_free = self.free && column + 1 == self.step.len();
+        let is_free = self.objective.free && column + 1 == self.step.len();
         f64::from(u8::from(!is_free))
     }
 
@@ -94,7 +94,7 @@ impl Newton {
     #[inline(always)]
     pub(crate) fn add_product<K: Isa>(&mut self, row: &Row<'_>) {
         let places = (&self.sums.beyond[..], &mut self.sums.sides[0].v[..]);
-        add_product::<K>(&self.visited, places, row);
+        add_product::<K>(&self.objective, places, row);
     }
 
     /// Ends a pass for a product: goes on to the next direction, or takes the step, as it must with the last one allowed.

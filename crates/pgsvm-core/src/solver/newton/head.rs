@@ -58,8 +58,8 @@ use crate::solver::newton::pace::{picks, Costs, Pace};
 use crate::solver::newton::sums::{Order, Places, Seen, Sums};
 use crate::solver::newton::value::Value;
 use crate::solver::still::product;
-use crate::solver::still::Visited;
 use crate::solver::sums::tally::Tally;
+use crate::task::objective::Objective;
 
 /// Passes over all rows after which what was found is handed over as it is.
 pub(in crate::solver) const MOST_PASSES: u32 = 100;
@@ -100,16 +100,7 @@ enum Convex {
 
 /// A head that Newton's method is given.
 pub(crate) struct Given {
-    /// By group id: -1, +1, or 0 for rows that take no part.
-    pub(crate) signs: Vec<i8>,
-    pub(crate) c: f64,
-    pub(crate) positive_weight: f64,
-    /// The constant behind a row's features, 0 without an intercept.
-    pub(crate) intercept: f64,
-    /// How far within the margin rows are outliers, infinite where the loss is not truncated.
-    pub(crate) most_within: f64,
-    /// Whether the intercept's weight is not in the norm.
-    pub(crate) free: bool,
+    pub(crate) objective: Objective,
     pub(crate) tolerance: f64,
     pub(crate) max_passes: u32,
     /// Where it begins, the intercept last.
@@ -120,10 +111,9 @@ pub(crate) struct Given {
 
 /// The method for one head.
 pub(crate) struct Newton {
-    pub(super) visited: Visited,
+    pub(super) objective: Objective,
     /// C where all rows are gone over: that of a sample is larger by what it leaves out.
     pub(super) c: f64,
-    pub(super) free: bool,
     pub(super) tolerance: f64,
     max_passes: u32,
     /// Whether passes for products are among those.
@@ -155,8 +145,6 @@ pub(crate) struct Newton {
     pub(super) gathers: bool,
     pub(super) samples: bool,
     pub(super) pace: Pace,
-    /// How far within the margin rows are outliers, and whether none is one yet.
-    most_within: f64,
     convex: Convex,
     /// Whether the last pass was of the convex problem of all rows, or has led to it: of other rows than its outliers make.
     is_beside: bool,
@@ -174,15 +162,8 @@ impl Newton {
     pub(crate) fn new(given: Given, costs: Costs) -> Result<Self, OutOfMemory> {
         let length = given.w.len();
         Ok(Self {
-            visited: Visited {
-                signs: given.signs,
-                c: given.c,
-                positive_weight: given.positive_weight,
-                intercept: given.intercept,
-                most_within: given.most_within,
-            },
-            c: given.c,
-            free: given.free,
+            c: given.objective.c,
+            objective: given.objective,
             tolerance: given.tolerance,
             max_passes: match costs.by_products && costs.streams {
                 true => given.max_passes,
@@ -208,7 +189,6 @@ impl Newton {
             gathers: true,
             samples: false,
             pace: Pace::new(costs),
-            most_within: given.most_within,
             convex: Convex::NotYet,
             is_beside: false,
             smaller: 0,
@@ -273,7 +253,7 @@ impl Newton {
     }
 
     fn begin(&mut self, c: f64, share: u32) {
-        self.visited.c = c;
+        self.objective.c = c;
         (self.rises, self.is_shortened) = (0, false);
         self.best_primal = f64::INFINITY;
         self.pace.share = share;
@@ -318,7 +298,7 @@ impl Newton {
         let looks_back = self.looks_back();
         let at = places((&self.w, &self.best), looks_back, self.rises);
         self.sums
-            .visit::<K>(&self.visited, at, row, (order, before))
+            .visit::<K>(&self.objective, at, row, (order, before))
     }
 
     /// Weights at which rows are looked at.
@@ -365,7 +345,7 @@ impl Newton {
 
     /// Whether the intercept's weight is not in the norm.
     pub(crate) fn is_free(&self) -> bool {
-        self.free
+        self.objective.free
     }
 
     /// What the last pass found.
@@ -463,7 +443,7 @@ impl Newton {
     fn turns(&mut self, gap: f64) -> Option<Convex> {
         let is_last = self.passes + 2 >= self.max_passes;
         match self.convex {
-            Convex::NotYet if self.samples || !self.most_within.is_finite() || is_last => None,
+            Convex::NotYet if self.samples || !self.objective.is_truncated() || is_last => None,
             Convex::NotYet => {
                 let [negative, positive] = &self.sums.sides;
                 self.smaller = self.smaller.max(negative.rows.min(positive.rows));
@@ -481,10 +461,7 @@ impl Newton {
     /// Sorts rows so from now on, by the weights that are here: of what was found before nothing is about the same rows.
     fn turn(&mut self, convex: Convex) -> Next {
         self.convex = convex;
-        self.visited.most_within = match convex {
-            Convex::UnderWay => f64::INFINITY,
-            Convex::NotYet | Convex::Done => self.most_within,
-        };
+        self.objective.truncate(convex != Convex::UnderWay);
         self.is_beside = true;
         self.best_primal = f64::INFINITY;
         (self.rises, self.is_shortened) = (0, false);

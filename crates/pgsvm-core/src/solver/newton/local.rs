@@ -120,7 +120,7 @@ impl Newton {
     pub(super) fn begin_local(&mut self) -> Option<Next> {
         let near = self.sums.near.take()?;
         // without memory there is no step
-        let local = Local::new(near, &self.sums, self.sums.of_outliers(&self.visited));
+        let local = Local::new(near, &self.sums, self.sums.of_outliers(&self.objective));
         Some(match local {
             Ok(local) => {
                 self.local = Some(Box::new(local));
@@ -150,7 +150,7 @@ impl Newton {
 
     /// All near rows have been gone over at s.
     fn end_iteration(&mut self, mut local: Box<Local>, level: Level) -> Next {
-        let ends = self.w.len() - usize::from(self.free);
+        let ends = self.w.len() - usize::from(self.objective.free);
         let value = local.evaluate(self, ends);
         let falls = value < local.value - ROUNDING * local.value.abs();
         if !falls && local.iterations > 0 {
@@ -207,7 +207,7 @@ impl Newton {
             .map(|(s, scale)| (s / scale).powi(2))
             .sum::<f64>()
             .sqrt();
-        if !self.free && length <= WITHIN * local.near.reach {
+        if !self.objective.free && length <= WITHIN * local.near.reach {
             let (primal, dual) = (self.state.primal, local.value - local.left);
             if dual > self.state.dual {
                 self.state.dual = no_more_than_rounding_above(dual, primal);
@@ -287,7 +287,7 @@ impl Local {
     /// F at s, and g in the place of the head's gradient. The first time, at s = 0, what the far rows have is found by what the near
     /// ones take from all.
     fn evaluate(&mut self, newton: &mut Newton, ends: usize) -> f64 {
-        let c = newton.visited.c;
+        let c = newton.objective.c;
         if self.iterations == 0 {
             self.loss -= self.own_loss;
             for (v, own) in self.v.iter_mut().zip(&self.own_v) {
@@ -324,7 +324,7 @@ impl Work for Visit<'_> {
     #[inline(always)]
     fn run<K: Isa>(self) -> bool {
         let Self { local, newton } = self;
-        let head = &newton.visited;
+        let head = &newton.objective;
         let (mut values, (mut number, mut word)) = (0, local.at);
         for (row, near) in local.near.rows.from(local.at) {
             if values >= VALUES_A_STEP {

@@ -35,14 +35,14 @@ impl Newton {
         row: &Row<'_>,
         (order, before): (Order, bool),
     ) -> Seen {
-        part.visit::<K>(&self.visited, self.places(), row, (order, before))
+        part.visit::<K>(&self.objective, self.places(), row, (order, before))
     }
 
     /// As [`Self::add_product`], for a part.
     #[inline(always)]
     pub(crate) fn add_product_in_part<K: Isa>(&self, part: &mut Sums, row: &Row<'_>) {
         let places = (&self.sums.beyond[..], &mut part.sides[0].v[..]);
-        add_product::<K>(&self.visited, places, row);
+        add_product::<K>(&self.objective, places, row);
     }
 
     /// Adds a part of a pass of this kind.

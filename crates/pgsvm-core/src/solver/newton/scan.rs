@@ -17,13 +17,14 @@ use crate::solver::newton::line::Line;
 use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
 use crate::solver::newton::sums::{add_product, Order, Places, Sums};
-use crate::solver::still::{add, Numbers, Visited};
+use crate::solver::still::{add, Numbers};
 use crate::solver::sums::tally::Tally;
+use crate::task::objective::Objective;
 
 /// What a pass is to sum up for a head.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct HeadPass {
-    visited: Visited,
+    objective: Objective,
     /// The weights at which rows are looked at, the intercept last.
     w: Numbers,
     task: Task,
@@ -69,9 +70,12 @@ enum Kind {
 
 impl HeadPass {
     /// One that looks at the rows at these weights, and no more.
-    pub(in crate::solver) fn looking(visited: &Visited, w: &[f64]) -> Result<Self, OutOfMemory> {
+    pub(in crate::solver) fn looking(
+        objective: &Objective,
+        w: &[f64],
+    ) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            visited: visited.copied()?,
+            objective: objective.copied()?,
             w: Numbers::of(w)?,
             task: Task::Evaluate { hessian: None },
         })
@@ -99,7 +103,7 @@ impl HeadPass {
             Task::Product { direction } => fits(direction),
             Task::Line { best, step } => fits(best) && fits(step),
         };
-        all_fit && fits(&self.w) && self.visited.signs.len() >= groups
+        all_fit && fits(&self.w) && self.objective.signs.len() >= groups
     }
 
     /// Sums over no rows as yet.
@@ -113,7 +117,7 @@ impl HeadPass {
                     sums.squares = Some(zeros(length)?);
                 }
                 let near = hessian.and_then(|it| it.near.as_ref());
-                sums.near = near.map(|near| near.begin(self.visited.intercept));
+                sums.near = near.map(|near| near.begin(self.objective.intercept));
                 Kind::Evaluated(Box::new(sums))
             }
             Task::Product { .. } => Kind::Product(Numbers(zeros(length)?)),
@@ -124,7 +128,7 @@ impl HeadPass {
     /// Adds a row, of the block with this number, to sums that this pass began.
     #[inline(always)]
     pub(crate) fn visit<K: Isa>(&self, all: &mut HeadSums, row: &Row<'_>, block: u32) {
-        let visited = &self.visited;
+        let objective = &self.objective;
         match (&self.task, &mut all.0) {
             (
                 Task::Evaluate {
@@ -134,18 +138,18 @@ impl HeadPass {
                         }),
                 },
                 Kind::Evaluated(sums),
-            ) => sums.visit_or_bring::<K>(visited, (&self.w.0, near), row),
+            ) => sums.visit_or_bring::<K>(objective, (&self.w.0, near), row),
             (Task::Evaluate { hessian }, Kind::Evaluated(sums)) => {
                 let (at, order, before) = self.look::<K>(hessian.as_ref(), row, block);
-                sums.visit::<K>(visited, at, row, (order, before));
+                sums.visit::<K>(objective, at, row, (order, before));
             }
             (Task::Product { direction }, Kind::Product(sum))
-                if visited.is_within::<K>(row, &self.w.0) =>
+                if objective.is_within::<K>(row, &self.w.0) =>
             {
-                add_product::<K>(visited, (&direction.0, &mut sum.0), row);
+                add_product::<K>(objective, (&direction.0, &mut sum.0), row);
             }
             (Task::Line { best, step }, Kind::Line(line)) => {
-                visited.add_to_line::<K>(line, (&best.0, &step.0), row);
+                objective.add_to_line::<K>(line, (&best.0, &step.0), row);
             }
             _ => {}
         }
@@ -167,7 +171,7 @@ impl HeadPass {
         let picked = hessian.is_some_and(|it| it.matrix && picks(block, it.share));
         let order = if picked { Order::Second } else { Order::First };
         let before = match hessian.and_then(|it| it.before.as_ref()) {
-            Some(w) => self.visited.is_within::<K>(row, &w.0),
+            Some(w) => self.objective.is_within::<K>(row, &w.0),
             None => false,
         };
         (at, order, before)
@@ -243,7 +247,7 @@ impl Newton {
             },
         };
         Ok(HeadPass {
-            visited: self.visited.copied()?,
+            objective: self.objective.copied()?,
             w: Numbers::of(&self.w)?,
             task,
         })

@@ -35,21 +35,21 @@ impl Newton {
     #[inline(always)]
     pub(crate) fn add_to_line<K: Isa>(&mut self, row: &Row<'_>) {
         if let Some(line) = &mut self.line {
-            self.visited
+            self.objective
                 .add_to_line::<K>(line, (&self.best, &self.step), row);
         }
     }
 
     /// Ends the pass over the way from the best: the step is shortened, and the next pass has the Hessian of all rows.
     pub(super) fn end_line(&mut self) -> Next {
-        let ends = self.w.len() - usize::from(self.free);
+        let ends = self.w.len() - usize::from(self.objective.free);
         let (best, step) = (&self.best[..ends], &self.step[..ends]);
         let own = (
             product(best, step) - product(&self.fixed, step),
             product(step, step),
         );
         let line = self.line.take();
-        let Some(part) = line.and_then(|line| line.lowest(own, self.visited.c)) else {
+        let Some(part) = line.and_then(|line| line.lowest(own, self.objective.c)) else {
             return self.give_up();
         };
         for ((w, step), best) in self.w.iter_mut().zip(&mut self.step).zip(&self.best) {
@@ -72,15 +72,15 @@ impl Newton {
             true => sums.costs / sums.gathered,
             false => 1.0,
         };
-        let curvature = 2.0 * self.visited.c;
-        let constant = sums.costs * self.visited.intercept * self.visited.intercept;
+        let curvature = 2.0 * self.objective.c;
+        let constant = sums.costs * self.objective.intercept * self.objective.intercept;
         let mut matrix = std::mem::replace(gram.sums_mut(), Lower::NONE);
         for (column, scale) in self.scales.iter_mut().enumerate() {
             let mut square = share * matrix.get(column, column);
             if let Some(squares) = &sums.squares {
                 square = square.max(squares[column]);
             }
-            let regular = !(self.free && column == last);
+            let regular = !(self.objective.free && column == last);
             if column == last {
                 square = square.max(constant);
             }
@@ -139,7 +139,7 @@ impl Newton {
 
     /// Of a sample the part of P by which steps may fall short.
     fn sample_error(&self) -> f64 {
-        let part = self.visited.c / self.c;
+        let part = self.objective.c / self.c;
         match part > 1.0 {
             true => {
                 let rows = (self.pace.rows() / part).max(1.0);

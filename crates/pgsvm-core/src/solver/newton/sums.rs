@@ -9,11 +9,12 @@ use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::near::{NearRows, Nearness};
-use crate::solver::still::{add, add_row, added, Visited};
+use crate::solver::still::{add, add_row, added};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::{LossFunction, SquaredHinge};
+use crate::task::objective::Objective;
 
-impl Visited {
+impl Objective {
     /// Adds a row to what is known of the way from `best` by `step`.
     #[inline(always)]
     pub(super) fn add_to_line<K: Isa>(
@@ -106,7 +107,7 @@ pub(crate) enum Order {
 
 impl Side {
     /// What its outliers cost at C.
-    fn of_outliers(&self, head: &Visited) -> f64 {
+    fn of_outliers(&self, head: &Objective) -> f64 {
         match self.outliers {
             0 => 0.0,
             _ => head.c * self.outside * SquaredHinge.value(1.0 - head.most_within),
@@ -116,7 +117,7 @@ impl Side {
 
 impl Sums {
     /// What outliers cost: a constant of primal and dual.
-    pub(super) fn of_outliers(&self, head: &Visited) -> f64 {
+    pub(super) fn of_outliers(&self, head: &Objective) -> f64 {
         self.sides.iter().map(|side| side.of_outliers(head)).sum()
     }
 
@@ -230,7 +231,7 @@ impl Sums {
     #[inline(always)]
     pub(super) fn visit<K: Isa>(
         &mut self,
-        head: &Visited,
+        head: &Objective,
         at: Places<'_>,
         row: &Row<'_>,
         (order, before): (Order, bool),
@@ -286,7 +287,7 @@ impl Sums {
     #[inline(always)]
     fn count<K: Isa>(
         &mut self,
-        head: &Visited,
+        head: &Objective,
         w: &[f64],
         row: &Row<'_>,
         (y, cost): (f64, f64),
@@ -309,7 +310,7 @@ impl Sums {
     #[inline(always)]
     fn lose<K: Isa>(
         &mut self,
-        head: &Visited,
+        head: &Objective,
         row: &Row<'_>,
         (y, cost, lost): (f64, f64, f64),
     ) -> f64 {
@@ -326,7 +327,7 @@ impl Sums {
     #[inline(always)]
     pub(super) fn visit_or_bring<K: Isa>(
         &mut self,
-        head: &Visited,
+        head: &Objective,
         (w, nearness): (&[f64], &Nearness),
         row: &Row<'_>,
     ) {
@@ -355,7 +356,7 @@ impl Sums {
 /// sum += 2 C c <direction, x> x of a row, the intercept's constant behind its features.
 #[inline(always)]
 pub(super) fn add_product<K: Isa>(
-    head: &Visited,
+    head: &Objective,
     (direction, sum): (&[f64], &mut [f64]),
     row: &Row<'_>,
 ) {

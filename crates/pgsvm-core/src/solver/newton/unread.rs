@@ -25,13 +25,13 @@ impl Newton {
 
     /// The margins from where a row has no loss, and up to where it is an outlier.
     pub(crate) fn kinks(&self) -> [Option<f64>; 2] {
-        let out = 1.0 - self.visited.most_within;
+        let out = 1.0 - self.objective.most_within;
         [Some(1.0), out.is_finite().then_some(out)]
     }
 
     /// The constant behind a row's features.
     pub(crate) fn constant(&self) -> f64 {
-        self.visited.intercept
+        self.objective.intercept
     }
 
     /// The pass has left out so many rows, so many of them on the right side, and these outliers among them.

@@ -20,10 +20,10 @@ pub(crate) struct Value {
 impl Newton {
     /// The primal at w, the best dual of its dual variables, and the gradient.
     pub(super) fn evaluate(&mut self) -> Value {
-        let c = self.visited.c;
+        let c = self.objective.c;
         let [negative, positive] = &self.sums.sides;
-        let ends = self.w.len() - usize::from(self.free);
-        let balance = match self.free {
+        let ends = self.w.len() - usize::from(self.objective.free);
+        let balance = match self.objective.free {
             true => balanced(negative.duals, positive.duals),
             false => [1.0; 2],
         };
@@ -43,7 +43,7 @@ impl Newton {
         let sum = |of: fn(&Side) -> f64, factors: [f64; 2]| {
             factors[0] * of(negative) + factors[1] * of(positive)
         };
-        let constant = self.sums.of_outliers(&self.visited);
+        let constant = self.sums.of_outliers(&self.objective);
         let primal = 0.5 * norm + c * sum(|side| side.loss, [1.0; 2]) + constant;
         let a = (sum(|side| side.duals, balance) - of_fixed).max(0.0);
         let b = 0.5 * of_duals + c * sum(|side| side.loss, balance.map(|of| of * of));

@@ -122,7 +122,8 @@ impl<T: Real> Head<T> {
         let (u, form) = self.iterate.view();
         let view = HeadView {
             signs: &self.signs,
-            terms: self.state.terms,
+            terms: self.state.ledger.terms,
+            limits: self.state.limits,
             alpha: Dual::share(&mut self.alpha),
             shrunk: &self.shrunk,
             outliers: self.outliers.as_ref(),
@@ -134,7 +135,7 @@ impl<T: Real> Head<T> {
 
     /// Lets Pegasos train this head from the start.
     pub(in crate::solver) fn descend(&mut self, rows: usize) {
-        self.descent = Some(Descent::new(self.state.terms.loss, rows));
+        self.descent = Some(Descent::new(self.state.ledger.terms.loss, rows));
     }
 
     /// What visits rows. Its sums go back to the state.
@@ -154,7 +155,7 @@ impl<T: Real> Head<T> {
         if FULL {
             self.learn_blocks(blocks);
         }
-        by_loss!(self.state.terms.loss, loss => {
+        by_loss!(self.state.ledger.terms.loss, loss => {
             let mut visitor = self.visitor(loss);
             let values = visitor.visit_blocks::<K, FULL>(blocks);
             self.state.sums = visitor.sums;
@@ -227,7 +228,7 @@ impl<T: Real> Head<T> {
     /// Sums the loss at the weights of the pass's start, without a visit.
     #[inline(always)]
     pub(crate) fn measure<K: Isa>(&mut self, row: &Row<'_>) {
-        by_loss!(self.state.terms.loss, loss => {
+        by_loss!(self.state.ledger.terms.loss, loss => {
             let mut visitor = self.visitor(loss);
             visitor.measure::<K>(row);
             self.state.sums = visitor.sums;
@@ -281,7 +282,7 @@ impl<T: Real> Head<T> {
 
     /// It has ended: with the best constant decision, where no weights are better.
     pub(in crate::solver) fn end(&mut self) {
-        if let Some(intercept) = self.state.constant() {
+        if let Some(intercept) = self.state.ledger.constant() {
             self.best_w.fill(T::of(0.0));
             if let Some(last) = self.best_w.last_mut() {
                 *last = T::of(intercept);
@@ -318,7 +319,7 @@ impl<T: Real> Head<T> {
 
     /// A better intercept for the weights of the start.
     pub(in crate::solver) fn better(&self, breakpoints: &Breakpoints) -> Option<Shifted> {
-        let Terms { c, loss, .. } = self.state.terms;
+        let Terms { c, loss, .. } = self.state.ledger.terms;
         let from = self.start[self.start.len() - 1].to();
         breakpoints.better(from, c, loss, |intercept| T::of(intercept).to())
     }

@@ -3,14 +3,11 @@
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
-use crate::solver::bundle::head::{FoundByPass, GivenHead};
-use crate::solver::certificate::bounds::Primal;
+use crate::solver::newton::given::found;
 use crate::solver::newton::head::{Given, Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
-use crate::solver::newton::value::Value;
 use crate::solver::single::head::Head;
-use crate::solver::still::Visited;
-use crate::task::problem::Cuts;
+use crate::task::objective::Intercept;
 
 impl<T: Real> Head<T> {
     /// What leads it, from where it is to begin.
@@ -35,7 +32,7 @@ impl<T: Real> Head<T> {
             tolerance,
             max_passes: MOST_PASSES,
             // a verifying pass says which rows are outliers, and the block has none of them
-            most_within: f64::INFINITY,
+            objective: given.objective.truncated(None),
             ..given
         };
         Newton::new(given, costs)
@@ -46,99 +43,39 @@ impl<T: Real> Head<T> {
         for (w, own) in w.iter_mut().zip(self.iterate.weights()) {
             *w = own;
         }
-        let mut signs = Vec::new();
-        signs.try_reserve_exact(self.signs.len())?;
-        signs.extend_from_slice(&self.signs);
+        let intercept = match (self.iterate.intercept() > 0.0, free) {
+            (false, _) => Intercept::None,
+            (true, false) => Intercept::InNorm,
+            (true, true) => Intercept::Free,
+        };
+        let ledger = &self.state.ledger;
         Ok(Given {
-            signs,
-            c: self.state.terms.c,
-            positive_weight: f64::from(self.state.terms.positive_weight),
-            intercept: self.iterate.intercept(),
-            most_within: self.state.truncated.most_within(),
-            free,
-            tolerance: self.state.tolerance(),
-            max_passes: self.state.max_passes(),
+            objective: ledger.objective(copied(&self.signs)?, intercept),
+            tolerance: ledger.tolerance(),
+            max_passes: ledger.max_passes(),
             w,
             fixed: Vec::new(),
         })
     }
 
-    /// What is to be known of it to solve it by a bundle, one of so many.
-    pub(in crate::solver) fn given_to_bundle(
-        &self,
-        cuts: Cuts,
-        heads: usize,
-    ) -> Result<GivenHead, OutOfMemory> {
-        Ok(GivenHead {
-            visited: Visited {
-                signs: copied(&self.signs)?,
-                c: self.state.terms.c,
-                positive_weight: f64::from(self.state.terms.positive_weight),
-                intercept: self.iterate.intercept(),
-                most_within: f64::INFINITY,
-            },
-            classes: None,
-            stop: self.state.stop_rule(),
-            tolerance: self.state.tolerance(),
-            max_passes: self.state.max_passes(),
-            length: self.iterate.len(),
-            cuts,
-            heads,
-        })
-    }
-
-    /// On which side rows are by group, and what those of the positive side cost.
-    pub(in crate::solver) fn of_class(&self) -> (&[i8], f64) {
-        (&self.signs, f64::from(self.state.terms.positive_weight))
-    }
-
-    /// A bundle has found these weights, and bounds; its dual variables are not kept.
-    pub(in crate::solver) fn take_found(&mut self, found: &FoundByPass, w: &[f64]) {
-        let primal = Primal {
-            summed: found.summed,
-            ..Primal::of(found.primal, &found.tally, None)
-        };
-        let (pair, ends) = ((primal, found.dual), (true, found.arrived));
-        let support = found.tally.support;
-        if self.state.take_certificate(pair, (support, 0), ends) {
-            for (own, w) in self.best_w.iter_mut().zip(w) {
-                *own = T::of(*w);
-            }
-        }
-        if self.state.runs() && found.gives_up {
-            self.state.end_unfinished();
-        }
-        if !self.state.runs() {
-            self.end();
-        }
-    }
-
     /// A pass over all rows has ended: its weights and dual variables are taken where they are the best pair so far. With
     /// `arrived` the head has ended.
     pub(in crate::solver) fn take_from(&mut self, newton: &Newton, arrived: bool) {
-        let Value {
-            primal,
-            dual,
-            multiples,
-            ..
-        } = newton.value();
         if newton.is_beside() {
             return;
         }
         if !newton.is_free() {
-            self.state.take_nothing(|| newton.at_zero());
+            self.state.ledger.take_nothing(|| newton.at_zero());
         }
-        let tally = newton.tally();
-        let pair = (Primal::of(primal, &tally, None), dual);
+        let (pair, rows) = found(newton);
         let ends = (newton.is_at_best(), arrived);
-        let rows = (tally.support, newton.unseen());
-        if self.state.take_certificate(pair, rows, ends) {
+        if self.state.take_pair(pair, rows, ends) {
             for (own, w) in self.best_w.iter_mut().zip(newton.best()) {
                 *own = T::of(*w);
             }
-            self.state.truncated.take_outliers(newton.outliers());
+            self.state.ledger.outliers.take(newton.outliers());
             self.lay_duals(1.0);
-            settle(&mut self.laid, multiples);
+            settle(&mut self.laid, newton.value().multiples);
         }
         if !self.state.runs() {
             self.end_with_laid();
@@ -159,7 +96,7 @@ impl<T: Real> Head<T> {
 
     /// What leads it does not get on, and nothing else can: it ends with the best pair found.
     pub(in crate::solver) fn end_as_it_stands(&mut self) {
-        self.state.end_unfinished();
+        self.state.ledger.end_unfinished();
         self.end_with_laid();
     }
 

@@ -38,8 +38,8 @@ impl<T: Real> Head<T> {
         let Some(mut descent) = self.descent else {
             return;
         };
-        let c = self.state.terms.c;
-        by_loss!(self.state.terms.loss, loss => {
+        let c = self.state.ledger.terms.c;
+        by_loss!(self.state.ledger.terms.loss, loss => {
             let score = self.look_at::<K, _>(loss, row, &mut descent);
             let factor = descent.shrink(c);
             if let Some((y, cost, score)) = score.filter(|(y, _, score)| y * score < NO_LOSS_FROM) {
@@ -56,7 +56,7 @@ impl<T: Real> Head<T> {
     /// Makes room to look at a set of so many rows.
     pub(in crate::solver) fn begin_set(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         self.steepness.clear();
-        if self.state.terms.loss.unbounded() {
+        if self.state.ledger.terms.loss.unbounded() {
             self.steepness.room(rows)?;
         }
         Ok(())
@@ -68,7 +68,7 @@ impl<T: Real> Head<T> {
         let Some(mut descent) = self.descent else {
             return;
         };
-        by_loss!(self.state.terms.loss, loss => {
+        by_loss!(self.state.ledger.terms.loss, loss => {
             let seen = self.look_at::<K, _>(loss, row, &mut descent);
             let margin = seen.map(|(y, _, score)| y * score);
             let violated = margin.filter(|margin| *margin < NO_LOSS_FROM);
@@ -86,7 +86,7 @@ impl<T: Real> Head<T> {
     /// than there are features.
     pub(in crate::solver) fn begin_update(&mut self, keeps_norm: bool) {
         if let Some(mut descent) = self.descent {
-            descent.shrink(self.state.terms.c);
+            descent.shrink(self.state.ledger.terms.c);
             (descent.place, descent.keeps_norm) = (0, keeps_norm);
             self.put_back(descent);
         }
@@ -103,10 +103,10 @@ impl<T: Real> Head<T> {
         if self.shrunk.get(row.ordinal()) {
             return;
         }
-        let (mut descent, c) = (*descent, self.state.terms.c);
+        let (mut descent, c) = (*descent, self.state.ledger.terms.c);
         let y = f64::from(self.signs[row.group()]);
-        let cost = self.state.terms.cost(row.cost(), y);
-        by_loss!(self.state.terms.loss, loss => {
+        let cost = self.state.ledger.terms.cost(row.cost(), y);
+        by_loss!(self.state.ledger.terms.loss, loss => {
             let steepness = self.steepness.get(place).map_or(1.0, |it| f64::from(*it));
             let step = descent.step(c, cost, steepness, size as f64);
             if descent.keeps_norm {
@@ -125,7 +125,7 @@ impl<T: Real> Head<T> {
             if !descent.keeps_norm {
                 descent.norm = descent.scale * descent.scale * self.iterate.norms().w;
             }
-            descent.project(self.state.terms.c);
+            descent.project(self.state.ledger.terms.c);
             self.put_back(descent);
         }
     }
@@ -167,7 +167,7 @@ impl<T: Real> Head<T> {
         let (before, after) = visitor.add_scaled::<K>(row, y, step);
         visitor.sums.updates += 1;
         self.state.sums = visitor.sums;
-        let weight = self.state.terms.c * cost;
+        let weight = self.state.ledger.terms.c * cost;
         if L::CURVED {
             let squares = f64::from(after).powi(2) - f64::from(before).powi(2);
             descent.diag += loss.conjugate(weight).curvature * squares;

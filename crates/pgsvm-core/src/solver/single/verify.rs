@@ -91,7 +91,13 @@ impl<T> HeadView<'_, T> {
 /// The margins from where a row has no loss, and up to where it is an outlier.
 fn kinks(state: &HeadState) -> [Option<f64>; 2] {
     let truncated = &state.truncated;
-    let out = || state.terms.loss.margin_at(truncated.line().most_loss);
+    let out = || {
+        state
+            .ledger
+            .terms
+            .loss
+            .margin_at(truncated.line().most_loss)
+    };
     [Some(NO_LOSS_FROM), truncated.is().then(out)]
 }
 

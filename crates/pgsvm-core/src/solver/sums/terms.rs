@@ -8,9 +8,21 @@ pub(in crate::solver) struct Terms {
     /// What the costs of positive rows are multiplied by.
     pub(in crate::solver) positive_weight: f32,
     pub(in crate::solver) loss: Loss,
-    /// Gradients beyond which a row at its bound is shrunk.
-    pub(in crate::solver) shrink_above: f64,
-    pub(in crate::solver) shrink_below: f64,
+}
+
+/// Gradients beyond which a row at its bound is shrunk.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::solver) struct ShrinkLimits {
+    pub(in crate::solver) above: f64,
+    pub(in crate::solver) below: f64,
+}
+
+impl ShrinkLimits {
+    /// No row is.
+    pub(in crate::solver) const NONE: ShrinkLimits = ShrinkLimits {
+        above: f64::INFINITY,
+        below: f64::NEG_INFINITY,
+    };
 }
 
 impl Terms {

@@ -20,7 +20,7 @@ use crate::solver::proximal::form::WeightMap;
 use crate::solver::proximal::whole::{WholeStep, MOST_WEIGHTS};
 use crate::solver::sums::intercept::Breakpoints;
 use crate::solver::sums::tally::Sums;
-use crate::solver::sums::terms::Terms;
+use crate::solver::sums::terms::{ShrinkLimits, Terms};
 use crate::solver::visit::outliers::Outliers;
 use crate::solver::visit::per_row::{Dual, Shrunk};
 use crate::task::loss::LossFunction;
@@ -88,6 +88,7 @@ pub(in crate::solver) struct HeadView<'a, T> {
     /// By class id.
     pub(in crate::solver) signs: &'a [i8],
     pub(in crate::solver) terms: Terms,
+    pub(in crate::solver) limits: ShrinkLimits,
     /// By ordinal.
     pub(in crate::solver) alpha: &'a [Dual],
     pub(in crate::solver) shrunk: &'a Shrunk,
@@ -436,8 +437,8 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             alpha: before,
             upper,
             shrinks: !is_out
-                & ((at_zero & (gradient > self.head.terms.shrink_above))
-                    | (at_upper & (gradient < self.head.terms.shrink_below))),
+                & ((at_zero & (gradient > self.head.limits.above))
+                    | (at_upper & (gradient < self.head.limits.below))),
         };
         let wanted = match is_out {
             false => self.loss.advance(old, gradient, inverse, &conjugate),

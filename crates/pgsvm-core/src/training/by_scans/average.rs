@@ -15,11 +15,12 @@ use crate::rows::row::Row;
 use crate::scaling::Scale;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::averaged::{AveragedHead, TrainedPart};
-use crate::solver::Solver;
+use crate::solver::scanned::ScannedHeads;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
 use crate::task::plan::Goal;
 use crate::task::problem::{Cuts, Leader, Problem};
+use crate::training::by_scans::method::ScanMethod;
 use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedRows, ROWS_A_STEP};
 use crate::training::error::TrainError;
 use crate::training::Trainer;
@@ -289,66 +290,21 @@ impl Averaging {
         }
     }
 
-    /// What parts are to train, before they have.
-    pub(super) fn order(
-        &self,
-        facts: &Facts,
-        heads: &[HeadSpec],
-        bytes: usize,
-    ) -> Option<PartOrder> {
-        self.heads.is_none().then(|| PartOrder {
-            problem: self.problem,
-            heads: heads.to_vec(),
-            rows: facts.rows as u64,
-            dense: facts.dense as u64,
-            features: facts.features as u64,
-            bytes: bytes as u64,
-        })
-    }
-
-    /// Takes what all parts have found.
-    pub(super) fn take_parts(
-        &mut self,
-        solver: &Solver<f64>,
-        found: PartsFound,
-    ) -> Result<(), OutOfMemory> {
-        let rows = found.rows.max(1) as f64;
-        let mut heads = Vec::new();
-        heads.room(found.heads.len())?;
-        for (head, mut sums) in found.heads.into_iter().enumerate() {
-            sums.w.iter_mut().for_each(|w| *w /= rows);
-            sums.v.iter_mut().for_each(|v| *v /= rows);
-            if let Some(given) = solver.given(head, Cuts::Newest)? {
-                heads.push(AveragedHead::new(
-                    given,
-                    sums.w,
-                    &sums.v,
-                    sums.linear / rows,
-                ));
-            }
-        }
-        self.heads = Some((heads, found.parts));
-        Ok(())
-    }
-
-    /// Of how many parts they are, once these have been trained.
-    pub(super) fn parts(&self) -> Option<u32> {
-        self.heads.as_ref().map(|(_, parts)| *parts)
-    }
-
     fn heads(&self) -> &[AveragedHead] {
         self.heads.as_ref().map_or(&[], |(heads, _)| heads)
     }
+}
 
-    pub(super) fn step(&self) -> Step {
-        match self.ended {
+impl ScanMethod for Averaging {
+    fn step(&mut self, _: &mut ScannedHeads, _: &[u32], _: usize) -> Result<Step, TrainError> {
+        Ok(match self.ended {
             true => Step::Done,
             false => Step::Blocked,
-        }
+        })
     }
 
     /// The pass that judges the averages.
-    pub(super) fn pass(&self) -> Result<Vec<HeadScan>, OutOfMemory> {
+    fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         all_of(self.heads().iter().map(|head| {
             Ok::<_, OutOfMemory>(match self.problem.loss() {
                 Loss::Hinge => HeadScan::Bundle(Box::new(head.look_by_hinge(self.dense)?)),
@@ -357,8 +313,12 @@ impl Averaging {
         }))
     }
 
-    /// Takes what it has found.
-    pub(super) fn take(&mut self, solver: &mut Solver<f64>, _: ScanPass, sums: ScanSums) {
+    fn take(
+        &mut self,
+        solver: &mut ScannedHeads,
+        _: ScanPass,
+        sums: ScanSums,
+    ) -> Result<(), OutOfMemory> {
         let heads = self.heads().iter().zip(sums.into_heads());
         for (place, (head, sums)) in heads.enumerate() {
             let found = match &sums {
@@ -371,5 +331,40 @@ impl Averaging {
             }
         }
         self.ended = true;
+        Ok(())
+    }
+
+    fn part_order(&self, facts: &Facts, heads: &[HeadSpec], bytes: usize) -> Option<PartOrder> {
+        self.heads.is_none().then(|| PartOrder {
+            problem: self.problem,
+            heads: heads.to_vec(),
+            rows: facts.rows as u64,
+            dense: facts.dense as u64,
+            features: facts.features as u64,
+            bytes: bytes as u64,
+        })
+    }
+
+    fn take_parts(&mut self, solver: &ScannedHeads, found: PartsFound) -> Result<(), OutOfMemory> {
+        let rows = found.rows.max(1) as f64;
+        let mut heads = Vec::new();
+        heads.room(found.heads.len())?;
+        for (head, mut sums) in found.heads.into_iter().enumerate() {
+            sums.w.iter_mut().for_each(|w| *w /= rows);
+            sums.v.iter_mut().for_each(|v| *v /= rows);
+            let given = solver.given(head, Cuts::Newest)?;
+            heads.push(AveragedHead::new(
+                given,
+                sums.w,
+                &sums.v,
+                sums.linear / rows,
+            ));
+        }
+        self.heads = Some((heads, found.parts));
+        Ok(())
+    }
+
+    fn averaged(&self) -> Option<u32> {
+        self.heads.as_ref().map(|(_, parts)| *parts)
     }
 }

@@ -5,10 +5,12 @@ use crate::base::step::Step;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::bundle::head::{BundleHead, Due, FoundByPass};
-use crate::solver::driver::Method as _;
-use crate::solver::Solver;
+use crate::solver::ledger::Ledgers as _;
+use crate::solver::scanned::ScannedHeads;
 use crate::task::problem::Problem;
+use crate::training::by_scans::method::ScanMethod;
 use crate::training::by_scans::Holding;
+use crate::training::error::TrainError;
 
 /// The heads.
 pub(super) struct Bundles {
@@ -21,7 +23,7 @@ pub(super) struct Bundles {
 impl Bundles {
     /// With room for rows that are held, of all heads together.
     pub(super) fn new(
-        solver: &Solver<f64>,
+        solver: &ScannedHeads,
         facts: &Facts,
         sample: &[u32],
         holding: Holding,
@@ -39,9 +41,7 @@ impl Bundles {
                 true => solver.given_together(cuts)?,
                 false => solver.given(head, cuts)?,
             };
-            if let Some(given) = given {
-                all.push(BundleHead::new(given, facts, sample, room, seed)?);
-            }
+            all.push(BundleHead::new(given, facts, sample, room, seed)?);
         }
         Ok(Self {
             heads: all,
@@ -49,9 +49,10 @@ impl Bundles {
             together,
         })
     }
+}
 
-    /// Computes on; `Blocked` where a scan is wanted.
-    pub(super) fn step(&mut self, solver: &mut Solver<f64>) -> Result<Step, OutOfMemory> {
+impl ScanMethod for Bundles {
+    fn step(&mut self, solver: &mut ScannedHeads, _: &[u32], _: usize) -> Result<Step, TrainError> {
         let place = self
             .heads
             .iter()
@@ -70,24 +71,22 @@ impl Bundles {
         Ok(Step::Progress)
     }
 
-    /// Has heads begin at these weights, all of them.
-    pub(super) fn begin_at(&mut self, starts: &[Vec<f64>]) -> Result<(), OutOfMemory> {
-        let mut heads = self.heads.iter_mut().zip(starts);
-        heads.try_for_each(|(head, w)| head.begin_at(w, self.seed))
+    fn begin_at(&mut self, _: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
+        for (head, w) in self.heads.iter_mut().zip(&starts) {
+            head.begin_at(w, self.seed)?;
+        }
+        Ok(())
     }
 
-    /// Whether a head gives way to rows that stream.
-    pub(super) fn gives_way(&self) -> bool {
+    fn gives_way(&self) -> bool {
         self.heads.iter().any(BundleHead::gives_way)
     }
 
-    /// The weights of each head so far.
-    pub(super) fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+    fn standing(&self, _: &ScannedHeads) -> Result<Vec<Vec<f64>>, OutOfMemory> {
         all_of(self.heads.iter().map(|head| copied(head.standing())))
     }
 
-    /// What the next pass is to sum up for the heads that have not ended.
-    pub(super) fn pass(&self, sample: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
+    fn pass(&self, sample: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         let mut passes = Vec::new();
         passes.room(self.heads.len())?;
         let waiting = self.heads.iter().enumerate();
@@ -97,13 +96,16 @@ impl Bundles {
         Ok(passes)
     }
 
-    /// Outputs of a row that a pass may keep for the next one, over all heads.
-    pub(super) fn outputs(&self) -> usize {
-        self.heads.iter().map(BundleHead::outputs).sum()
+    fn outputs(&self) -> Option<usize> {
+        Some(self.heads.iter().map(BundleHead::outputs).sum())
     }
 
-    /// Takes what that pass has summed up.
-    pub(super) fn take(&mut self, pass: ScanPass, sums: ScanSums) -> Result<(), OutOfMemory> {
+    fn take(
+        &mut self,
+        _: &mut ScannedHeads,
+        pass: ScanPass,
+        sums: ScanSums,
+    ) -> Result<(), OutOfMemory> {
         let waiting = self.heads.iter_mut().filter(|head| head.due() == Due::Pass);
         let told = pass.into_heads().into_iter().zip(sums.into_heads());
         for (head, told) in waiting.zip(told) {
@@ -114,14 +116,13 @@ impl Bundles {
         Ok(())
     }
 
-    /// Rows that are held, over all heads.
-    pub(super) fn held(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.heads.iter().map(BundleHead::held).sum()
     }
 }
 
 /// Each head of the solver takes its weights, and an equal part of the objective of all.
-fn take_together(solver: &mut Solver<f64>, found: FoundByPass, w: &[f64]) {
+fn take_together(solver: &mut ScannedHeads, found: FoundByPass, w: &[f64]) {
     let heads = solver.len();
     let part = found.part_of(heads);
     for (head, w) in w.chunks_exact(w.len() / heads).enumerate() {

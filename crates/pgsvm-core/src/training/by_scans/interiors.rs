@@ -2,12 +2,14 @@
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::step::Step;
-use crate::scanning::{HeadFound, HeadScan, ScanSums};
+use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::bundle::head::Due;
-use crate::solver::driver::Method as _;
 use crate::solver::interior::head::InteriorHead;
-use crate::solver::Solver;
+use crate::solver::ledger::Ledgers as _;
+use crate::solver::scanned::ScannedHeads;
 use crate::task::problem::Cuts;
+use crate::training::by_scans::method::ScanMethod;
+use crate::training::error::TrainError;
 
 /// The heads.
 pub(super) struct Interiors {
@@ -15,19 +17,18 @@ pub(super) struct Interiors {
 }
 
 impl Interiors {
-    pub(super) fn new(solver: &Solver<f64>) -> Result<Self, OutOfMemory> {
+    pub(super) fn new(solver: &ScannedHeads) -> Result<Self, OutOfMemory> {
         let mut heads = Vec::new();
         heads.room(solver.len())?;
         for head in 0..solver.len() {
-            if let Some(given) = solver.given(head, Cuts::Newest)? {
-                heads.push(InteriorHead::new(given)?);
-            }
+            heads.push(InteriorHead::new(solver.given(head, Cuts::Newest)?)?);
         }
         Ok(Self { heads })
     }
+}
 
-    /// Computes on; `Blocked` where a scan is wanted.
-    pub(super) fn step(&mut self) -> Result<Step, OutOfMemory> {
+impl ScanMethod for Interiors {
+    fn step(&mut self, _: &mut ScannedHeads, _: &[u32], _: usize) -> Result<Step, TrainError> {
         let solving = self.heads.iter_mut().find(|it| it.due() == Due::Solving);
         if let Some(head) = solving {
             head.compute()?;
@@ -37,8 +38,7 @@ impl Interiors {
         Ok(if waits { Step::Blocked } else { Step::Done })
     }
 
-    /// What the next pass is to sum up for the heads that have not ended.
-    pub(super) fn pass(&self) -> Result<Vec<HeadScan>, OutOfMemory> {
+    fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         let mut passes = Vec::new();
         passes.room(self.heads.len())?;
         for head in self.heads.iter().filter(|head| head.due() == Due::Pass) {
@@ -47,10 +47,10 @@ impl Interiors {
         Ok(passes)
     }
 
-    /// Takes what that pass has summed up.
-    pub(super) fn take(
+    fn take(
         &mut self,
-        solver: &mut Solver<f64>,
+        solver: &mut ScannedHeads,
+        _: ScanPass,
         sums: ScanSums,
     ) -> Result<(), OutOfMemory> {
         let heads = self.heads.iter_mut().enumerate();

@@ -1,12 +1,14 @@
 //! Heads that Newton's method leads, over a sample that is here and then by scans.
 
-use crate::base::memory::{OutOfMemory, Room};
+use crate::base::memory::{all_of, gathered, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::simd::Level;
-use crate::solver::Solver;
+use crate::solver::ledger::Ledgers;
+use crate::solver::scanned::ScannedHeads;
+use crate::training::by_scans::method::ScanMethod;
 use crate::training::error::TrainError;
 use crate::training::schedule::led::Group;
 
@@ -26,7 +28,7 @@ pub(super) struct LedByScans {
 
 impl LedByScans {
     pub(super) fn new(
-        solver: &Solver<f64>,
+        solver: &ScannedHeads,
         facts: &Facts,
         sample: &[u32],
         room: usize,
@@ -44,7 +46,7 @@ impl LedByScans {
     }
 
     /// Begins with the heads that come next, where there are some.
-    fn next_heads(&mut self, solver: &Solver<f64>, sample: &[u32]) -> Result<bool, TrainError> {
+    fn next_heads(&mut self, solver: &ScannedHeads, sample: &[u32]) -> Result<bool, TrainError> {
         if !self.group.next(solver)? {
             return Ok(false);
         }
@@ -69,18 +71,6 @@ impl LedByScans {
         Ok(true)
     }
 
-    /// Has heads begin at these weights, all of them.
-    pub(super) fn begin_at(
-        &mut self,
-        solver: &Solver<f64>,
-        starts: Vec<Vec<f64>>,
-    ) -> Result<(), TrainError> {
-        self.starts = starts;
-        self.group = Group::of_scans(solver, &self.facts);
-        self.next_heads(solver, &[])?;
-        Ok(())
-    }
-
     fn forget_pass(&mut self) -> Result<(), OutOfMemory> {
         self.before.clear();
         let heads = self.group.led.len();
@@ -88,42 +78,9 @@ impl LedByScans {
         Ok(())
     }
 
-    /// Computes on; `Blocked` where a scan is wanted.
-    pub(super) fn step(
-        &mut self,
-        solver: &mut Solver<f64>,
-        sample: &[u32],
-        budget: usize,
-    ) -> Result<Step, TrainError> {
-        if let Some((pass, sums, at)) = self.sampling.take() {
-            return self.go_over_sample(solver, (sample, budget), pass, sums, at);
-        }
-        if self.group.between(solver, Level::best()).is_some() {
-            return Ok(Step::Progress);
-        }
-        match (self.group.visits(), self.group.samples()) {
-            (true, true) => {
-                let pass = ScanPass::of(self.pass()?);
-                let sums = pass.begin()?;
-                self.sampling = Some((pass, sums, 0));
-            }
-            (true, false) => return Ok(Step::Blocked),
-            (false, true) => {
-                self.group.begin_whole();
-                self.forget_pass()?;
-            }
-            (false, false) => {
-                if !self.next_heads(solver, sample)? {
-                    return Ok(Step::Done);
-                }
-            }
-        }
-        Ok(Step::Progress)
-    }
-
     fn go_over_sample(
         &mut self,
-        solver: &mut Solver<f64>,
+        solver: &mut ScannedHeads,
         (sample, budget): (&[u32], usize),
         pass: ScanPass,
         mut sums: ScanSums,
@@ -142,12 +99,45 @@ impl LedByScans {
             return Ok(Step::Progress);
         }
         sums.finish();
-        self.take(solver, pass, sums);
+        self.take(solver, pass, sums)?;
+        Ok(Step::Progress)
+    }
+}
+
+impl ScanMethod for LedByScans {
+    fn step(
+        &mut self,
+        solver: &mut ScannedHeads,
+        sample: &[u32],
+        budget: usize,
+    ) -> Result<Step, TrainError> {
+        if let Some((pass, sums, at)) = self.sampling.take() {
+            return self.go_over_sample(solver, (sample, budget), pass, sums, at);
+        }
+        if self.group.between(solver, Level::best()).is_some() {
+            return Ok(Step::Progress);
+        }
+        match (self.group.visits(), self.group.samples()) {
+            (true, true) => {
+                let pass = ScanPass::of(self.pass(sample)?);
+                let sums = pass.begin()?;
+                self.sampling = Some((pass, sums, 0));
+            }
+            (true, false) => return Ok(Step::Blocked),
+            (false, true) => {
+                self.group.begin_whole();
+                self.forget_pass()?;
+            }
+            (false, false) => {
+                if !self.next_heads(solver, sample)? {
+                    return Ok(Step::Done);
+                }
+            }
+        }
         Ok(Step::Progress)
     }
 
-    /// What the next pass is to sum up for the heads that take part in it.
-    pub(super) fn pass(&self) -> Result<Vec<HeadScan>, OutOfMemory> {
+    fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         let mut heads = Vec::new();
         heads.room(self.group.led.len())?;
         for (led, before) in self.group.led.iter().zip(&self.before) {
@@ -159,8 +149,12 @@ impl LedByScans {
         Ok(heads)
     }
 
-    /// Takes what that pass has summed up.
-    pub(super) fn take(&mut self, solver: &mut Solver<f64>, pass: ScanPass, sums: ScanSums) {
+    fn take(
+        &mut self,
+        solver: &mut ScannedHeads,
+        pass: ScanPass,
+        sums: ScanSums,
+    ) -> Result<(), OutOfMemory> {
         let visiting = self.group.led.iter_mut().zip(&mut self.before);
         let visiting = visiting.filter(|(led, _)| led.visits);
         let told = pass.into_heads().into_iter().zip(sums.into_heads());
@@ -173,5 +167,24 @@ impl LedByScans {
             }
         }
         self.group.end_pass(solver, Level::best());
+        Ok(())
+    }
+
+    fn begin_at(&mut self, solver: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
+        self.starts = starts;
+        self.group = Group::of_scans(solver, &self.facts);
+        self.next_heads(solver, &[])?;
+        Ok(())
+    }
+
+    fn standing(&self, heads: &ScannedHeads) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        all_of((0..heads.len()).map(|head| {
+            let w = heads.weights(head);
+            gathered(w.iter().chain([w.intercept()]))
+        }))
+    }
+
+    fn is_newton(&self) -> bool {
+        true
     }
 }

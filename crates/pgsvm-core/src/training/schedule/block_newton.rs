@@ -5,7 +5,7 @@ use crate::rows::facts::Facts;
 use crate::rows::visited::VisitedPage;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::block::BlockHead;
-use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
 use crate::solver::newton::pace::Costs;
 use crate::solver::Solver;
 

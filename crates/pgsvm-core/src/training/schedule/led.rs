@@ -5,13 +5,11 @@
 
 use crate::base::memory::OutOfMemory;
 use crate::rows::facts::Facts;
-use crate::simd::{Level, Real};
-use crate::solver::driver::Method;
-use crate::solver::led::Led;
+use crate::simd::Level;
+use crate::solver::led::{Leads, Led};
 use crate::solver::newton::choice::at_a_time;
 use crate::solver::newton::head::Next;
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
-use crate::solver::Solver;
 
 /// Words of rows, times heads, that are worth calling threads for.
 const LEAST_VALUES: usize = 1 << 14;
@@ -31,8 +29,8 @@ pub(in crate::training) struct Group {
 
 impl Group {
     /// Of no heads as yet, for so many threads. `streams`: rows arrive for each pass anew.
-    pub(in crate::training) fn new<T: Real>(
-        solver: &Solver<T>,
+    pub(in crate::training) fn new(
+        solver: &impl Leads,
         facts: &Facts,
         (streams, threads): (bool, usize),
     ) -> Self {
@@ -49,10 +47,7 @@ impl Group {
     }
 
     /// Has the heads led that come next; false where there are none.
-    pub(in crate::training) fn next<T: Real>(
-        &mut self,
-        solver: &Solver<T>,
-    ) -> Result<bool, OutOfMemory> {
+    pub(in crate::training) fn next(&mut self, solver: &impl Leads) -> Result<bool, OutOfMemory> {
         let first = self.led.last().map_or(0, |led| led.head + 1);
         let end = self.heads.min(first + self.at_a_time);
         // their memory goes back first
@@ -67,7 +62,7 @@ impl Group {
     }
 
     /// The same where passes are scans.
-    pub(in crate::training) fn of_scans(solver: &Solver<f64>, facts: &Facts) -> Self {
+    pub(in crate::training) fn of_scans(solver: &impl Leads, facts: &Facts) -> Self {
         let mut this = Self::new(solver, facts, (true, 1));
         this.costs.scans = true;
         this.at_a_time = at_a_time(&this.costs, 1);
@@ -124,11 +119,7 @@ impl Group {
     }
 
     /// Ends the pass for every head. Whether one of them knows its primal by it.
-    pub(in crate::training) fn end_pass<T: Real>(
-        &mut self,
-        solver: &mut Solver<T>,
-        level: Level,
-    ) -> bool {
+    pub(in crate::training) fn end_pass(&mut self, solver: &mut impl Leads, level: Level) -> bool {
         let mut evaluates = false;
         for led in self.led.iter_mut().filter(|led| led.visits) {
             let evaluated = led.next == Next::Pass;
@@ -151,9 +142,9 @@ impl Group {
     }
 
     /// Goes on with what is to be computed before the next pass; gives back the values that it took, None where that is all.
-    pub(in crate::training) fn between<T: Real>(
+    pub(in crate::training) fn between(
         &mut self,
-        solver: &mut Solver<T>,
+        solver: &mut impl Leads,
         level: Level,
     ) -> Option<usize> {
         let rest = self.led.get_mut(self.computes..)?;

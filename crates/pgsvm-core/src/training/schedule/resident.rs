@@ -13,6 +13,7 @@ use crate::screening::slack::Metric;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::divided::{Member, Shared};
 use crate::solver::driver::Method;
+use crate::solver::ledger::Ledgers;
 use crate::solver::scans::ScanRows;
 use crate::solver::{Pass, Solver};
 use crate::training::error::TrainError;

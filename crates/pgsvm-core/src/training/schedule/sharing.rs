@@ -9,6 +9,7 @@ use crate::rows::facts::Facts;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::divided::Team;
 use crate::solver::driver::TakesRows;
+use crate::solver::ledger::Ledgers;
 use crate::solver::{Pass, Solver};
 use crate::training::schedule::working_set::GROUP;
 use crate::training::threads::ThreadPool;

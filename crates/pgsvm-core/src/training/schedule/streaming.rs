@@ -25,6 +25,7 @@ use crate::rows::visited::VisitedBatch;
 use crate::screening::measuring::{learned, learner, SAMPLE};
 use crate::screening::slack::{Metric, MetricLearner};
 use crate::simd::{Level, Real};
+use crate::solver::ledger::Ledgers;
 use crate::solver::scans::ScanRows;
 use crate::solver::{Pass, Solver};
 use crate::task::problem::{Picks, Policy, Problem, Timing};

@@ -13,6 +13,7 @@ use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::simd::{Isa, Real};
+use crate::solver::ledger::Ledgers;
 use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
 use crate::task::calibration::Calibration;
@@ -166,7 +167,7 @@ impl Survey {
 
     /// Compares what the heads decide for a row with its class.
     #[inline(always)]
-    fn evaluate<K: Isa, T: Real>(&mut self, solver: &Solver<T>, row: &Row<'_>) {
+    fn evaluate<K: Isa>(&mut self, solver: &impl Ledgers, row: &Row<'_>) {
         for (head, decision) in self.decisions.iter_mut().enumerate() {
             *decision = solver.decision::<K>(head, row);
             let value = f64::from(*decision);
@@ -201,13 +202,13 @@ impl Survey {
     }
 }
 
-impl<T: Real> Scans<Solver<T>> for Survey {
+impl<L: Ledgers> Scans<L> for Survey {
     #[inline(always)]
-    fn add<K: Isa>(&mut self, solver: &Solver<T>, row: &Row<'_>) -> usize {
+    fn add<K: Isa>(&mut self, solver: &L, row: &Row<'_>) -> usize {
         if !self.pick.has(row.ordinal()) {
             return 1;
         }
-        self.evaluate::<K, T>(solver, row);
+        self.evaluate::<K>(solver, row);
         1 + row.values() * self.decisions.len()
     }
 }

@@ -49,8 +49,10 @@ impl Work for Visits<'_> {
                 c: 0.3,
                 positive_weight: 1.0,
                 loss: self.loss,
-                shrink_above: 0.2,
-                shrink_below: -0.2,
+            },
+            limits: ShrinkLimits {
+                above: 0.2,
+                below: -0.2,
             },
             alpha: Dual::share(&mut alpha),
             shrunk: &shrunk,

@@ -1,8 +1,8 @@
-//! When a head ends: at the first gap within its tolerance that is proved, or, where its problem says so, as soon as the
-//! projected gradients of a pass lie within the tolerance of each other; or when no pass is left.
+//! What a head of coordinate descent is expected to have come to before that is proved: the gap that a pass seems to end with, how far such
+//! estimates are believed, and the projected gradients of visits.
 
+use crate::solver::ledger::stop::Stop;
 use crate::task::problem::StopRule;
-use crate::task::report::{Certificate, StopReason};
 
 /// The gap estimated from losses at the time of the visit may be this much too large before it is believed.
 const ESTIMATE_SLACK: f64 = 1.5;
@@ -11,9 +11,6 @@ const ESTIMATE_SLACK: f64 = 1.5;
 const ROUND_SHARE: f64 = 0.2;
 /// And at most: what is solved more loosely may come to weights at which the truncated objective is larger.
 const ROUND_MOST: f64 = 0.003;
-
-/// The largest part of the tolerance that is left to rounding: of a bound that is rough, what is above says little.
-const MOST_LEFT: f64 = 0.125;
 
 /// The most by which a gap estimated in active passes is doubted.
 const MOST_DOUBT: f64 = 8.0;
@@ -25,17 +22,10 @@ const UNREAD_PASSES: u32 = 4;
 const NO_GRADIENTS: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 #[derive(Debug)]
-pub(in crate::solver) struct Stopping {
-    rule: StopRule,
-    tolerance: f64,
+pub(in crate::solver) struct Expected {
     /// The gap that is to be there before a proof: the tolerance, or more where losses are truncated and rows are still to
     /// change sides.
     aim: f64,
-    max_passes: u32,
-    /// The part of the tolerance that is left to what rounding may change in the end.
-    left: f64,
-    /// Full passes completed.
-    full_passes: u32,
     /// The gap that the last full pass seems to end with, and how far such estimates are believed.
     estimate: f64,
     slack: f64,
@@ -52,18 +42,12 @@ pub(in crate::solver) struct Stopping {
     /// visits were none to the dual that is asked for.
     scan: [f64; 2],
     scanned: Option<f64>,
-    reason: Option<StopReason>,
 }
 
-impl Stopping {
-    pub(in crate::solver) fn new(rule: StopRule, tolerance: f64, max_passes: u32) -> Self {
+impl Expected {
+    pub(in crate::solver) fn new(tolerance: f64) -> Self {
         Self {
-            rule,
-            tolerance,
             aim: tolerance,
-            left: 0.0,
-            max_passes,
-            full_passes: 0,
             estimate: f64::INFINITY,
             slack: ESTIMATE_SLACK,
             unread: 0,
@@ -73,56 +57,17 @@ impl Stopping {
             again: false,
             scan: NO_GRADIENTS,
             scanned: None,
-            reason: None,
         }
-    }
-
-    pub(in crate::solver) fn rule(&self) -> StopRule {
-        self.rule
-    }
-
-    pub(in crate::solver) fn tolerance(&self) -> f64 {
-        self.tolerance
-    }
-
-    pub(in crate::solver) fn max_passes(&self) -> u32 {
-        self.max_passes
-    }
-
-    pub(in crate::solver) fn full_passes(&self) -> u32 {
-        self.full_passes
-    }
-
-    pub(in crate::solver) fn is_last(&self) -> bool {
-        self.full_passes >= self.max_passes
     }
 
     /// Whether it ends whatever the gap is.
-    pub(in crate::solver) fn ends_anyway(&self) -> bool {
-        self.is_last() || self.lies_within()
-    }
-
-    /// Whether a gap is what it ends at.
-    pub(in crate::solver) fn is_met_by(&self, gap: f64) -> bool {
-        self.rule == StopRule::Gap && gap <= self.tolerance - self.left
-    }
-
-    /// Rounding may widen the gap by so much at most: that is left to it, as far as it is a small part of the tolerance.
-    pub(in crate::solver) fn leave_to_rounding(&mut self, gap: f64) {
-        self.left = gap.min(MOST_LEFT * self.tolerance);
-    }
-
-    /// This certificate is true of a head with this C times rows, which has ended: not by its tolerance where that is missed.
-    pub(in crate::solver) fn recount(&mut self, certificate: &Certificate, weight: f64) {
-        let missed = certificate.misses(self.rule, self.tolerance, weight);
-        if missed && self.reason == Some(StopReason::Tolerance) {
-            self.reason = Some(StopReason::MaxPasses);
-        }
+    pub(in crate::solver) fn ends_anyway(&self, stop: &Stop) -> bool {
+        stop.is_last() || self.lies_within(stop)
     }
 
     /// Whether a gap is what a proof waits for.
-    pub(in crate::solver) fn comes_to(&self, gap: f64) -> bool {
-        self.rule == StopRule::Gap && self.doubt * gap <= self.aim
+    pub(in crate::solver) fn comes_to(&self, stop: &Stop, gap: f64) -> bool {
+        stop.rule() == StopRule::Gap && self.doubt * gap <= self.aim
     }
 
     /// The gap that active passes seemed to have closed is open: that is believed the less from now on.
@@ -137,24 +82,17 @@ impl Stopping {
         self.aim
     }
 
-    /// A round of a truncated loss begins, which counts as a pass: rows have changed sides, and the gap over those on this side
-    /// is to come to a share of what it is.
-    pub(in crate::solver) fn begin_round(&mut self, gap: f64) {
-        self.full_passes += 1;
-        self.aim_at(gap);
-    }
-
     /// A gap of so much is to come to a share of itself before the next proof.
-    pub(in crate::solver) fn aim_at(&mut self, gap: f64) {
-        self.aim = (gap * ROUND_SHARE).min(ROUND_MOST).max(self.tolerance);
+    pub(in crate::solver) fn aim_at(&mut self, stop: &Stop, gap: f64) {
+        self.aim = (gap * ROUND_SHARE).min(ROUND_MOST).max(stop.tolerance());
         self.estimate = f64::INFINITY;
         self.seems_there = false;
     }
 
     /// Whether projected gradients are what it ends at, and lie within the tolerance of each other.
-    pub(in crate::solver) fn lies_within(&self) -> bool {
-        let within = |range| range <= self.tolerance;
-        self.rule == StopRule::ProjectedGradient && self.scanned.is_some_and(within)
+    pub(in crate::solver) fn lies_within(&self, stop: &Stop) -> bool {
+        let within = |range| range <= stop.tolerance();
+        stop.rule() == StopRule::ProjectedGradient && self.scanned.is_some_and(within)
     }
 
     pub(in crate::solver) fn begin_full(&mut self) {
@@ -180,9 +118,8 @@ impl Stopping {
         self.scanned
     }
 
-    /// Counts a full pass that seems to end with this gap. `sees_all`: it tells the losses of all rows.
+    /// A full pass seems to end with this gap. `sees_all`: it tells the losses of all rows.
     pub(in crate::solver) fn end_full(&mut self, estimate: f64, sees_all: bool) {
-        self.full_passes += 1;
         self.estimate = estimate;
         self.unread += u32::from(!sees_all);
     }
@@ -206,12 +143,12 @@ impl Stopping {
     }
 
     /// Whether what it ends at seems to be there.
-    pub(in crate::solver) fn expects(&self) -> bool {
-        match self.rule {
+    pub(in crate::solver) fn expects(&self, stop: &Stop) -> bool {
+        match stop.rule() {
             StopRule::Gap | StopRule::MeanLoss => {
                 self.seems_there || self.estimate < self.slack * self.aim
             }
-            StopRule::ProjectedGradient => self.lies_within(),
+            StopRule::ProjectedGradient => self.lies_within(stop),
         }
     }
 
@@ -236,14 +173,6 @@ impl Stopping {
     pub(in crate::solver) fn take_again(&mut self) -> bool {
         std::mem::take(&mut self.again)
     }
-
-    pub(in crate::solver) fn end(&mut self, reason: StopReason) {
-        self.reason = Some(reason);
-    }
-
-    pub(in crate::solver) fn reason(&self) -> Option<StopReason> {
-        self.reason
-    }
 }
 
 #[cfg(test)]
@@ -252,23 +181,24 @@ mod tests {
 
     #[test]
     fn rows_left_unread_are_gone_over_however_wrong_an_estimate_was() {
-        let mut stop = Stopping::new(StopRule::Gap, 1e-3, 1000);
+        let stop = Stop::new(StopRule::Gap, 1e-3, 1000);
+        let mut expected = Expected::new(1e-3);
         // an estimate at the dual is believed once and never again
-        stop.end_full(0.0, true);
-        assert!(stop.expects());
-        stop.learn(0.1);
+        expected.end_full(0.0, true);
+        assert!(expected.expects(&stop));
+        expected.learn(0.1);
         for most in [4, 8, 16] {
             for _ in 0..most {
-                assert!(!stop.expects() && !stop.is_overdue());
-                stop.end_full(1e-6, false);
+                assert!(!expected.expects(&stop) && !expected.is_overdue());
+                expected.end_full(1e-6, false);
             }
-            assert!(stop.is_overdue());
-            stop.go_on();
+            assert!(expected.is_overdue());
+            expected.go_on();
         }
         // passes that see all rows tell the primal, and need no proof
         for _ in 0..100 {
-            stop.end_full(1e-6, true);
+            expected.end_full(1e-6, true);
         }
-        assert!(!stop.is_overdue());
+        assert!(!expected.is_overdue());
     }
 }

@@ -3,7 +3,7 @@
 //! Neither goes up or down from pass to pass: the centre of the shift moves, and with it the dual may fall far below what
 //! it was. So the weights of the best primal and the dual variables of the best dual are laid aside by whoever holds them.
 
-use crate::solver::certificate::constant::Constant;
+use crate::solver::ledger::constant::Constant;
 use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::Tally;
 use crate::task::report::{relative_gap, Certificate};

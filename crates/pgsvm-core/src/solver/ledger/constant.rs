@@ -3,7 +3,7 @@
 //! Of many classes against their rest some gain nothing by their features, or next to nothing: no weights are better than
 //! none. Whatever noise training leaves in theirs would decide between such classes.
 
-use crate::solver::certificate::bounds::Primal;
+use crate::solver::ledger::bounds::Primal;
 use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
 use crate::task::loss::{by_loss, LossFunction};
@@ -106,8 +106,6 @@ mod tests {
             c,
             positive_weight: 1.0,
             loss,
-            shrink_above: f64::INFINITY,
-            shrink_below: f64::NEG_INFINITY,
         };
         let full = Tally {
             start_loss: positive + negative,

@@ -1,0 +1,215 @@
+//! Heads whose rows somebody else goes over: their ledgers and the weights of their best primals. There are no dual variables.
+
+use std::ops::Range;
+
+use crate::base::memory::{copied, OutOfMemory, Room};
+use crate::base::zeros::zeros;
+use crate::rows::facts::Facts;
+use crate::rows::row::Row;
+use crate::simd::Isa;
+use crate::solver::bundle::classes::Classes;
+use crate::solver::bundle::head::{FoundByPass, GivenHead};
+use crate::solver::driver::decision;
+use crate::solver::led::{Leads, Led};
+use crate::solver::ledger::bounds::Primal;
+use crate::solver::ledger::{Ledger, Ledgers};
+use crate::solver::newton::given::found;
+use crate::solver::newton::head::{Given, Newton, Next};
+use crate::solver::newton::pace::Costs;
+use crate::solver::weights::Weights;
+use crate::task::heads::HeadSpec;
+use crate::task::objective::{Intercept, Objective};
+use crate::task::problem::{Cuts, Problem};
+use crate::task::report::HeadReport;
+
+pub(crate) struct ScannedHeads {
+    heads: Vec<Scanned>,
+    intercept: Intercept,
+}
+
+struct Scanned {
+    ledger: Ledger,
+    signs: Vec<i8>,
+    /// The weights of the best primal, the intercept's last.
+    best: Vec<f64>,
+}
+
+impl ScannedHeads {
+    pub(crate) fn new(
+        problem: &Problem,
+        specs: &[HeadSpec],
+        facts: &Facts,
+        intercept: Intercept,
+    ) -> Result<Self, OutOfMemory> {
+        let mut heads = Vec::new();
+        heads.room(specs.len())?;
+        for spec in specs {
+            heads.push(Scanned {
+                ledger: Ledger::new(problem, spec, facts, specs.len()),
+                signs: spec.signs.list(facts.groups)?,
+                best: zeros(facts.features + 1)?,
+            });
+        }
+        Ok(Self { heads, intercept })
+    }
+
+    /// Whether intercepts are in no norm.
+    pub(crate) fn is_free(&self) -> bool {
+        self.intercept == Intercept::Free
+    }
+
+    fn objective(&self, head: usize) -> Result<Objective, OutOfMemory> {
+        let Scanned { ledger, signs, .. } = &self.heads[head];
+        Ok(ledger.objective(copied(signs)?, self.intercept))
+    }
+
+    /// A head to be solved by a bundle.
+    pub(crate) fn given(&self, head: usize, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
+        let Scanned { ledger, best, .. } = &self.heads[head];
+        Ok(GivenHead {
+            objective: self.objective(head)?,
+            classes: None,
+            stop: ledger.stop_rule(),
+            tolerance: ledger.tolerance(),
+            max_passes: ledger.max_passes(),
+            length: best.len(),
+            cuts,
+            heads: self.heads.len(),
+        })
+    }
+
+    /// All heads, one for each class, to be told apart together by a bundle.
+    pub(crate) fn given_together(&self, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
+        let first = self.given(0, cuts)?;
+        let classes = self.heads.iter().map(|head| {
+            let weight = f64::from(head.ledger.terms.positive_weight);
+            (&head.signs[..], weight)
+        });
+        Ok(GivenHead {
+            classes: Some(Classes::of(classes)?),
+            objective: Objective {
+                signs: Vec::new(),
+                ..first.objective
+            },
+            length: first.length * self.heads.len(),
+            heads: 1,
+            ..first
+        })
+    }
+
+    /// Takes what a pass over all rows has found for a head, with its weights.
+    pub(crate) fn take_found(&mut self, head: usize, found: &FoundByPass, w: &[f64]) {
+        let head = &mut self.heads[head];
+        let primal = Primal {
+            summed: found.summed,
+            ..Primal::of(found.primal, &found.tally, None)
+        };
+        let (pair, ends) = ((primal, found.dual), (true, found.arrived));
+        let support = found.tally.support;
+        if head.ledger.take_pair(pair, (support, 0, 0), ends) {
+            head.best.copy_from_slice(w);
+        }
+        if head.ledger.runs() && found.gives_up {
+            head.ledger.end_unfinished();
+        }
+        head.end();
+    }
+
+    /// Ends heads that run still, where nothing leads them any further.
+    pub(crate) fn end_unfinished(&mut self) {
+        for head in self.heads.iter_mut().filter(|head| head.ledger.runs()) {
+            head.ledger.end_unfinished();
+            head.end();
+        }
+    }
+
+    /// How the heads ended, or stand.
+    pub(crate) fn reports(&self, rows: usize) -> impl Iterator<Item = HeadReport> + '_ {
+        self.ledgers().map(move |it| {
+            let knows = it.stop.passes() > 0 && !it.outliers.is_truncated();
+            it.report(rows, knows)
+        })
+    }
+}
+
+impl Scanned {
+    /// Where it has ended with a constant decision, its weights are that.
+    fn end(&mut self) {
+        if let (false, Some(intercept)) = (self.ledger.runs(), self.ledger.constant()) {
+            self.best.fill(0.0);
+            if let Some(last) = self.best.last_mut() {
+                *last = intercept;
+            }
+        }
+    }
+}
+
+impl Ledgers for ScannedHeads {
+    fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    fn ledger(&self, head: usize) -> &Ledger {
+        &self.heads[head].ledger
+    }
+
+    fn ledger_mut(&mut self, head: usize) -> &mut Ledger {
+        &mut self.heads[head].ledger
+    }
+
+    fn weights(&self, head: usize) -> Weights<'_> {
+        let (intercept, w) = self.heads[head].best.split_last().unwrap_or((&0.0, &[]));
+        Weights::of(w, *intercept)
+    }
+
+    #[inline(always)]
+    fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32 {
+        decision::<K, f64>(&self.heads[head].best, row, self.intercept.constant())
+    }
+}
+
+impl Leads for ScannedHeads {
+    fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
+        let mut all = Vec::new();
+        all.room(heads.len())?;
+        for place in heads {
+            let head = &self.heads[place];
+            let given = Given {
+                objective: self.objective(place)?,
+                tolerance: head.ledger.tolerance(),
+                max_passes: head.ledger.max_passes(),
+                w: zeros(head.best.len())?,
+                fixed: Vec::new(),
+            };
+            all.push(Led::new(place, Newton::new(given, costs)?));
+        }
+        Ok(all)
+    }
+
+    fn take_led(&mut self, led: &mut Led) {
+        let (head, newton) = (&mut self.heads[led.head], &led.newton);
+        if !newton.is_beside() {
+            if !newton.is_free() {
+                head.ledger.take_nothing(|| newton.at_zero());
+            }
+            let (pair, (support, unseen)) = found(newton);
+            let ends = (newton.is_at_best(), led.next == Next::Arrived);
+            if head.ledger.take_pair(pair, (support, unseen, 0), ends) {
+                head.best.copy_from_slice(newton.best());
+                head.ledger.outliers.take(newton.outliers());
+            }
+            head.end();
+        }
+        if !head.ledger.runs() {
+            led.end();
+        } else if led.next == Next::GivenUp {
+            self.leave_led(led);
+        }
+    }
+
+    fn leave_led(&mut self, led: &Led) {
+        let head = &mut self.heads[led.head];
+        head.ledger.end_unfinished();
+        head.end();
+    }
+}

@@ -1,0 +1,112 @@
+//! What is minimized for one head.
+//!
+//! primal     P(w) = 1/2 |w|^2 + C sum c L(y <w, x>)
+//! truncated  T(w) = 1/2 |w|^2 + C sum c min(L(y <w, x>), 1 + s)
+//!
+//! The intercept's weight is the last of w, behind a constant at the end of each row; it counts in |w| but where it is free.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory};
+use crate::rows::row::Row;
+use crate::task::loss::Loss;
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Objective {
+    /// By group id: -1, +1, or 0 for rows that take no part.
+    #[serde(deserialize_with = "list")]
+    pub(crate) signs: Vec<i8>,
+    pub(crate) c: f64,
+    /// What the costs of positive rows are multiplied by.
+    pub(crate) positive_weight: f64,
+    pub(crate) loss: Loss,
+    /// The constant behind a row's features, 0 without an intercept.
+    pub(crate) intercept: f64,
+    /// Whether the intercept's weight is not in the norm.
+    pub(crate) free: bool,
+    /// s, where losses are truncated.
+    pub(crate) truncation: Option<f64>,
+    /// How far within the margin a row may be, 1 - m; one that is further is an outlier, which costs what this costs and has no say
+    /// in the weights. Infinite where the loss is not truncated, or not yet.
+    pub(crate) most_within: f64,
+}
+
+/// An intercept: none, one in the norm, or a free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intercept {
+    None,
+    InNorm,
+    Free,
+}
+
+impl Intercept {
+    /// The constant behind a row's features.
+    pub(crate) fn constant(self) -> f64 {
+        f64::from(u8::from(self != Self::None))
+    }
+}
+
+impl Objective {
+    /// Of a loss that is not truncated.
+    pub(crate) fn new(
+        signs: Vec<i8>,
+        (loss, c, positive_weight): (Loss, f64, f64),
+        intercept: Intercept,
+    ) -> Self {
+        Self {
+            signs,
+            c,
+            positive_weight,
+            loss,
+            intercept: intercept.constant(),
+            free: intercept == Intercept::Free,
+            truncation: None,
+            most_within: f64::INFINITY,
+        }
+    }
+
+    /// The same with losses of 1 + s at most.
+    pub(crate) fn truncated(mut self, s: Option<f64>) -> Self {
+        self.truncation = s;
+        self.truncate(true);
+        self
+    }
+
+    /// The same once more.
+    pub(crate) fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            signs: copied(&self.signs)?,
+            ..*self
+        })
+    }
+
+    /// Has rows be outliers from now on, or none.
+    pub(crate) fn truncate(&mut self, truncates: bool) {
+        let s = self.truncation.filter(|_| truncates);
+        self.most_within = s.map_or(f64::INFINITY, |s| self.loss.within_at(1.0 + s));
+    }
+
+    /// Whether its losses are truncated.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.truncation.is_some()
+    }
+
+    /// The largest loss of a row.
+    pub(crate) fn most_loss(&self) -> f64 {
+        self.truncation.map_or(f64::INFINITY, |s| 1.0 + s)
+    }
+
+    /// Whether a row that is so far within the margin is an outlier.
+    #[inline(always)]
+    pub(crate) fn is_out(&self, within: f64) -> bool {
+        within > self.most_within
+    }
+
+    /// The sign of a row, 0 where it takes no part, and what its loss counts beside C.
+    #[inline(always)]
+    pub(crate) fn side(&self, row: &Row<'_>) -> (f64, f64) {
+        let sign = self.signs[row.group()];
+        let weight = if sign > 0 { self.positive_weight } else { 1.0 };
+        (f64::from(sign), f64::from(row.cost()) * weight)
+    }
+}
