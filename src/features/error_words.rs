@@ -488,7 +488,7 @@ fn units_hint(units: &[(String, String)]) -> String {
 }
 
 /// How columns that would be refused are taken all the same.
-const HASH_HINT: &str = "Values are hashed instead with options => '{\"hash_bits\": 18}'";
+const HASH_HINT: &str = "options => '{\"hash_bits\": 18}' hashes the values instead, of which those that are in one row say nothing about others";
 
 /// How many values a column has in how many rows.
 fn distinct_values((column, count): &(String, KeyCount)) -> String {

@@ -218,12 +218,10 @@ impl Argument {
         }
         // SAFETY: as the caller promises.
         let answered = unsafe {
-            let read = self.read(model, datum);
-            if let (Err(_), Form::Document(reader)) = (&read, &self.form) {
-                if reader.is_null(datum) {
-                    return Ok(None);
-                }
-            }
+            let read = match self.read(model, datum) {
+                Err(_) if self.is_null_document(datum) => return Ok(None),
+                read => read,
+            };
             let (form, buffer) = (&mut self.form, &self.buffer);
             has_answer(model, read, buffer, || {
                 refuse_null(model, form, buffer, datum)
@@ -234,6 +232,16 @@ impl Argument {
         }
         model.prepare(&mut self.buffer);
         Ok(Some(&self.buffer))
+    }
+
+    /// Whether it is a document that is null as a whole.
+    ///
+    /// # Safety
+    /// As for `decision`.
+    #[cold]
+    unsafe fn is_null_document(&self, datum: pg_sys::Datum) -> bool {
+        // SAFETY: as the caller promises.
+        matches!(&self.form, Form::Document(reader) if unsafe { reader.is_null(datum) })
     }
 
     /// Reads the features as they are.

@@ -21,7 +21,7 @@ use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::targets::amounts::{are_doubtful, if_to_predict};
 use crate::targets::labels::LabelValue;
-use crate::training::fit::{troubles, OnTrainingRows, Trouble, MANY_CLASSES};
+use crate::training::fit::{troubles, OnTrainingRows, Trouble};
 use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -635,7 +635,9 @@ impl Announcement<'_> {
                 format!("Trained anew, as landmarks are chosen of the rows as they are; terms are those of {model}, whose landmarks stay until svm_prune() removes it")
             }
             true => {
-                format!("Trained from nothing: so many rows have changed that to begin from {model} would take longer")
+                format!(
+                    "Trained from nothing, which takes no longer here than to begin from {model}"
+                )
             }
             false => format!("Begun from {model}"),
         };
@@ -1023,11 +1025,24 @@ impl Announcement<'_> {
         }
         // of many classes some that no row gets are none that a line parts from all others
         let has_numbers = self.trained.reader.features.dense_parts() > 0;
-        let many = self.labelled.values.len() > MANY_CLASSES;
+        let many = self.labelled.values.len() > VERY_MANY_CLASSES;
         let lines_miss = !curved && has_numbers && has(|it| matches!(it, Trouble::Missing(_)));
         let ranks_well = auc.is_none_or(|auc| auc >= 0.6);
         let rare = has(|it| matches!(it, Trouble::OneClass(..) | Trouble::Missing(_)));
-        if rare && ranks_well && request.class_weight == ClassWeight::Equal {
+        let actual = self
+            .trained
+            .trainer
+            .report
+            .fit
+            .as_ref()
+            .map(|it| &it.actual);
+        let (least, most) = actual.map_or((0, 0), |it| {
+            let counts = || it.iter().copied();
+            (counts().min().unwrap_or(0), counts().max().unwrap_or(0))
+        });
+        // there is nothing to balance
+        let are_even = 4 * most <= 5 * least;
+        if rare && ranks_well && !are_even && request.class_weight == ClassWeight::Equal {
             tries.push("class_weight => 'balanced'");
         }
         if lines_miss && as_code.is_none() && !many {

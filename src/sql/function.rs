@@ -6,6 +6,7 @@
 //! the model itself: see `immutable_function`.
 
 use crate::base::errors::{notice, Code, Failure, OrRaise};
+use crate::catalog::spi_failure;
 use crate::catalog::trained_by::training;
 use crate::catalog::{identifiers, rights};
 use crate::combinations::models;
@@ -50,7 +51,7 @@ fn svm_create_function(
         true => immutable_function::create(&found, kind, &name),
         false => create(&extension, model, &found, kind, &name),
     };
-    created
+    let created = created
         .map_err(|error| match error {
             Problem::Ours(failure) => failure,
             Problem::Spi(error) => Failure::new(
@@ -58,7 +59,30 @@ fn svm_create_function(
                 format!("could not create the function: {error}"),
             ),
         })
-        .or_raise()
+        .or_raise();
+    check_name(&name, created).or_raise();
+    created
+}
+
+/// Refuses the name of a function of PostgreSQL's own: calls of that name would be ambiguous from then on, for everybody.
+fn check_name(name: &str, created: pg_sys::Oid) -> Result<(), Failure> {
+    let is_taken = read_one::<bool>(
+        "SELECT EXISTS (SELECT FROM pg_catalog.pg_proc AS own
+             JOIN pg_catalog.pg_proc AS its ON its.proname OPERATOR(pg_catalog.=) own.proname
+                 AND its.pronamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace
+             WHERE own.oid OPERATOR(pg_catalog.=) $1)",
+        &[created.into()],
+    );
+    match is_taken.map_err(spi_failure)? {
+        Some(true) => Err(Failure::new(
+            Code::ERRCODE_RESERVED_NAME,
+            format!("PostgreSQL has a function {name} of its own"),
+        )
+        .hint(
+            "Take a name that says what the function predicts, or none: svm_create_function(model)",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What a function says of a row.

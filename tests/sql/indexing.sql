@@ -94,6 +94,10 @@ SELECT svm_create_function('ninety', 'x', 'probability', true);
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_create_function('ninety', 'x', 'score', true);
 \echo :LAST_ERROR_SQLSTATE
+-- calls of count() would be ambiguous
+SELECT svm_create_function('ninety', 'count');
+SELECT svm_create_function('ninety', 'public.lower', 'decision', true);
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train_query('SELECT * FROM leads WHERE id <= 1000', 'answer', ARRAY['a', 'colour'], 'three', nulls => 'skip');
 SELECT svm_create_function('three', 'x', 'decision', true);
 \echo :LAST_ERROR_SQLSTATE
