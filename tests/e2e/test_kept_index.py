@@ -177,7 +177,8 @@ def test_rows_that_are_gone_leave_it(indexed):
     indexed.execute("SET client_min_messages = notice")
     indexed.execute(TRAIN, ["gone", '{"index": "kept"}'])
     indexed.execute(
-        TRAIN.replace("svm_train('points'", "svm_train_query('SELECT * FROM points'"), ["gone_by_query", '{"index": "kept"}']
+        TRAIN.replace("svm_train('points'", "svm_train_query('SELECT * FROM points'"),
+        ["gone_by_query", '{"index": "kept"}'],
     )
     table, query = (it.text for it in told if it.severity == "NOTICE")
     assert (
