@@ -367,11 +367,11 @@ fn computing(
     let query = format!("SELECT *, {column} FROM {from}");
     let mut arguments = vec![quote_literal(label)];
     arguments.extend((!features.is_empty()).then(|| features.to_owned()));
-    // as the model of the table would be called; of a label that is an expression by its words
+    // as the model of the table would be called; one of another label has a name of its own, as it would be the next version of that
     let stored = match request.model.as_str() {
         "" => None,
         name if request.named || label == request.label => Some(name.to_owned()),
-        name => Some(words_of(name)),
+        name => Some(format!("{}_{label}", words_of(name))),
     };
     let model = stored.as_ref().map(quote_literal);
     arguments.extend(model.map(|name| format!("model => {name}")));
