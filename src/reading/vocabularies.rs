@@ -16,7 +16,7 @@ use crate::planning::prepare::{self, Prepared};
 use crate::planning::roles::timing;
 use crate::request::Request;
 use crate::targets::costs::Costs;
-use crate::targets::labels::{LabelColumn, LabelKind, Labels};
+use crate::targets::labels::{LabelColumn, Labels};
 use pgsvm_core::Leader;
 use pgsvm_expand::KeptWords;
 use std::cell::RefCell;
@@ -164,23 +164,6 @@ fn hash_long_polynomials(
             Err(_) | Ok(()) => Ok(()),
         }
     })
-}
-
-/// How many classes the first rows of a table have, and how many rows those are; None of other sources, to begin which may cost as much as to read
-/// them.
-pub fn classes_of_first_rows(prepared: &Prepared) -> Result<Option<(usize, u64)>, Failure> {
-    let label = &prepared.job.columns.label;
-    if !prepared.job.in_table || label.kind == LabelKind::Boolean {
-        return Ok(None);
-    }
-    let (mut labels, mut rows) = (Labels::new(label), 0);
-    each_row(&prepared.planned, LOOKED_AT, |row, number| {
-        rows = number;
-        // a label that is none is for whoever reads the row to say
-        let _ = labels.class_of(row.values[label.at], row.nulls[label.at]);
-        Ok(())
-    })?;
-    Ok(Some((labels.classes().len(), rows)))
 }
 
 /// Finds out what text columns hold that nobody named, and how texts are written that are numbers or times.

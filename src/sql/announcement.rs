@@ -21,7 +21,7 @@ use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::targets::amounts::{are_doubtful, if_to_predict};
 use crate::targets::labels::LabelValue;
-use crate::training::fit::{troubles, OnTrainingRows, Trouble};
+use crate::training::fit::{troubles, OnTrainingRows, Trouble, VERY_MANY_CLASSES};
 use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
 use pgrx::spi::{quote_identifier, quote_literal};
@@ -37,8 +37,6 @@ const NOTHING: f64 = 1e-7;
 const COARSE: f64 = 0.05;
 /// Most classes that a message names.
 const MOST_NAMED: usize = 5;
-/// More classes than people tell apart.
-pub const VERY_MANY_CLASSES: usize = 100;
 const RBF: &str = "kernel => 'rbf', which tells apart what no line can";
 
 /// A model that has been stored.

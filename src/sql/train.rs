@@ -21,7 +21,7 @@ use crate::request::no_effect::Machine;
 use crate::request::numbers::{Argument, Numbers, C, GAMMA};
 use crate::request::source::Source;
 use crate::request::{scans, Arguments, Request};
-use crate::sql::announcement::{warn_of_lost_digits, Announcement, VERY_MANY_CLASSES};
+use crate::sql::announcement::{warn_of_lost_digits, Announcement};
 use crate::sql::follow;
 use crate::sql::giveaways::Giveaways;
 use crate::storing::predecessor::{self, Inherited, TakenOver};
@@ -240,7 +240,6 @@ fn train(
     request.without_effect().for_each(Failure::notice);
     say_how_many(&request, &prepared);
     let trained = with_latest(|| {
-        say_many_classes(&request, &prepared)?;
         vocabularies::learn(&mut prepared, &request)?;
         match prepared.job.terms.leader {
             Leader::Scans => scan(&mut request, &mut prepared),
@@ -406,21 +405,6 @@ fn say_how_many(request: &Request, prepared: &Prepared) {
     if let Some(told) = request.said_of_choice(prepared.planned.rows) {
         told.notice();
     }
-}
-
-/// Says before a training that takes long for its classes how many there are.
-fn say_many_classes(request: &Request, prepared: &Prepared) -> Result<(), Failure> {
-    let found = vocabularies::classes_of_first_rows(prepared)?;
-    if let Some((classes, rows)) = found.filter(|(classes, _)| *classes > VERY_MANY_CLASSES) {
-        let message = format!(
-            "label column \"{}\" has {classes} values in the first {rows} rows, and a decision is trained for each",
-            request.label
-        );
-        Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
-            .hint("Is it an id, or a number to predict? Neither is a class. SELECT * FROM svm_progress, in another session, says how far the training is")
-            .notice();
-    }
-    Ok(())
 }
 
 /// Says what was given and had no effect, as only the training has told: threads, and what is about other machines or columns. What was

@@ -6,8 +6,11 @@ use crate::base::text::duration;
 use crate::combinations::kernels;
 use crate::features::MOST_LANDMARKS;
 use crate::pg::wait::failed_elsewhere;
+use crate::planning::job::Job;
 use crate::request::words::sql_float;
+use crate::training::fit::VERY_MANY_CLASSES;
 use pgsvm_core::kernels::KernelError;
+use pgsvm_core::plan::Purpose;
 use pgsvm_core::{
     CacheError, ExactError, InteriorError, LowRankError, Problem, ProblemError, ReadError,
     TrainError,
@@ -155,6 +158,20 @@ pub fn warn_of_gamma(gamma: Option<f64>, error: KernelError) {
     let named = gamma.map_or(String::new(), |gamma| format!(" {}", sql_float(gamma)));
     let message = format!("gamma{named} is passed over: {}", failure.message);
     Failure::new(Code::ERRCODE_WARNING, message).warn();
+}
+
+/// Says of a training that takes long for its classes how many there are, once they are known.
+pub fn say_many_classes(job: &Job, classes: usize) {
+    if classes <= VERY_MANY_CLASSES || job.plan.purpose != Purpose::Train {
+        return;
+    }
+    let label = &job.columns.label.name;
+    let message = format!(
+        "label column \"{label}\" has {classes} values, and a decision is trained for each"
+    );
+    Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        .hint("Is it an id, or a number to predict? Neither is a class. SELECT * FROM svm_progress, in another session, says how far the training is")
+        .notice();
 }
 
 /// About how long a grid takes, once the first of so many gammas has told, where that is long.

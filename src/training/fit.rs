@@ -12,6 +12,8 @@ pub const SMALL_DEVIATION: f64 = 0.01;
 /// Of more classes than this an accuracy below that, and up to so many times the largest class's share, is hardly better than the share:
 /// so much of their rows weights of many classes get right by chance.
 const MANY_CLASSES: usize = 20;
+/// More classes than people tell apart.
+pub const VERY_MANY_CLASSES: usize = 100;
 const SMALL_ACCURACY: f64 = 0.1;
 const HARDLY_BETTER: f64 = 5.0;
 /// Share of the rows that are nearly all of them.

@@ -22,7 +22,9 @@ use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
 use crate::training::by_scans::{self, Outcome};
-use crate::training::failures::{cache_failure, no_gamma, say_how_long, warn_of_gamma};
+use crate::training::failures::{
+    cache_failure, no_gamma, say_how_long, say_many_classes, warn_of_gamma,
+};
 use crate::training::grid::Grid;
 use crate::training::outcome::{
     Coarse, Collected, Fitted, Machine, Processes, Trained, TrainedHead,
@@ -45,6 +47,7 @@ use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, LowRankJob, Phase, Step, Weights,
 };
+use std::cell::Cell;
 use std::time::Instant;
 
 /// An objective that twice as many landmarks make no smaller than so many times that of before.
@@ -135,6 +138,8 @@ struct Turns<'a> {
     fresh: &'a dyn Fn() -> Cache,
     /// Where heads begin that go on where scans have got to.
     standing: Option<Standing>,
+    /// Whether it has been said that there are many classes.
+    said: Cell<bool>,
 }
 
 /// The roles of a training when both have ended.
@@ -151,6 +156,7 @@ impl<'a> Turns<'a> {
             planned,
             fresh,
             standing: None,
+            said: Cell::new(false),
         }
     }
 
@@ -404,7 +410,11 @@ impl<'a> Turns<'a> {
                 } else if let Some(standing) = &self.standing {
                     trainer.begin_from(reader.starts_at(standing));
                 }
-                trainer.rank_classes(reader.class_ranks());
+                let ranks = reader.class_ranks();
+                if !self.said.replace(true) {
+                    say_many_classes(self.job, ranks.len());
+                }
+                trainer.rank_classes(ranks);
                 if reader.will_be_exact(self.job) {
                     trainer.end_roughly();
                 }
