@@ -1,4 +1,5 @@
-//! The state of one head: its bounds, its proximal shift, its certificate and when it ends, from pass to pass.
+//! What coordinate descent keeps of one head beside its ledger, from pass to pass: its proximal shift, what passes are expected to have come
+//! to, when it is to be verified, and where rows of a truncated loss stand.
 //!
 //! A state knows no vectors. Whoever holds the weights, [`crate::solver::single::head`] those of one head or [`crate::solver::joint`] those of
 //! many, gives it norms and what the visits summed, and does what it says: takes weights over as the best, moves the
