@@ -17,8 +17,8 @@ from harness.effort import LONG, SEED, record, seconds
 from harness.sessions import NO_WORKER, configure, one
 from torture.recomputed import Hyperplane, Machine
 
-# rounding of the sums themselves, relative to what is summed up
-ROUNDING = 1e-9
+# what rounding may change and is not counted, as docs/reference/kernels.md says, as a part of the primal
+ROUNDING = 1e-7
 MACHINES, QUICK_MACHINES = 5_000, 16
 # of what double precision finds false
 DIGITS = 60

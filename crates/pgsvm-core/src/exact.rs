@@ -85,6 +85,10 @@ pub struct ExactStart {
     pub duals: Vec<f32>,
 }
 
+/// Seconds on a usual processor that a head may work on its candidates, however short passes are, and all heads together.
+const LEAST_SECONDS: f64 = 2.0;
+const LEAST_SECONDS_OF_ALL: f64 = 4.0;
+
 /// What is to be solved.
 pub struct ExactJob {
     pub kernel: Kernel,
@@ -96,6 +100,8 @@ pub struct ExactJob {
     pub max_passes: u32,
     /// Seconds that all heads may take on a usual processor: what takes longer is not begun.
     pub most_seconds: f64,
+    /// Seconds that a head may take at least, however short its passes are.
+    least_seconds: f64,
     /// For candidates and kernel rows.
     pub memory_bytes: usize,
 }
@@ -110,6 +116,7 @@ impl ExactJob {
             tolerance: problem.tolerance(),
             max_passes: problem.max_passes(),
             most_seconds: f64::INFINITY,
+            least_seconds: LEAST_SECONDS,
             memory_bytes,
         }
     }
@@ -275,6 +282,11 @@ impl ExactSolver {
         calibrations: Vec<Calibration>,
     ) -> Result<Self, OutOfMemory> {
         let width = first.width();
+        let share = LEAST_SECONDS_OF_ALL / starts.len().max(1) as f64;
+        let job = ExactJob {
+            least_seconds: LEAST_SECONDS.min(share),
+            ..job
+        };
         Ok(Self {
             decisions: filled(Vec::new(), starts.len())?,
             groups: Vec::new(),

@@ -3,6 +3,8 @@
 
 /// What a kernel value takes beside its product, in multiplications.
 pub(super) const BESIDE: usize = 32;
+/// And a step along a pair, in candidates.
+const BESIDE_A_STEP: usize = 32;
 /// Of a number of a row and one of a support vector, in 32 bits; of a candidate, for each step along a pair; and of a
 /// multiplication of a factorization.
 const OF_A_PRODUCT: f64 = 1e-10;
@@ -25,7 +27,7 @@ pub(super) fn wide_values(count: usize, width: usize) -> f64 {
 
 /// Steps along pairs of so many candidates.
 pub(super) fn steps(steps: usize, candidates: usize) -> f64 {
-    OF_A_STEP * steps as f64 * candidates as f64
+    OF_A_STEP * steps as f64 * (candidates + BESIDE_A_STEP) as f64
 }
 
 /// What it takes to solve for all candidates at once, about.

@@ -27,10 +27,9 @@ const SURELY: f64 = 0.5;
 /// Working sets between two looks at the candidates' own gap, and most of them, times candidates, before all rows are gone over.
 const SETS_BETWEEN: usize = 8;
 const MOST_SETS_TIMES_CANDIDATES: usize = 40_000_000;
-/// Seconds on a usual processor that a head may work on its candidates for each pass it may make, however short they are, up to so
-/// many in all.
+/// Seconds on a usual processor that a head may work on its candidates for each pass it may make, however short they are, up to
+/// [`ExactJob::least_seconds`].
 const LEAST_SECONDS_A_PASS: f64 = 0.1;
-const LEAST_SECONDS: f64 = 2.0;
 /// And that steps along pairs take before anything else is tried.
 const PAIRS_FIRST: f64 = 0.01;
 /// Passes, one after the other, that come no nearer and find no more candidates: what is left then is rounding. Nearer is a gap of at most so many
@@ -325,7 +324,7 @@ impl Head {
         let values = rows * self.candidates.len();
         let pass = effort::wide_values(values, self.candidates.width());
         let passes = f64::from(job.max_passes);
-        (passes * pass).max((passes * LEAST_SECONDS_A_PASS).min(LEAST_SECONDS))
+        (passes * pass).max((passes * LEAST_SECONDS_A_PASS).min(job.least_seconds))
     }
 
     fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
