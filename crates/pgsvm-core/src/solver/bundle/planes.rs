@@ -22,6 +22,10 @@ use crate::solver::still::product;
 const EXCHANGES: usize = 32;
 /// Products of a solution at most, and rounds in which the gap has not halved.
 const MOST_WORK: u64 = 1 << 26;
+/// What a round takes beside products, in products, and an exchange: of few planes that is most of it, which where nothing is gained any more
+/// went on for half a minute.
+const BESIDE_ROUND: u64 = 1 << 13;
+const BESIDE_EXCHANGE: u64 = 1 << 7;
 const STANDING: u32 = 8;
 /// Planes at most: beyond, one that has had no weight for long goes.
 const MOST_PLANES: usize = 400;
@@ -179,8 +183,8 @@ impl Planes {
         }
         let mut g = zeros(count + 1)?;
         let (mut least, mut standing) = (f64::INFINITY, 0);
-        let mut work = 0;
-        while work < MOST_WORK {
+        let (mut work, mut beside) = (0, 0);
+        while work + beside < MOST_WORK {
             g[..count].copy_from_slice(&alone);
             let owning = weights[..count].iter().enumerate();
             for (place, weight) in owning.filter(|(_, weight)| **weight > 0.0) {
@@ -199,6 +203,7 @@ impl Planes {
             let owns = weights.iter().filter(|weight| **weight > 0.0).count();
             self.step_together((&mut weights, &mut g), damp)?;
             work += (owns * (owns * owns / 6 + count)) as u64;
+            beside += BESIDE_ROUND;
             for _ in 0..EXCHANGES + owns {
                 let found = self.exchange((&weights, &g, &squares), damp, gap);
                 let Some((from, to, by)) = found else {
@@ -215,6 +220,7 @@ impl Planes {
                 }
                 interrupts::worked(4 * count);
                 work += 4 * count as u64;
+                beside += BESIDE_EXCHANGE;
             }
         }
         for (plane, weight) in self.all.iter_mut().zip(&weights) {
