@@ -190,7 +190,7 @@ impl Asked<'_> {
             "SELECT field.key, pg_catalog.jsonb_typeof(field.value)
              FROM (SELECT {column} AS object FROM {table} WHERE {column} IS NOT NULL LIMIT {ROWS_LOOKED_AT}) AS looked_at
              CROSS JOIN LATERAL pg_catalog.jsonb_each(
-                 CASE pg_catalog.jsonb_typeof(object) WHEN 'object' THEN object END) AS field
+                 CASE WHEN pg_catalog.jsonb_typeof(object) OPERATOR(pg_catalog.=) 'object' THEN object END) AS field
              WHERE pg_catalog.jsonb_typeof(field.value) OPERATOR(pg_catalog.=) ANY ('{{number,string,boolean}}'::pg_catalog.text[])
              GROUP BY field.key, pg_catalog.jsonb_typeof(field.value)
              ORDER BY pg_catalog.jsonb_typeof(field.value) OPERATOR(pg_catalog.=) 'number' DESC, pg_catalog.count(*) DESC, field.key LIMIT 1"

@@ -240,6 +240,7 @@ REVOKE CREATE ON SCHEMA public FROM regress_svm_poor, regress_svm_rich;
 CREATE TEMP TABLE svm_model (id bigint, name pg_catalog.text);
 CREATE TEMP TABLE svm_weight (version_id bigint);
 CREATE TEMP TABLE svm_head (version_id bigint);
+CREATE TABLE public.documents AS SELECT pg_catalog.jsonb_build_object('x', x) AS document, y FROM public.points;
 SET search_path = pg_temp, regress_svm_trap, pg_catalog, public;
 CREATE FUNCTION pg_temp.walk() RETURNS SETOF pg_catalog.text LANGUAGE plpgsql AS $$
 DECLARE
@@ -289,6 +290,9 @@ BEGIN
     END LOOP;
 END $$;
 SELECT * FROM pg_temp.walk();
+-- what is looked up for a hint is so only where the call is the caller's own; of that type where it is known by its name
+DROP DOMAIN regress_svm_trap.jsonb;
+SELECT svm_train('public.documents', 'y', ARRAY['document'], 'documents');
 -- all functions are among them
 SELECT DISTINCT proname FROM pg_catalog.pg_proc
 WHERE pronamespace OPERATOR(pg_catalog.=) 'public'::pg_catalog.regnamespace AND proname OPERATOR(pg_catalog.~~) 'svm\_%'
@@ -309,6 +313,7 @@ RESET ROLE;
 SELECT svm_drop(name) FROM svm_models ORDER BY name;
 DROP SCHEMA regress_svm_trap CASCADE;
 DROP FUNCTION riches, poor, tries, made;
+DROP TABLE documents;
 DROP VIEW plain_view, invoker_view;
 DROP MATERIALIZED VIEW snapshot;
 DROP TABLE points, part_rights, loaded, pg_temp.svm_model, pg_temp.svm_weight, pg_temp.svm_head;
