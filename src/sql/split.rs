@@ -23,34 +23,28 @@ fn svm_split(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         let seed = i32::from_datum(arguments[2].value, false).unwrap_or_default();
         check(share).or_raise();
         let key = arguments[0].value;
-        if argument_is_constant((*fcinfo).flinfo, 0) {
-            same_for_all_rows(key, pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, 0));
-        }
         match pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, 0) {
-            pg_sys::TEXTOID => with_text(key, CategoryKind::Text, |key| is_among(key, share, seed)),
+            pg_sys::TEXTOID => {
+                if argument_is_constant((*fcinfo).flinfo, 0) {
+                    same_for_all_rows(&printed(key, pg_sys::TEXTOID));
+                }
+                with_text(key, CategoryKind::Text, |key| is_among(key, share, seed))
+            }
             other => is_among(printed(key, other).as_bytes(), share, seed),
         }
     }
 }
 
 /// A WARNING where the key is a text in the query: as a rule the name of a column, which was to stand without quotes.
-///
-/// # Safety
-/// `key` is a value of this type.
-unsafe fn same_for_all_rows(key: pg_sys::Datum, of: pg_sys::Oid) {
-    if of != pg_sys::TEXTOID {
-        return;
-    }
-    // SAFETY: as the caller promises.
-    let text = unsafe { printed(key, of) };
-    let literal = quote_literal(&text);
+fn same_for_all_rows(text: &str) {
+    let literal = quote_literal(text);
     Failure::new(
         Code::ERRCODE_WARNING,
         format!("svm_split({literal}) is the same for all rows, as its key is a text in the query"),
     )
     .hint(format!(
         "A column stands without quotes: svm_split({})",
-        quote_identifier(&text)
+        quote_identifier(text)
     ))
     .warn();
 }

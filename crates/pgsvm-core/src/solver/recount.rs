@@ -298,11 +298,9 @@ impl Recount {
         let heads = first..first + specs.len();
         let intercept = problem.kind_of_intercept();
         let mut sides = Vec::new();
-        for spec in specs {
-            let truncation = spec.truncation.or(problem.truncation());
+        for (head, spec) in heads.clone().zip(specs) {
             let signs = spec.signs.list(facts.groups)?;
-            let terms = (problem.loss(), spec.c, f64::from(spec.positive_weight));
-            let side = Objective::new(signs, terms, intercept).truncated(truncation);
+            let side = all.ledger(head).objective(signs, intercept);
             sides.room(1)?.push(side);
         }
         let classes = match together {

@@ -174,13 +174,8 @@ impl Leads for ScannedHeads {
         all.room(heads.len())?;
         for place in heads {
             let head = &self.heads[place];
-            let given = Given {
-                objective: self.objective(place)?,
-                tolerance: head.ledger.tolerance(),
-                max_passes: head.ledger.max_passes(),
-                w: zeros(head.best.len())?,
-                fixed: Vec::new(),
-            };
+            let w = zeros(head.best.len())?;
+            let given = Given::of(&head.ledger, self.objective(place)?, w);
             all.push(Led::new(place, Newton::new(given, costs)?));
         }
         Ok(all)

@@ -1,8 +1,23 @@
-//! What a pass of Newton's method has found, as a ledger takes it.
+//! What Newton's method is given of a head's ledger, and what a pass of it has found, as a ledger takes that.
 
 use crate::solver::ledger::bounds::Primal;
-use crate::solver::newton::head::Newton;
+use crate::solver::ledger::Ledger;
+use crate::solver::newton::head::{Given, Newton};
 use crate::solver::newton::value::Value;
+use crate::task::objective::Objective;
+
+impl Given {
+    /// A head of this ledger that begins at weights w, over all of its rows.
+    pub(in crate::solver) fn of(ledger: &Ledger, objective: Objective, w: Vec<f64>) -> Self {
+        Self {
+            objective,
+            tolerance: ledger.tolerance(),
+            max_passes: ledger.max_passes(),
+            w,
+            fixed: Vec::new(),
+        }
+    }
+}
 
 /// The primal and the dual that a pass over all rows has found; its support vectors, and rows known without a look.
 pub(in crate::solver) fn found(newton: &Newton) -> ((Primal, f64), (u64, u64)) {

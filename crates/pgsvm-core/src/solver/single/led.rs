@@ -49,13 +49,8 @@ impl<T: Real> Head<T> {
             (true, true) => Intercept::Free,
         };
         let ledger = &self.state.ledger;
-        Ok(Given {
-            objective: ledger.objective(copied(&self.signs)?, intercept),
-            tolerance: ledger.tolerance(),
-            max_passes: ledger.max_passes(),
-            w,
-            fixed: Vec::new(),
-        })
+        let objective = ledger.objective(copied(&self.signs)?, intercept);
+        Ok(Given::of(ledger, objective, w))
     }
 
     /// A pass over all rows has ended: its weights and dual variables are taken where they are the best pair so far. With
