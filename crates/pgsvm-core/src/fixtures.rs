@@ -23,7 +23,7 @@ use crate::{
 
 #[path = "../tests/common/numbers.rs"]
 mod numbers;
-use numbers::Numbers;
+pub(crate) use numbers::Numbers;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/weights.txt");
 const LEVELS: [Forced; 3] = [Forced::Plain, Forced::Narrow, Forced::Wide];

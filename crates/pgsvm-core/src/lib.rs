@@ -36,6 +36,8 @@ mod fixtures;
 mod interior;
 mod linalg;
 pub mod maps;
+#[cfg(test)]
+mod planted;
 pub mod reader;
 pub mod scaling;
 mod scanning;
@@ -43,6 +45,10 @@ mod screening;
 mod solver;
 mod task;
 mod training;
+
+// what tests in other crates say of this one, its own say too
+#[cfg(test)]
+extern crate self as pgsvm_core;
 
 pub(crate) use pgsvm_base as base;
 pub(crate) use pgsvm_rows as rows;

@@ -8,6 +8,7 @@ pub mod fit;
 pub mod heads;
 pub mod isotonic;
 pub mod loss;
+pub(crate) mod losses;
 pub(crate) mod objective;
 pub mod outside;
 pub mod pairs;

@@ -7,7 +7,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Outputs};
 use crate::solver::interior::pass::{InteriorPass, InteriorSums};
-use crate::solver::newton::scan::{HeadPass, HeadSums};
+use crate::solver::newton::pass::{HeadPass, HeadSums};
 use crate::solver::recount::{Recount, RecountSums};
 
 /// What a pass is to sum up for a head; in the end for several.

@@ -20,7 +20,7 @@ use crate::rows::batch::Batch;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::bundle::pass::{BundlePass, BundleSums};
-use crate::solver::newton::scan::{HeadPass, HeadSums};
+use crate::solver::newton::pass::{HeadPass, HeadSums};
 use crate::solver::still::{add_row, product};
 use crate::solver::sums::tally::Tally;
 use crate::solver::weights::Duals;
@@ -53,24 +53,25 @@ impl AveragedHead {
         &self.w
     }
 
-    /// The pass that judges it, for the hinge, over rows of so many dense features.
-    pub(crate) fn look_by_hinge(&self, dense: usize) -> Result<BundlePass, OutOfMemory> {
+    /// The pass that judges it, for a straight loss, over rows of so many dense features.
+    pub(crate) fn look_straight(&self, dense: usize) -> Result<BundlePass, OutOfMemory> {
         BundlePass::looking(&self.objective, &self.w, dense)
     }
 
-    /// The same for the squared hinge.
-    pub(crate) fn look_by_squared_hinge(&self) -> Result<HeadPass, OutOfMemory> {
+    /// The same for a smooth loss.
+    pub(crate) fn look_smooth(&self) -> Result<HeadPass, OutOfMemory> {
         HeadPass::looking(&self.objective, &self.w)
     }
 
     /// What the pass has found.
-    pub(crate) fn by_hinge(&self, sums: &BundleSums) -> FoundByPass {
+    pub(crate) fn judge_straight(&self, sums: &BundleSums) -> FoundByPass {
         self.judge(sums.losses())
     }
 
-    /// The same for the squared hinge; None of other sums.
-    pub(crate) fn by_squared_hinge(&self, sums: &HeadSums) -> Option<FoundByPass> {
-        sums.losses().map(|it| self.judge(it))
+    /// The same for a smooth loss; None of other sums.
+    pub(crate) fn judge_smooth(&self, sums: &HeadSums) -> Option<FoundByPass> {
+        let (squares, tally) = sums.squares()?;
+        Some(self.judge((0.5 * self.objective.loss.curvature() * squares, tally)))
     }
 
     fn judge(&self, (loss, tally): (f64, Tally)) -> FoundByPass {
@@ -134,23 +135,18 @@ impl Work for Summing<'_, '_> {
         for (ordinal, row) in rows.enumerate() {
             let y = f64::from(part.spec.signs.of(row.group()));
             // a dual variable is never above its bound
-            let weight = match y > 0.0 {
+            let positive_weight = match y > 0.0 {
                 true => f64::from(part.spec.positive_weight),
                 false => 1.0,
             };
-            let bound = part.spec.c * f64::from(row.cost()) * weight * part.stands_for;
+            let weight = part.spec.c * f64::from(row.cost()) * positive_weight * part.stands_for;
             let a = f64::from(part.duals.get(ordinal));
             if y == 0.0 || a <= 0.0 {
                 continue;
             }
-            let a = match part.loss {
-                Loss::Hinge => a.min(bound),
-                Loss::SquaredHinge => a,
-            };
-            sum.linear += match part.loss {
-                Loss::Hinge => a,
-                Loss::SquaredHinge => a - a * a / (4.0 * bound),
-            };
+            let (linear, curvature, high) = part.loss.dual_terms(weight);
+            let a = a.min(high);
+            sum.linear += a * (linear - 0.5 * curvature * a);
             add_row::<K>(&mut sum.v, a * y, &row, part.intercept);
         }
     }

@@ -20,7 +20,6 @@ use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::single::head::Head;
 use crate::solver::sums::tally::Sums;
 use crate::solver::{Heads, Solver};
-use crate::task::loss::{LossFunction, SquaredHinge};
 
 /// What a pass over the block is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +60,14 @@ impl BlockHead {
         sums.full.support += self.support;
     }
 
+    /// Begins the pass that comes over the block, where it has not begun.
+    pub(crate) fn begin_pass(&mut self) -> Result<(), OutOfMemory> {
+        match self.purpose {
+            Purpose::Solve => self.led.begin_pass(),
+            Purpose::Sum | Purpose::Take => Ok(()),
+        }
+    }
+
     /// What the block has of v is known, and so what the others have.
     fn begin_solving(&mut self) {
         self.led.newton.take_from_fixed(&self.own);
@@ -69,9 +76,15 @@ impl BlockHead {
         self.purpose = Purpose::Solve;
     }
 
-    /// Adds a row of this sign and weight with its dual variable.
+    /// Adds a row of this sign with its dual variable a, of whose square the dual has half this curvature.
     #[inline(always)]
-    fn add<K: Isa>(&mut self, row: &Row<'_>, (y, weight): (f64, f64), alpha: f32, constant: f64) {
+    fn add<K: Isa>(
+        &mut self,
+        row: &Row<'_>,
+        (y, curvature): (f64, f64),
+        alpha: f32,
+        constant: f64,
+    ) {
         let alpha = f64::from(alpha);
         let by = y * alpha;
         let dense = row.dense();
@@ -81,7 +94,7 @@ impl BlockHead {
             *last += by * constant;
         }
         self.alpha += alpha;
-        self.diag += SquaredHinge.conjugate(weight).curvature * alpha * alpha;
+        self.diag += curvature * alpha * alpha;
     }
 }
 
@@ -103,8 +116,8 @@ impl<T: Real> Head<T> {
             return 1;
         }
         if block.purpose == Purpose::Solve {
-            let order = block.led.newton.order((slot / BLOCK) as u32);
-            return block.led.visit::<K>(row, order, &mut block.duals[slot]);
+            let number = (slot / BLOCK) as u32;
+            return block.led.visit::<K>(row, number, &mut block.duals[slot]);
         }
         let y = f64::from(self.signs[row.group()]);
         if y == 0.0 {
@@ -119,9 +132,10 @@ impl<T: Real> Head<T> {
             return 1;
         }
         block.support += u64::from(slot >= block.fresh);
-        let weight = self.state.ledger.terms.c * self.state.ledger.terms.cost(row.cost(), y);
+        let terms = &self.state.ledger.terms;
+        let (_, curvature, _) = terms.loss.dual_terms(terms.c * terms.cost(row.cost(), y));
         let constant = self.iterate.intercept();
-        block.add::<K>(row, (y, weight), *own, constant);
+        block.add::<K>(row, (y, curvature), *own, constant);
         row.values()
     }
 }
@@ -190,8 +204,8 @@ impl<T: Real> Solver<T> {
                 false
             }
             Purpose::Solve => {
-                let (pass, tally) = (block.led.next, block.led.newton.tally());
-                let next = block.led.newton.end(pass, level);
+                let next = block.led.end_pass(level);
+                let tally = block.led.newton.tally();
                 block.led.go_on(next);
                 head.state.sums.visits += tally.rows;
                 self.is_solved(block)

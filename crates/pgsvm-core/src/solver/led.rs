@@ -12,7 +12,7 @@ use crate::solver::ledger::Ledgers;
 use crate::solver::newton::choice::Leading;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
-use crate::solver::newton::sums::{Order, Sums as NewtonSums};
+use crate::solver::newton::pass::{HeadPass, HeadSums};
 use crate::solver::visit::per_row::Dual;
 use crate::solver::{Heads, Solver};
 use unread::Unread;
@@ -28,17 +28,17 @@ pub(crate) struct Led {
     /// Whether it takes part in the pass under way.
     pub(crate) visits: bool,
     pub(crate) next: Next,
-    /// Sums of the pass by several threads, and whether it has any.
-    parts: Vec<NewtonSums>,
-    divided: bool,
+    /// The pass under way: what it sums up, the sums of whoever goes over rows alone, and those of several threads.
+    pass: Option<HeadPass>,
+    sums: Option<HeadSums>,
+    parts: Vec<HeadSums>,
     /// Where rows lie in chunks that passes may leave out.
     unread: Option<Box<Unread>>,
 }
 
 /// A head that is led, as threads see it that go over rows at the same time.
 pub(crate) struct LedView<'a> {
-    newton: &'a Newton,
-    next: Next,
+    pass: &'a HeadPass,
     alpha: &'a [Dual],
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct LedView<'a> {
 pub(crate) struct LedMember<'a> {
     pub(crate) number: usize,
     /// By head that takes part.
-    parts: Vec<&'a mut NewtonSums>,
+    parts: Vec<&'a mut HeadSums>,
     /// Values gone through.
     pub(crate) values: usize,
 }
@@ -57,19 +57,16 @@ impl LedMember<'_> {
     pub(crate) fn visit<K: Isa>(&mut self, views: &[LedView<'_>], row: &Row<'_>, block: u32) {
         for (part, view) in self.parts.iter_mut().zip(views) {
             let own = &view.alpha[row.ordinal()];
-            let before = own.get() != 0.0;
+            let before = own.get();
             self.values += 1;
-            if view.next == Next::Product {
-                if before {
-                    view.newton.add_product_in_part::<K>(part, row);
-                    self.values += row.values();
-                }
+            if view.pass.is_product() && before == 0.0 {
                 continue;
             }
-            let visit = (view.newton.order(block), before);
-            let seen = view.newton.visit_in_part::<K>(part, row, visit);
-            own.set(seen.dual as f32);
-            self.values += row.values() + seen.products / PRODUCTS_PER_VALUE;
+            self.values += row.values();
+            if let Some(seen) = view.pass.visit_kept::<K>(part, (row, block), before) {
+                own.set(seen.dual as f32);
+                self.values += seen.products / PRODUCTS_PER_VALUE;
+            }
         }
     }
 }
@@ -81,40 +78,47 @@ impl Led {
             newton,
             visits: true,
             next: Next::Pass,
+            pass: None,
+            sums: None,
             parts: Vec::new(),
-            divided: false,
             unread: None,
         }
     }
 
-    /// Whether the pass under way can be divided among threads.
-    pub(crate) fn divides(&self) -> bool {
-        !self.visits || matches!(self.next, Next::Pass | Next::Product)
+    /// Begins the pass that comes, where it takes part in it and has not begun.
+    pub(crate) fn begin_pass(&mut self) -> Result<(), OutOfMemory> {
+        if self.visits && self.pass.is_none() {
+            let pass = self.newton.pass(self.next, None)?;
+            self.sums = Some(self.newton.begin_sums(&pass)?);
+            self.pass = Some(pass);
+        }
+        Ok(())
     }
 
     /// Makes ready for so many threads, once a pass.
     fn begin_parts(&mut self, members: usize) -> Result<(), OutOfMemory> {
-        if self.divided {
+        let Some(pass) = self.pass.as_ref().filter(|_| self.parts.is_empty()) else {
             return Ok(());
-        }
+        };
         self.parts.room(members)?;
-        while self.parts.len() < members {
-            self.parts.push(self.newton.part()?);
+        for _ in 0..members {
+            self.parts.push(pass.begin()?);
         }
-        for part in &mut self.parts {
-            self.newton.begin_part(part)?;
-        }
-        self.divided = true;
         Ok(())
     }
 
-    /// Adds up what threads have summed in the pass that ends.
-    pub(crate) fn join(&mut self, level: Level) {
-        if std::mem::take(&mut self.divided) {
-            for part in &mut self.parts {
-                self.newton.join(part, self.next, level);
+    /// Ends the pass: what was summed up over its rows is the head's.
+    pub(crate) fn end_pass(&mut self, level: Level) -> Next {
+        self.pass = None;
+        if let Some(mut sums) = self.sums.take() {
+            for mut part in self.parts.drain(..) {
+                part.finish(level);
+                sums.join(&part);
             }
+            self.newton.take(sums);
         }
+        self.add_unread();
+        self.newton.end(self.next, level)
     }
 
     /// It has ended.
@@ -128,27 +132,29 @@ impl Led {
         self.visits = !matches!(next, Next::Sampled | Next::Arrived | Next::GivenUp);
     }
 
-    /// Visits a row, with its dual variable: 0 beyond the margin. Gives back the values gone through.
+    /// Whether a row with this dual variable need not be fetched.
+    #[inline(always)]
+    fn spares(&self, dual: f32) -> bool {
+        dual == 0.0 && self.pass.as_ref().is_some_and(HeadPass::is_product)
+    }
+
+    /// Visits a row of this block, with its dual variable: 0 beyond the margin. Gives back the values gone through.
     #[inline(always)]
     pub(in crate::solver) fn visit<K: Isa>(
         &mut self,
         row: &Row<'_>,
-        order: Order,
+        block: u32,
         own: &mut f32,
     ) -> usize {
-        match self.next {
-            Next::Product if *own == 0.0 => return 1,
-            Next::Product => {
-                self.newton.add_product::<K>(row);
-                return row.values();
-            }
-            Next::Line => {
-                self.newton.add_to_line::<K>(row);
-                return row.values();
-            }
-            _ => {}
+        if self.spares(*own) {
+            return 1;
         }
-        let seen = self.newton.visit::<K>(row, order, *own != 0.0);
+        let (Some(pass), Some(sums)) = (&self.pass, &mut self.sums) else {
+            return 1;
+        };
+        let Some(seen) = pass.visit_kept::<K>(sums, (row, block), *own) else {
+            return row.values();
+        };
         *own = seen.dual as f32;
         self.look(row, seen, *own);
         row.values() + seen.products / PRODUCTS_PER_VALUE
@@ -227,15 +233,13 @@ impl<T: Real> Solver<T> {
             return 0;
         };
         for led in all.iter_mut().filter(|led| led.visits) {
-            let order = led.newton.order(block);
             let alpha = &mut singles.heads[led.head].alpha;
             for slot in slots.clone() {
-                // rows beyond the margin need not be fetched
-                values += match led.next {
-                    Next::Product if alpha[slot] == 0.0 => 1,
-                    _ => {
+                values += match led.spares(alpha[slot]) {
+                    true => 1,
+                    false => {
                         let row = page.row(slot);
-                        led.visit::<K>(&row, order, &mut alpha[row.ordinal()])
+                        led.visit::<K>(&row, block, &mut alpha[row.ordinal()])
                     }
                 };
             }
@@ -257,8 +261,8 @@ impl<T: Real> Solver<T> {
         for led in all.iter_mut().filter(|led| led.visits) {
             let alpha = &mut singles.heads[led.head].alpha;
             for row in rows.clone() {
-                let order = led.newton.order((row.ordinal() / BLOCK) as u32);
-                values += led.visit::<K>(&row, order, &mut alpha[row.ordinal()]);
+                let block = (row.ordinal() / BLOCK) as u32;
+                values += led.visit::<K>(&row, block, &mut alpha[row.ordinal()]);
             }
         }
         values
@@ -288,9 +292,11 @@ impl<T: Real> Solver<T> {
             let heads = singles.heads.iter_mut().skip(first);
             for (head, led) in heads.zip(all).filter(|(_, led)| led.visits) {
                 led.begin_parts(members)?;
+                let Some(pass) = &led.pass else {
+                    continue;
+                };
                 views.push(LedView {
-                    newton: &led.newton,
-                    next: led.next,
+                    pass,
                     alpha: Dual::share(&mut head.alpha),
                 });
                 for (member, part) in team.iter_mut().zip(&mut led.parts) {

@@ -21,7 +21,6 @@ use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
 use crate::solver::weights::Weights;
 use crate::task::heads::HeadSpec;
-use crate::task::loss::Loss;
 use crate::task::objective::{Intercept, Objective};
 use crate::task::problem::{Problem, StopRule};
 use crate::task::report::{Certificate, HeadReport, StopReason};
@@ -320,10 +319,7 @@ impl Ledger {
             c * costs * f64::from(positive_weight.max(1.0)),
             self.best_primal(),
         );
-        let more = match loss {
-            Loss::Hinge => weight * off,
-            Loss::SquaredHinge => (2.0 * (primal * weight).sqrt() + weight * off) * off,
-        };
+        let more = loss.most_growth((weight, primal), off);
         // of dual variables that come to 2 P, as a sum of vectors: see `Rounded::widening`
         let length = 2.0 * primal * most_off.length;
         let open = (primal - dual).max(0.0);

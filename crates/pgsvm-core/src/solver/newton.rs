@@ -1,4 +1,4 @@
-//! Newton's method on the primal of the squared hinge, by itself or before coordinate descent.
+//! Newton's method on the primal of smooth losses, as the squared hinge is, by itself or before coordinate descent.
 //!
 //! Knows the weights of a head and what a pass over rows sums up for it. Must not know in which order rows come, nor other
 //! heads.
@@ -11,8 +11,7 @@ mod line;
 mod local;
 mod near;
 pub(crate) mod pace;
-mod parts;
-pub(crate) mod scan;
+pub(crate) mod pass;
 mod step;
 pub(crate) mod sums;
 mod unread;

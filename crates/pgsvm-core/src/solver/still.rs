@@ -13,7 +13,7 @@ impl Objective {
     #[inline(always)]
     pub(in crate::solver) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
         let y = f64::from(self.signs[row.group()]);
-        let within = 1.0 - y * self.score::<K>(row, w);
+        let within = self.within(y, self.score::<K>(row, w));
         y != 0.0 && within > 0.0 && !self.is_out(within)
     }
 

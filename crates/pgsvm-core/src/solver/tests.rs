@@ -20,7 +20,8 @@ use crate::rows::row::{row_words, write, Row, RowHead};
 use crate::rows::visited::{VisitedPage, VisitedRows};
 use crate::simd::{Isa, Level, Real, Work};
 use crate::task::heads::HeadSpec;
-use crate::task::loss::{Loss, SquaredHinge};
+use crate::task::loss::Loss;
+use crate::task::losses::squared_hinge::SquaredHinge;
 use crate::task::problem::Problem;
 
 const ROWS: usize = 203;

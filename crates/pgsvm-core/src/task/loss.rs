@@ -8,10 +8,18 @@
 //! | [`Hinge`] | max(0, 1 - m) | 1 | 0 | s | Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008, (4) |
 //! | [`SquaredHinge`] | max(0, 1 - m)^2 | 1 | 1 / (2 s) | none | the same |
 //!
-//! A loss is chosen once for a run of rows ([`by_loss`]), below the choice of the instruction set, so that the loop over
-//! rows has no branch and no call for it. What is written here stands nowhere else; the form for eight heads side by side is
+//! A loss is a file of formulas in `losses/` and a variant of [`Loss`] with its line of [`by_loss`]; what it is called in SQL is a line of the extension's
+//! `request/solver.rs`. It is chosen once for a run of rows ([`by_loss`]), below the choice of the instruction set, so that the loop
+//! over rows has no branch and no call for it. What is written there stands nowhere else; the form for eight heads side by side is
 //! tested against the one for a single head. A loss whose conjugate is not quadratic (the logistic one: d is not a number,
 //! the step is a root) has its own [`LossFunction::gradient`], [`LossFunction::gap`] and [`LossFunction::advance`].
+//!
+//! Which methods minimize a loss follows from what it is, by its curvature k = L'' below its breakpoint:
+//!
+//! | L is | k | minimized by |
+//! |---|---|---|
+//! | straight | 0 | coordinate descent, planes, interior points, exact kernel machines |
+//! | a parabola, k/2 max(0, 1 - m)^2 | > 0 | coordinate descent, Newton's method, exact kernel machines |
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +32,9 @@ pub enum Loss {
     Hinge,
     /// max(0, 1 - m)^2
     SquaredHinge,
+    /// 1/2 max(0, 1 - m)^2: planted, so that tests show what a new loss takes.
+    #[cfg(test)]
+    HalfSquaredHinge,
 }
 
 /// Does what follows with the loss that a [`Loss`] names: `by_loss!(named, loss => expression)`.
@@ -31,11 +42,16 @@ macro_rules! by_loss {
     ($named:expr, $loss:ident => $body:expr) => {
         match $named {
             $crate::task::loss::Loss::Hinge => {
-                let $loss = $crate::task::loss::Hinge;
+                let $loss = $crate::task::losses::hinge::Hinge;
                 $body
             }
             $crate::task::loss::Loss::SquaredHinge => {
-                let $loss = $crate::task::loss::SquaredHinge;
+                let $loss = $crate::task::losses::squared_hinge::SquaredHinge;
+                $body
+            }
+            #[cfg(test)]
+            $crate::task::loss::Loss::HalfSquaredHinge => {
+                let $loss = $crate::task::losses::half_squared_hinge::HalfSquaredHinge;
                 $body
             }
         }
@@ -59,9 +75,42 @@ impl Loss {
 
     /// How far within the margin L is this, above 0.
     pub(crate) fn within_at(self, value: f64) -> f64 {
-        match self {
-            Self::Hinge => value,
-            Self::SquaredHinge => value.sqrt(),
+        by_loss!(self, loss => loss.within_at(value))
+    }
+
+    /// L'' below the breakpoint, 0 of a straight loss.
+    pub fn curvature(self) -> f64 {
+        by_loss!(self, loss => curvature(loss))
+    }
+
+    /// Whether the slope has no jump, which Newton's method needs.
+    pub fn is_smooth(self) -> bool {
+        self.curvature() > 0.0
+    }
+
+    /// -L'(m), 0 from the breakpoint on.
+    pub(crate) fn steepness(self, margin: f64) -> f64 {
+        match margin < NO_LOSS_FROM {
+            true => by_loss!(self, loss => loss.steepness(margin)),
+            false => 0.0,
+        }
+    }
+
+    /// The largest -L'(m) m there is: what |w|^2 is at most at an optimum, over C sum c. There the primal is the dual, so |w|^2 = sum
+    /// of a m with a = -C c L'(m).
+    pub(crate) fn largest_norm(self) -> f64 {
+        by_loss!(self, loss => largest_norm(loss))
+    }
+
+    /// By how much a sum of losses grows at most where every margin is off by `off`, of rows whose weights come to `weight` and whose
+    /// losses to no more than `losses`: sum s (-L' off + 1/2 L'' off^2), by Cauchy and Schwarz.
+    pub(crate) fn most_growth(self, (weight, losses): (f64, f64), off: f64) -> f64 {
+        match self.curvature() {
+            0.0 => self.slope() * weight * off,
+            // (L')^2 is 2 L'' L
+            curvature => {
+                ((2.0 * curvature * losses * weight).sqrt() + 0.5 * curvature * weight * off) * off
+            }
         }
     }
 
@@ -99,6 +148,14 @@ fn slope<L: LossFunction>(_: L) -> f64 {
     L::SLOPE
 }
 
+fn curvature<L: LossFunction>(_: L) -> f64 {
+    L::CURVATURE
+}
+
+fn largest_norm<L: LossFunction>(_: L) -> f64 {
+    L::LARGEST_NORM
+}
+
 /// What the dual has of a row of some weight: p a - 1/2 d a^2 for 0 <= a <= high.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Conjugate {
@@ -117,13 +174,20 @@ pub(crate) const NO_LOSS_FROM: f64 = 1.0;
 pub(crate) trait LossFunction: Copy + Send + Sync + 'static {
     /// Whether dual variables have no upper bound.
     const UNBOUNDED: bool;
+    /// L'' below the breakpoint.
+    const CURVATURE: f64;
     /// Whether d differs from 0, so that the dual needs the sum of d a^2.
-    const CURVED: bool;
+    const CURVED: bool = Self::CURVATURE > 0.0;
     /// -L'(0)
     const SLOPE: f64;
+    /// [`Loss::largest_norm`]
+    const LARGEST_NORM: f64;
 
     /// L(m)
     fn value(self, margin: f64) -> f64;
+
+    /// How far below [`NO_LOSS_FROM`] the margin is where L is this, above 0.
+    fn within_at(self, value: f64) -> f64;
 
     /// -L'(m) for margins below [`NO_LOSS_FROM`].
     fn steepness(self, margin: f64) -> f64;
@@ -170,99 +234,6 @@ pub(crate) trait LossFunction: Copy + Send + Sync + 'static {
     }
 }
 
-/// max(0, 1 - m)
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Hinge;
-
-impl LossFunction for Hinge {
-    const UNBOUNDED: bool = false;
-    const CURVED: bool = false;
-    const SLOPE: f64 = 1.0;
-
-    #[inline(always)]
-    fn value(self, margin: f64) -> f64 {
-        (NO_LOSS_FROM - margin).max(0.0)
-    }
-
-    #[inline(always)]
-    fn steepness(self, _: f64) -> f64 {
-        Self::SLOPE
-    }
-
-    #[inline(always)]
-    fn conjugate(self, weight: f64) -> Conjugate {
-        Conjugate {
-            linear: NO_LOSS_FROM,
-            curvature: 0.0,
-            high: largest_within(weight),
-        }
-    }
-
-    fn sum_beyond(self, [count, first, _]: BreakpointMoments, at: f64, sign: f64) -> f64 {
-        sign * (first - at * count)
-    }
-
-    #[inline(always)]
-    fn value_of_eight<E: Eight>(self, margin: E) -> E {
-        E::splat(NO_LOSS_FROM as f32)
-            .minus(margin)
-            .most(E::splat(0.0))
-    }
-
-    #[inline(always)]
-    fn weighted_eight<E: Eight>(self, value: E, high: E, _: E) -> E {
-        value.times(high)
-    }
-}
-
-/// max(0, 1 - m)^2
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SquaredHinge;
-
-impl LossFunction for SquaredHinge {
-    const UNBOUNDED: bool = true;
-    const CURVED: bool = true;
-    const SLOPE: f64 = 2.0;
-
-    #[inline(always)]
-    fn value(self, margin: f64) -> f64 {
-        let slack = (NO_LOSS_FROM - margin).max(0.0);
-        slack * slack
-    }
-
-    #[inline(always)]
-    fn steepness(self, margin: f64) -> f64 {
-        Self::SLOPE * (NO_LOSS_FROM - margin)
-    }
-
-    #[inline(always)]
-    fn conjugate(self, weight: f64) -> Conjugate {
-        Conjugate {
-            linear: NO_LOSS_FROM,
-            curvature: 0.5 / weight,
-            high: f32::MAX,
-        }
-    }
-
-    fn sum_beyond(self, [count, first, second]: BreakpointMoments, at: f64, _: f64) -> f64 {
-        second - 2.0 * at * first + at * at * count
-    }
-
-    #[inline(always)]
-    fn value_of_eight<E: Eight>(self, margin: E) -> E {
-        let slack = E::splat(NO_LOSS_FROM as f32)
-            .minus(margin)
-            .most(E::splat(0.0));
-        slack.times(slack)
-    }
-
-    #[inline(always)]
-    fn weighted_eight<E: Eight>(self, value: E, _: E, curvature: E) -> E {
-        // s = 1 / (2 d)
-        value.over(curvature.plus(curvature))
-    }
-}
-
 /// y times [`LossFunction::gradient`], for loops over vectors of 32 bits: of a row with label y = ±1 and decision y m, whose
 /// dual variable is a and d its curvature.
 #[inline(always)]
@@ -272,7 +243,7 @@ pub(crate) fn signed_gradient(decision: f64, y: f32, (a, d): (f32, f32)) -> f32 
 
 /// The largest f32 not above `value`, so that a dual variable at it is feasible.
 #[inline(always)]
-fn largest_within(value: f64) -> f32 {
+pub(super) fn largest_within(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) > value {
         near.next_down()
@@ -286,7 +257,7 @@ mod tests {
     use super::*;
     use crate::simd::lanes::{Lanes, LANES};
 
-    const LOSSES: [Loss; 2] = [Loss::Hinge, Loss::SquaredHinge];
+    const LOSSES: [Loss; 3] = [Loss::Hinge, Loss::SquaredHinge, Loss::HalfSquaredHinge];
     const MARGINS: [f64; LANES] = [-30.0, -1.5, 0.0, 0.25, 0.999, 1.0, 1.5, 40.0];
 
     /// The conjugate by its definition, sup over m of z m - L(m), on a grid.

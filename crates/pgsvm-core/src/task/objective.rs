@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::row::Row;
-use crate::task::loss::Loss;
+use crate::task::loss::{Loss, NO_LOSS_FROM};
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Objective {
@@ -89,6 +89,25 @@ impl Objective {
     /// Whether its losses are truncated.
     pub(crate) fn is_truncated(&self) -> bool {
         self.truncation.is_some()
+    }
+
+    /// How far within the margin a row of this sign and score is, 1 - m.
+    #[inline(always)]
+    pub(crate) fn within(&self, y: f64, score: f64) -> f64 {
+        NO_LOSS_FROM - y * score
+    }
+
+    /// What a row of cost 1 has in the second derivative of the primal where it is within the margin: C L''.
+    #[inline(always)]
+    pub(crate) fn curvature(&self) -> f64 {
+        self.loss.curvature() * self.c
+    }
+
+    /// What (1 - m)^2 of a row of cost 1 within the margin counts in the primal, where the loss is a parabola: C L'' / 2. Its part of
+    /// the dual, a^2 / (2 C L''), is the same times (1 - m)^2 where a is the slope.
+    #[inline(always)]
+    pub(crate) fn half_curvature(&self) -> f64 {
+        0.5 * self.curvature()
     }
 
     /// The largest loss of a row.

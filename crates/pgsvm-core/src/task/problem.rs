@@ -452,8 +452,8 @@ impl Problem {
             if !(s > 0.0 && s.is_finite()) {
                 return Err(ProblemError::Truncation(s));
             }
-            let led = matches!(self.leader, Leader::Newton | Leader::Scans)
-                && self.loss != Loss::SquaredHinge;
+            let led =
+                matches!(self.leader, Leader::Newton | Leader::Scans) && !self.loss.is_smooth();
             if led || self.policy == Policy::Paper || self.pegasos().is_some() {
                 return Err(ProblemError::CannotTruncate);
             }

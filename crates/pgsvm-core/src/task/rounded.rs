@@ -96,9 +96,9 @@ impl Rounded {
         self.losses += cost * loss.value(margin - off.margin).min(most_loss);
         let slope = match loss {
             _ if own > most_loss => 0.0,
-            // any of 0 to 1; beyond it what a row has is part of the gap
-            Loss::Hinge => f64::from(u8::from(margin <= FAR)),
-            Loss::SquaredHinge => 2.0 * (1.0 - margin).max(0.0),
+            // at the breakpoint any up to its slope; beyond it what a row has is part of the gap
+            _ if !loss.is_smooth() => f64::from(u8::from(margin <= FAR)) * loss.slope(),
+            _ => loss.steepness(margin),
         };
         self.sum = self.sum.plus(off.times(cost * slope));
         self.squares = self.squares.plus(off.squared().times(cost));
@@ -149,10 +149,10 @@ impl Rounded {
 
     /// The sum of a off at most, which is the smaller of two.
     ///
-    /// P - D is a sum of 1/2 |v - w|^2 and of what each row's a is away from that of its m. With the squared hinge that is (a - a(m))^2 / (4 C c)
-    /// or more, so sum |a - a(m)| off <= sqrt(4 (P - D) sum C c off^2). With either loss it is a (m - 1) or more beyond m = 1.
+    /// P - D is a sum of 1/2 |v - w|^2 and of what each row's a is away from that of its m. Of a loss of curvature k that is
+    /// (a - a(m))^2 / (2 k C c) or more, so sum |a - a(m)| off <= sqrt(2 k (P - D) sum C c off^2). With any loss it is a (m - 1) or more beyond m = 1.
     ///
-    /// And sum a <= D + (sqrt(Q) + sqrt(P - D))^2, Q = 1/2 |w|^2 of the hinge and P of the squared hinge: sum a is D and half the squared
+    /// And sum a <= D + (sqrt(Q) + sqrt(P - D))^2, Q = 1/2 |w|^2 of a straight loss and P of a smooth one: sum a is D and half the squared
     /// norm of v, or of (v, losses), which is sqrt(P - D) away from that of w at most.
     fn sums(&self, (primal, dual): (f64, f64), known: &Unrounded) -> Off {
         let Unrounded {
@@ -162,16 +162,16 @@ impl Rounded {
             ..
         } = *known;
         let open = (primal - dual).max(0.0);
-        let within = match loss {
-            Loss::Hinge => (primal - share * losses).max(0.0),
-            Loss::SquaredHinge => primal,
+        let within = match loss.is_smooth() {
+            true => primal,
+            false => (primal - share * losses).max(0.0),
         };
         let duals = dual + (within.sqrt() + open.sqrt()).powi(2);
         let far = self.far.times(open);
         let by_largest = self.near.times(duals).plus(far);
-        let by_slopes = self.sum.times(share).plus(match loss {
-            Loss::Hinge => far,
-            Loss::SquaredHinge => self.squares.times(4.0 * open * share).root(),
+        let by_slopes = self.sum.times(share).plus(match loss.curvature() {
+            0.0 => far,
+            curvature => self.squares.times(2.0 * curvature * open * share).root(),
         });
         by_largest.min(by_slopes)
     }

@@ -37,7 +37,6 @@ use crate::solver::recount::{first_to_recount, Recount};
 use crate::solver::scanned::ScannedHeads;
 use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
-use crate::task::loss::Loss;
 use crate::task::objective::Intercept;
 use crate::task::plan::{Goal, Plan};
 use crate::task::problem::{Leader, Problem};
@@ -122,12 +121,12 @@ impl ScanTrainer {
     ) -> Result<Self, TrainError> {
         let surveyed = (surveyed, problem.kind_of_intercept());
         Self::begin(problem, plan, surveyed, started, |solver, facts, sample| {
-            Ok(match problem.loss() {
-                Loss::SquaredHinge => {
+            Ok(match problem.loss().is_smooth() {
+                true => {
                     let room = holding.bytes / size_of::<u32>() / COPIES;
                     Box::new(LedByScans::new(solver, facts, sample, room)?)
                 }
-                Loss::Hinge => Box::new(Bundles::new(solver, facts, sample, holding, problem)?),
+                false => Box::new(Bundles::new(solver, facts, sample, holding, problem)?),
             })
         })
     }

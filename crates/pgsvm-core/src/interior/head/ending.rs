@@ -9,6 +9,8 @@ use crate::base::memory::filled;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};
 use crate::interior::head::{square, Head, Solved};
 use crate::task::evaluation::right_side;
+use crate::task::loss::LossFunction;
+use crate::task::losses::hinge::Hinge;
 use crate::task::report::{Certificate, HeadReport, StopReason};
 
 /// Rows over which b is averaged, at most.
@@ -163,7 +165,7 @@ impl Head<'_> {
             let margin = side * decision;
             let right = right_side(margin, side);
             sums[0] += a;
-            sums[1] += self.bounds[row] * (1.0 - margin).max(0.0);
+            sums[1] += self.bounds[row] * Hinge.value(margin);
             sums[2] += f64::from(u8::from(right));
             sums[3] += if margin == 0.0 { side } else { 0.0 };
             sums[4] += f64::from(u8::from(self.support[row]));

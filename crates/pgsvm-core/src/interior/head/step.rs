@@ -4,6 +4,7 @@ use crate::base::memory::copied;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};
 use crate::interior::head::Head;
 use crate::interior::sums::{Decide, Normal};
+use crate::task::loss::NO_LOSS_FROM;
 
 /// The part of the way to the nearest bound that a step goes.
 const SHORT_OF: f64 = 0.99;
@@ -118,7 +119,7 @@ impl Head<'_> {
             let (side, a) = (self.sides[row], self.a[row]);
             let left = self.bounds[row] - a;
             let pull = (mu - self.to_xi[row]) / a - (mu + self.to_lambda[row]) / left;
-            self.along[row] = 1.0 - side * (self.decisions[row] + self.nu) + pull;
+            self.along[row] = NO_LOSS_FROM - side * (self.decisions[row] + self.nu) + pull;
         }
         self.by_inverse(Of::Along, normal, exchange)?;
         let shift = self.shift(exchange)?;

@@ -11,6 +11,8 @@ use crate::base::zeros::zeros;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::master::{Known, Solved, ROWS};
 use crate::solver::still::{add_row, product, score};
+use crate::task::loss::{LossFunction, NO_LOSS_FROM};
+use crate::task::losses::hinge::Hinge;
 
 /// Passes over the rows that are held, for one solution; and between two looks at how far it is.
 const MOST_PASSES: u32 = 400;
@@ -201,7 +203,8 @@ impl Work for Descend<'_> {
                 let held = &mut rows[*number as usize];
                 let row = held.row(words, *dense);
                 values += row.values();
-                let gradient = held.y * score::<K>(&row, self.u, *intercept) / self.damp - 1.0;
+                let gradient =
+                    held.y * score::<K>(&row, self.u, *intercept) / self.damp - NO_LOSS_FROM;
                 let curvature = held.square / self.damp;
                 let a = match curvature > 0.0 {
                     true => (held.a - gradient / curvature).clamp(0.0, held.bound),
@@ -249,7 +252,7 @@ impl Work for SumUp<'_> {
                 let row = held.row(words, *dense);
                 values += row.values();
                 let margin = held.y * score::<K>(&row, w, *intercept);
-                losses += held.bound * (1.0 - margin).max(0.0);
+                losses += held.bound * Hinge.value(margin);
                 if held.a > 0.0 {
                     support += 1;
                     add_row::<K>(self.near, held.a * held.y, &row, *intercept);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{filled, list, OutOfMemory};
 use crate::task::evaluation::right_side;
+use crate::task::loss::NO_LOSS_FROM;
 
 /// The longest step, in lengths of s.
 const FARTHEST: f64 = 4.0;
@@ -138,7 +139,7 @@ impl Kinks {
     /// Adds a row of sign y and cost c whose margin is `at` at t = 0 and `at` + t `along` elsewhere.
     #[inline(always)]
     pub(super) fn add(&mut self, (y, c): (f64, f64), at: f64, along: f64) {
-        let (l, e) = (1.0 - at, -along);
+        let (l, e) = (NO_LOSS_FROM - at, -along);
         // which of these it is follows no rule that a processor could learn: so all is done without asking
         let (from, to) = (l > 0.0, l + FARTHEST * e > 0.0);
         let bin = bin_of(l / -e) * usize::from(from != to);

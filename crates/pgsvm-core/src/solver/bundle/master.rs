@@ -12,6 +12,7 @@ use crate::solver::bundle::descent::Descent;
 use crate::solver::bundle::pass::{Centre, Coming};
 use crate::solver::bundle::planes::Planes;
 use crate::solver::still::{add_row, score};
+use crate::task::loss::NO_LOSS_FROM;
 use crate::task::objective::Objective;
 
 /// Rows that are gone over at a time, between two looks at how much that was.
@@ -227,7 +228,7 @@ impl Work for LetGo<'_> {
                 return true;
             }
             for (plane, centre) in planes.iter_mut().zip(centres) {
-                if margin(centre) < 1.0 {
+                if margin(centre) < NO_LOSS_FROM {
                     add_row::<K>(&mut plane.f, held.bound * held.y, &row, intercept);
                     plane.b += held.bound;
                 }

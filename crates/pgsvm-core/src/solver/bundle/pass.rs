@@ -16,6 +16,7 @@ use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
 use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::still::{add, add_row, score, Numbers};
 use crate::solver::sums::tally::Tally;
+use crate::task::loss::NO_LOSS_FROM;
 use crate::task::objective::Objective;
 
 /// Passes that may sort: a row that comes has a bit for each.
@@ -281,7 +282,7 @@ impl BundlePass {
             let (at, to) = (y * outputs.best, y * outputs.newest);
             all.kinks.add((y, cost), at, to - at);
         }
-        if self.sorts && y * outputs.along(self.along) < 1.0 {
+        if self.sorts && y * outputs.along(self.along) < NO_LOSS_FROM {
             all.add_to_plane::<K>(row, y * self.objective.c * cost);
         }
     }
@@ -343,16 +344,16 @@ impl BundlePass {
             }
         }
         let at = self.margin::<K>(row, y, newest);
-        let away = (at - 1.0).abs();
+        let away = (at - NO_LOSS_FROM).abs();
         if away > all.theta {
-            if at < 1.0 {
+            if at < NO_LOSS_FROM {
                 all.add_to_plane::<K>(row, by);
             }
             return;
         }
-        let mut within = u64::from(at < 1.0) << before.len();
+        let mut within = u64::from(at < NO_LOSS_FROM) << before.len();
         for (place, centre) in before.iter().enumerate() {
-            within |= u64::from(self.margin::<K>(row, y, centre) < 1.0) << place;
+            within |= u64::from(self.margin::<K>(row, y, centre) < NO_LOSS_FROM) << place;
         }
         let words = row.values() as u32;
         all.keep::<K>(
@@ -402,7 +403,7 @@ impl Centre {
     /// Whether a row with this margin there came by it.
     #[inline(always)]
     pub(super) fn is_near(&self, margin: f64) -> bool {
-        (margin - 1.0).abs() <= self.theta
+        (margin - NO_LOSS_FROM).abs() <= self.theta
     }
 }
 

@@ -10,7 +10,8 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::still::{add, add_row, added, Numbers};
 use crate::solver::sums::tally::Tally;
-use crate::task::loss::Hinge;
+use crate::task::loss::NO_LOSS_FROM;
+use crate::task::losses::hinge::Hinge;
 use crate::task::objective::Objective;
 
 /// What a pass is to sum up.
@@ -135,7 +136,7 @@ impl Point {
     /// z for mu = 0, and what mu adds.
     #[inline(always)]
     fn z(&self) -> [f64; 2] {
-        let steep = 1.0 - self.y * (self.score + self.nu);
+        let steep = NO_LOSS_FROM - self.y * (self.score + self.nu);
         [steep, 1.0 / self.a - 1.0 / (self.bound - self.a)]
     }
 

@@ -23,6 +23,7 @@ use crate::solver::newton::head::Next;
 use crate::solver::newton::sums::Seen;
 use crate::solver::single::resting::{Look, Resting};
 use crate::solver::{share_of, Heads, Solver};
+use crate::task::loss::NO_LOSS_FROM;
 
 /// What a led head knows of the chunks, and how the last row stood.
 pub(super) struct Unread {
@@ -79,9 +80,9 @@ impl Led {
         };
         let kinks = unread.resting.kinks;
         let look = seen.stands.map(|(within, cost)| Look {
-            margin: 1.0 - within,
+            margin: NO_LOSS_FROM - within,
             cost,
-            is_out: kinks[1].is_some_and(|out| 1.0 - within < out),
+            is_out: kinks[1].is_some_and(|out| NO_LOSS_FROM - within < out),
             turns: false,
             has_dual: dual != 0.0,
         });
@@ -157,9 +158,9 @@ impl<T: Real> Solver<T> {
         for row in rows {
             let mut code = u8::MAX;
             for led in all.iter_mut().filter(|led| led.visits) {
-                let order = led.newton.order((row.ordinal() / BLOCK) as u32);
+                let block = (row.ordinal() / BLOCK) as u32;
                 let own = &mut singles.heads[led.head].alpha[row.ordinal()];
-                values += led.visit::<K>(&row, order, own);
+                values += led.visit::<K>(&row, block, own);
                 code = code.min(led.file_of(row.ordinal(), *own));
             }
             let unit = file(&row, code);

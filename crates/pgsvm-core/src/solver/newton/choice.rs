@@ -8,7 +8,6 @@ use crate::rows::facts::Facts;
 use crate::solver::newton::head::{Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
 use crate::task::heads::HeadSpec;
-use crate::task::loss::Loss;
 use crate::task::problem::{Leader, Policy, Problem, Proximal};
 
 /// How heads are led.
@@ -49,7 +48,7 @@ pub(crate) fn leading(
     // rows that are all in the cache are one block, unless more are asked for
     let one_block =
         together >= facts.rows && problem.block_newton() && problem.blocks().unwrap_or(1) == 1;
-    let can = problem.loss() == Loss::SquaredHinge
+    let can = problem.loss().is_smooth()
         && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
     let does = can
@@ -80,10 +79,10 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
         && specs.iter().all(|spec| spec.tolerance.is_none())
 }
 
-/// Whether heads are to be led that cannot be: it minimizes the squared hinge alone.
+/// Whether heads are to be led that cannot be: it minimizes smooth losses alone.
 pub(crate) fn refuses(problem: &Problem) -> bool {
     let newton = problem.leader() == Leader::Newton || problem.block_newton();
-    newton && problem.loss() != Loss::SquaredHinge
+    newton && !problem.loss().is_smooth()
 }
 
 /// Whether Newton's method is expected to be faster than coordinate descent for heads with these C.
@@ -137,6 +136,7 @@ pub(crate) fn at_a_time(costs: &Costs, threads: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::loss::Loss;
 
     /// What was measured of sets: rows, dense features, features, words of a row, |x|^2 and heads; seconds of coordinate descent
     /// over those of Newton's method at C = .01, 1 and 100, to a gap of 1e-3 or until two seconds are over.

@@ -1,7 +1,7 @@
 //! Newton's step by conjugate gradients, where features are too many for a matrix.
 //!
 //! The quadratic of the rows within the margin, q(s) = <g, s> + 1/2 <s, H s>, is gone down with the diagonal of H for a
-//! preconditioner. Each product H d = d + 2 C sum c <d, x> x is a pass over those rows.
+//! preconditioner. Each product H d = d + C k sum c <d, x> x is a pass over those rows.
 //!
 //! | symbol | is | place |
 //! |---|---|---|
@@ -17,10 +17,7 @@
 //! Lin, Weng and Keerthi, Trust region Newton method for large-scale logistic regression, JMLR 9, 2008. There a trust region holds
 //! steps back; here a step that leads to a larger primal is shortened to where that is lowest.
 
-use crate::rows::row::Row;
-use crate::simd::Isa;
 use crate::solver::newton::head::{Newton, Next};
-use crate::solver::newton::sums::add_product;
 
 /// An iteration is worth another one where it lowers q by more than this part of what they do on average.
 const WORTH: f64 = 0.5;
@@ -57,7 +54,7 @@ impl Newton {
                 true => constant,
                 false => squares.map_or(0.0, |squares| squares[column]),
             };
-            let diagonal = self.own(column) + 2.0 * self.objective.c * square;
+            let diagonal = self.own(column) + self.objective.curvature() * square;
             let scale = if diagonal > 0.0 {
                 diagonal.recip()
             } else {
@@ -80,7 +77,6 @@ impl Newton {
             enough: (LEFT * all).max(2.0 * WITHIN * self.tolerance * self.best_primal),
             ..Conjugate::default()
         });
-        self.sums.sides[0].v.fill(0.0);
         Next::Product
     }
 
@@ -88,13 +84,6 @@ impl Newton {
     fn own(&self, column: usize) -> f64 {
         let is_free = self.objective.free && column + 1 == self.step.len();
         f64::from(u8::from(!is_free))
-    }
-
-    /// Adds a row within the margin to the product.
-    #[inline(always)]
-    pub(crate) fn add_product<K: Isa>(&mut self, row: &Row<'_>) {
-        let places = (&self.sums.beyond[..], &mut self.sums.sides[0].v[..]);
-        add_product::<K>(&self.objective, places, row);
     }
 
     /// Ends a pass for a product: goes on to the next direction, or takes the step, as it must with the last one allowed.
@@ -139,7 +128,6 @@ impl Newton {
             let direction = &mut self.sums.beyond[column];
             *direction = self.gradient[column] * self.scales[column] + factor * *direction;
         }
-        self.sums.sides[0].v.fill(0.0);
         Next::Product
     }
 }

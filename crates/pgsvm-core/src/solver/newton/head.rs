@@ -1,16 +1,17 @@
 //! Newton's method for one head.
 //!
-//! primal    P(w) = 1/2 |w|^2 + C sum c max(0, 1 - y <w, x>)^2          x with the intercept's constant behind its features
-//! gradient  g(w) = w - sum a y x,      a = 2 C c max(0, 1 - y <w, x>)
-//! Hessian   H(w) = I + 2 C sum c x x'  over the rows within the margin, y <w, x> < 1
-//! dual      at t a, a as above: D = t A - t^2 B with A = sum a, B = 1/2 |sum a y x|^2 + sum a^2 / (4 C c);
+//! primal    P(w) = 1/2 |w|^2 + C k/2 sum c max(0, 1 - y <w, x>)^2      x with the intercept's constant behind its features
+//! gradient  g(w) = w - sum a y x,      a = C k c max(0, 1 - y <w, x>)
+//! Hessian   H(w) = I + C k sum c x x'  over the rows within the margin, y <w, x> < 1
+//! dual      at t a, a as above: D = t A - t^2 B with A = sum a, B = 1/2 |sum a y x|^2 + sum a^2 / (2 C k c);
 //!           the best t = A / (2 B) gives A^2 / (4 B)
 //!
 //! | symbol | is |
 //! |---|---|
 //! | w, s | the weights of the pass under way, and the step that led to them |
 //! | best | the weights of the smallest primal so far |
-//! | A, B | sums of the dual above; sum a^2 / (4 C c) is the loss |
+//! | k | the curvature of the loss below its breakpoint, 2 of the squared hinge |
+//! | A, B | sums of the dual above; sum a^2 / (2 C k c) is the loss |
 //!
 //! Update: a pass over the rows gives P, g, D and perhaps H at w; H s = -g by Cholesky, w := w + s. Without a new H the factor
 //! of an older one serves ([`super::pace`]). Rows that were within the margin in the pass before are in H too: a row that alone
@@ -28,12 +29,12 @@
 //! Rows of a block, with the dual variables of all others held still, have v = sum a y x of those others in w whatever
 //! their own are (`fixed`). Then it is the block's
 //!
-//! primal    1/2 |w - v|^2 + C sum c max(0, 1 - y <w, x>)^2
+//! primal    1/2 |w - v|^2 + C k/2 sum c max(0, 1 - y <w, x>)^2
 //! dual      at t a: D = t (A - <sum a y x, v>) - t^2 B
 //!
 //! which is the problem of all rows less what does not depend on the block (Yen, Chang, Lin, Lin, Lin, KDD 2013, equation 16).
 //!
-//! Where the loss is truncated, min(max(0, 1 - m)^2, 1 + s), a row whose loss at w is more than 1 + s is an outlier of the pass: it costs
+//! Where the loss is truncated, min(L, 1 + s), a row whose loss at w is more than 1 + s is an outlier of the pass: it costs
 //! C c (1 + s) and is in no other sum. With the others, IN, P(w) is the truncated objective T(w), and T <= P_IN everywhere, so that a step
 //! which lowers P_IN lowers T: which rows are outliers is found anew by each pass, one step a round of the relaxation (the same paper,
 //! equation 5). Where that leads to a constant decision the convex problem is solved roughly first. The dual has the same constant, and the gap is that of the convex problem over the rows that are no outliers at w.
@@ -48,14 +49,13 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::Gram;
-use crate::rows::row::Row;
-use crate::simd::{Isa, Level};
+use crate::simd::Level;
 use crate::solver::certificate::truncated::{is_constant, SOLVED};
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::local::{Bringing, Local};
-use crate::solver::newton::pace::{picks, Costs, Pace};
-use crate::solver::newton::sums::{Order, Places, Seen, Sums};
+use crate::solver::newton::pace::{Costs, Pace};
+use crate::solver::newton::sums::Sums;
 use crate::solver::newton::value::Value;
 use crate::solver::still::product;
 use crate::solver::sums::tally::Tally;
@@ -263,52 +263,14 @@ impl Newton {
     pub(super) fn begin_pass(&mut self, gathers: bool) {
         self.gathers = gathers;
         self.unseen = 0;
-        let needs_squares = self.pace.share > 1 || self.conjugate.is_some();
-        self.sums.squares = match gathers && needs_squares {
-            // the room is there already, or the Hessian does without
-            true => self
-                .sums
-                .squares
-                .take()
-                .or_else(|| zeros(self.w.len()).ok()),
-            false => None,
-        };
-        self.sums.clear();
         if let Some(gram) = self.sums.gram.as_mut().filter(|_| gathers) {
             if let Some(factor) = self.factor.take() {
                 *gram.sums_mut() = factor.into_memory();
             }
-            gram.clear();
         }
-    }
-
-    /// Whether the rows of this block are gathered.
-    #[inline(always)]
-    pub(crate) fn order(&self, block: u32) -> Order {
-        match self.gathers && picks(block, self.pace.share) {
-            true => Order::Second,
-            false => Order::First,
-        }
-    }
-
-    /// A row of the pass. `before`: whether it was within the margin in the pass before.
-    #[inline(always)]
-    pub(crate) fn visit<K: Isa>(&mut self, row: &Row<'_>, order: Order, before: bool) -> Seen {
-        // while the sums change, nothing else may be asked of all of it
-        let looks_back = self.looks_back();
-        let at = places((&self.w, &self.best), looks_back, self.rises);
-        self.sums
-            .visit::<K>(&self.objective, at, row, (order, before))
-    }
-
-    /// Weights at which rows are looked at.
-    #[inline(always)]
-    pub(super) fn places(&self) -> Places<'_> {
-        places((&self.w, &self.best), self.looks_back(), self.rises)
     }
 
     /// Whether rows are looked at at the best weights too.
-    #[inline(always)]
     pub(super) fn looks_back(&self) -> bool {
         self.gathers && self.conjugate.is_none() && self.best_primal.is_finite()
     }
@@ -332,7 +294,7 @@ impl Newton {
 
     /// What a pass like the last one would sum at weights of 0.
     pub(crate) fn at_zero(&self) -> Tally {
-        self.sums.at_zero()
+        self.sums.at_zero(self.objective.loss)
     }
 
     /// Outliers in the last pass, and what their losses count beside C.
@@ -499,15 +461,5 @@ impl Newton {
             true => self.turn(Convex::Done),
             false => Next::GivenUp,
         }
-    }
-}
-
-/// The weights of a pass, and the best so far, where rows are looked at there.
-#[inline(always)]
-fn places<'a>((w, best): (&'a [f64], &'a [f64]), looks_back: bool, rises: i32) -> Places<'a> {
-    Places {
-        w,
-        best: looks_back.then_some(best),
-        again: rises > 0,
     }
 }

@@ -98,9 +98,9 @@ impl Line {
         }
     }
 
-    /// The t where P is lowest; `own`: the slope of 1/2 |w|^2 at 0 and how it grows, `c` what losses count. None where P does
+    /// The t where P is lowest; `own`: the slope of 1/2 |w|^2 at 0 and how it grows, `curvature` C L''. None where P does
     /// not fall.
-    pub(super) fn lowest(&self, own: (f64, f64), c: f64) -> Option<f64> {
+    pub(super) fn lowest(&self, own: (f64, f64), curvature: f64) -> Option<f64> {
         let of = |bins: &[f64], bin: usize| Slope(bins[2 * bin], bins[2 * bin + 1]);
         let mut ending = Slope::default();
         // of the rows whose parabola reaches beyond each bin, from the last one down
@@ -113,7 +113,7 @@ impl Line {
         let (mut before, mut slope_before) = (0.0, {
             let mut all = self.throughout;
             all.add(ending);
-            own.0 + 2.0 * c * all.0
+            own.0 + curvature * all.0
         });
         if slope_before >= 0.0 {
             return None;
@@ -124,7 +124,7 @@ impl Line {
             all.add(*beyond);
             all.add(begun);
             let t = edge(bin);
-            let slope = own.0 + t * own.1 + 2.0 * c * all.at(t);
+            let slope = own.0 + t * own.1 + curvature * all.at(t);
             if slope >= 0.0 {
                 let part = slope_before / (slope_before - slope);
                 return (bin > 0).then_some(before + part * (t - before));
@@ -163,7 +163,7 @@ mod tests {
                 own.0 + t * own.1 + 2.0 * c * loss.sum::<f64>()
             };
             if slope(0.0) >= 0.0 {
-                assert!(line.lowest(own, c).is_none());
+                assert!(line.lowest(own, 2.0 * c).is_none());
                 continue;
             }
             let (mut low, mut high) = (0.0, 1.0);
@@ -174,7 +174,7 @@ mod tests {
                     false => high = middle,
                 }
             }
-            let t = line.lowest(own, c).unwrap();
+            let t = line.lowest(own, 2.0 * c).unwrap();
             assert!((t - low).abs() <= 0.1 * low, "{case}: {t} and {low}");
         }
     }

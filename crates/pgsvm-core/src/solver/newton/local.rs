@@ -3,13 +3,14 @@
 //! | symbol | is |
 //! |---|---|
 //! | w, s | the weights of the pass, and a step from them |
+//! | k | the curvature of the loss, [`super::head`] |
 //! | f | what is fixed, 0 as a rule: see [`super::head`] |
 //! | z | 1 - y <w, x> |
 //! | far, near | rows that keep the sign of z within reach, and those that may not ([`super::near`]) |
 //! | G | sum of c x x' of the far rows with z > 0 |
 //!
-//! primal    F(s) = 1/2 |w + s - f|^2 + C sum_far c (z - y <s, x>)^2 + C sum_near c max(0, z - y <s, x>)^2, over far rows with z > 0
-//! gradient  g(s) = w + s - f - v(s),   v = sum a y x,   a = 2 C c (z - y <s, x>), of near rows 2 C c max(0, z - y <s, x>)
+//! primal    F(s) = 1/2 |w + s - f|^2 + C k/2 (sum_far c (z - y <s, x>)^2 + sum_near c max(0, z - y <s, x>)^2), over far rows with z > 0
+//! gradient  g(s) = w + s - f - v(s),   v = sum a y x,   a = C k c (z - y <s, x>), of near rows C k c max(0, z - y <s, x>)
 //! dual      D(s) = F(s) - 1/2 |g(s)|^2
 //!
 //! Within reach no a is below 0, so a is feasible, F(s) = P(w + s), and D(s) is its dual: F - D is 1/2 |w + s - f - v|^2 as for any
@@ -287,7 +288,7 @@ impl Local {
     /// F at s, and g in the place of the head's gradient. The first time, at s = 0, what the far rows have is found by what the near
     /// ones take from all.
     fn evaluate(&mut self, newton: &mut Newton, ends: usize) -> f64 {
-        let c = newton.objective.c;
+        let half = newton.objective.half_curvature();
         if self.iterations == 0 {
             self.loss -= self.own_loss;
             for (v, own) in self.v.iter_mut().zip(&self.own_v) {
@@ -297,7 +298,7 @@ impl Local {
         // G s goes where the gradient will be
         self.products.times(&self.s, &mut newton.gradient);
         let curved = product(&self.s, &newton.gradient);
-        let loss = self.own_loss + self.loss + curved - product(&self.v, &self.s) / c;
+        let loss = self.own_loss + self.loss + curved - product(&self.v, &self.s) / half;
         let mut norm = 0.0;
         for (column, g) in newton.gradient.iter_mut().enumerate() {
             let fixed = newton.fixed.get(column).copied().unwrap_or(0.0);
@@ -306,9 +307,9 @@ impl Local {
                 false => 0.0,
             };
             norm += own * own;
-            *g = own - (self.v[column] + self.own_v[column] - 2.0 * c * *g);
+            *g = own - (self.v[column] + self.own_v[column] - 2.0 * half * *g);
         }
-        0.5 * norm + c * loss + self.constant
+        0.5 * norm + half * loss + self.constant
     }
 }
 
@@ -334,12 +335,12 @@ impl Work for Visit<'_> {
             (number, word) = (number + 1, word + row.values());
             let y = near.by.signum();
             let at = head.score::<K>(&row, &newton.best) + head.score::<K>(&row, &local.s);
-            let z = 1.0 - y * at;
+            let z = head.within(y, at);
             if z <= 0.0 {
                 continue;
             }
             local.own_loss += near.by.abs() * z * z;
-            let by = 2.0 * head.c * near.by * z;
+            let by = head.curvature() * near.by * z;
             add_row::<K>(&mut local.own_v, by, &row, head.intercept);
             if let Some(gram) = &mut newton.sums.gram {
                 gram.add::<K>(added(&row, near.by.abs(), head.intercept));

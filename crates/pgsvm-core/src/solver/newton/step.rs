@@ -2,10 +2,8 @@
 
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::lower::Lower;
-use crate::rows::row::Row;
-use crate::simd::{Isa, Level};
+use crate::simd::Level;
 use crate::solver::newton::head::{Newton, Next};
-use crate::solver::newton::line::Line;
 use crate::solver::still::product;
 
 /// A sample ends with a step that is expected to lower P by less than this part: what is left is less than the sample is off;
@@ -21,23 +19,8 @@ const SOLVED: f64 = 1e-6;
 impl Newton {
     /// P rose: a pass says where on the way from the best it is lowest.
     pub(super) fn begin_line(&mut self) -> Next {
-        // the room of a few thousand numbers
-        match Line::new() {
-            Ok(line) => {
-                self.line = Some(line);
-                Next::Line
-            }
-            Err(_) => self.give_up(),
-        }
-    }
-
-    /// Adds a row to what is known of the way from the best.
-    #[inline(always)]
-    pub(crate) fn add_to_line<K: Isa>(&mut self, row: &Row<'_>) {
-        if let Some(line) = &mut self.line {
-            self.objective
-                .add_to_line::<K>(line, (&self.best, &self.step), row);
-        }
+        self.line = None;
+        Next::Line
     }
 
     /// Ends the pass over the way from the best: the step is shortened, and the next pass has the Hessian of all rows.
@@ -49,7 +32,7 @@ impl Newton {
             product(step, step),
         );
         let line = self.line.take();
-        let Some(part) = line.and_then(|line| line.lowest(own, self.objective.c)) else {
+        let Some(part) = line.and_then(|line| line.lowest(own, self.objective.curvature())) else {
             return self.give_up();
         };
         for ((w, step), best) in self.w.iter_mut().zip(&mut self.step).zip(&self.best) {
@@ -72,7 +55,7 @@ impl Newton {
             true => sums.costs / sums.gathered,
             false => 1.0,
         };
-        let curvature = 2.0 * self.objective.c;
+        let curvature = self.objective.curvature();
         let constant = sums.costs * self.objective.intercept * self.objective.intercept;
         let mut matrix = std::mem::replace(gram.sums_mut(), Lower::NONE);
         for (column, scale) in self.scales.iter_mut().enumerate() {

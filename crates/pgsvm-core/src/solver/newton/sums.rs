@@ -11,7 +11,7 @@ use crate::solver::newton::line::Line;
 use crate::solver::newton::near::{NearRows, Nearness};
 use crate::solver::still::{add, add_row, added};
 use crate::solver::sums::tally::Tally;
-use crate::task::loss::{LossFunction, SquaredHinge};
+use crate::task::loss::{Loss, NO_LOSS_FROM};
 use crate::task::objective::Objective;
 
 impl Objective {
@@ -27,14 +27,14 @@ impl Objective {
         if y == 0.0 {
             return;
         }
-        let within = 1.0 - y * self.score::<K>(row, best);
+        let within = self.within(y, self.score::<K>(row, best));
         if !self.is_out(within) {
             line.add(cost, within, -y * self.score::<K>(row, step));
         }
     }
 }
 
-/// Sums over the rows of one sign, with dual variables a = 2 C c max(0, 1 - m) at margins m; those of outliers are 0.
+/// Sums over the rows of one sign, with dual variables a = C k c max(0, 1 - m), k = L'', at margins m; those of outliers are 0.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Side {
     /// Sum of a x, the intercept's constant last.
@@ -42,7 +42,7 @@ pub(super) struct Side {
     pub(super) v: Vec<f64>,
     /// Sum of a.
     pub(super) duals: f64,
-    /// Sum of c max(0, 1 - m)^2, which is that of a^2 / (4 C^2 c).
+    /// Sum of c max(0, 1 - m)^2, which is that of a^2 / ((C k)^2 c).
     pub(super) loss: f64,
     /// Sum of c, and rows.
     pub(super) costs: f64,
@@ -75,7 +75,7 @@ pub(crate) struct Sums {
     /// Squares of their values by column, of all rows: None where all are gathered anyway, or none.
     #[serde(deserialize_with = "received")]
     pub(super) squares: Option<Vec<f64>>,
-    /// Sum of 2 C c (1 - m) y x of its rows that are beyond the margin at the best weights.
+    /// Sum of C k c (1 - m) y x of its rows that are beyond the margin at the best weights.
     #[serde(deserialize_with = "list")]
     pub(super) beyond: Vec<f64>,
     /// Sums of c of the rows of the Hessian, of all and of those gathered.
@@ -110,7 +110,7 @@ impl Side {
     fn of_outliers(&self, head: &Objective) -> f64 {
         match self.outliers {
             0 => 0.0,
-            _ => head.c * self.outside * SquaredHinge.value(1.0 - head.most_within),
+            _ => head.c * self.outside * head.loss.value(NO_LOSS_FROM - head.most_within),
         }
     }
 }
@@ -146,10 +146,10 @@ impl Sums {
     }
 
     /// What a pass over the same rows would sum at weights of 0.
-    pub(super) fn at_zero(&self) -> Tally {
+    pub(super) fn at_zero(&self, loss: Loss) -> Tally {
         let [negative, positive] = &self.sides;
         Tally {
-            start_loss: (negative.costs + positive.costs) * SquaredHinge.value(0.0),
+            start_loss: (negative.costs + positive.costs) * loss.value(0.0),
             correct: negative.rows,
             ties: positive.rows as i64 - negative.rows as i64,
             tied_cost: positive.costs - negative.costs,
@@ -210,23 +210,6 @@ impl Sums {
         self.gathered += more.gathered;
     }
 
-    /// Begins anew.
-    pub(super) fn clear(&mut self) {
-        for side in &mut self.sides {
-            side.v.fill(0.0);
-            (side.duals, side.loss) = (0.0, 0.0);
-            (side.costs, side.rows) = (0.0, 0);
-            (side.outside, side.outliers) = (0.0, 0);
-        }
-        self.tally = Tally::EMPTY;
-        self.beyond.fill(0.0);
-        (self.costs, self.gathered) = (0.0, 0.0);
-        self.near = None;
-        if let Some(squares) = &mut self.squares {
-            squares.fill(0.0);
-        }
-    }
-
     /// Adds a row. `before`: whether it was within the margin in the pass before; then it is in the Hessian in any case.
     #[inline(always)]
     pub(super) fn visit<K: Isa>(
@@ -256,10 +239,10 @@ impl Sums {
         let mut within_best = false;
         let is_new = lost > 0.0 && !before;
         if let Some(best) = at.best.filter(|_| at.again || is_new) {
-            let lost_best = 1.0 - y * head.score::<K>(row, best);
+            let lost_best = head.within(y, head.score::<K>(row, best));
             within_best = lost_best > 0.0;
             if !within_best && (lost > 0.0 || before) {
-                let by = 2.0 * head.c * cost * lost_best * y;
+                let by = head.curvature() * cost * lost_best * y;
                 add_row::<K>(&mut self.beyond, by, row, head.intercept);
             }
         }
@@ -293,12 +276,11 @@ impl Sums {
         (y, cost): (f64, f64),
     ) -> f64 {
         let score = head.score::<K>(row, w);
-        self.tally
-            .add_at_start(SquaredHinge, (y, cost, score), None);
+        self.tally.count(y, cost, y * score);
         let side = &mut self.sides[usize::from(y > 0.0)];
         side.costs += cost;
         side.rows += 1;
-        let within = 1.0 - y * score;
+        let within = head.within(y, score);
         if head.is_out(within) {
             side.outside += cost;
             side.outliers += 1;
@@ -315,7 +297,7 @@ impl Sums {
         (y, cost, lost): (f64, f64, f64),
     ) -> f64 {
         let side = &mut self.sides[usize::from(y > 0.0)];
-        let dual = 2.0 * head.c * cost * lost;
+        let dual = head.curvature() * cost * lost;
         self.tally.support += 1;
         side.duals += dual;
         side.loss += cost * lost * lost;
@@ -353,16 +335,15 @@ impl Sums {
     }
 }
 
-/// sum += 2 C c <direction, x> x of a row, the intercept's constant behind its features.
+/// sum += C k c <direction, x> x of a row, the intercept's constant behind its features.
 #[inline(always)]
 pub(super) fn add_product<K: Isa>(
     head: &Objective,
     (direction, sum): (&[f64], &mut [f64]),
     row: &Row<'_>,
 ) {
-    let positive = head.signs[row.group()] > 0;
-    let weight = if positive { head.positive_weight } else { 1.0 };
-    let by = 2.0 * head.c * f64::from(row.cost()) * weight * head.score::<K>(row, direction);
+    let (_, cost) = head.side(row);
+    let by = head.curvature() * cost * head.score::<K>(row, direction);
     add_row::<K>(sum, by, row, head.intercept);
 }
 

@@ -7,6 +7,7 @@
 
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::visit::outliers::Sorted;
+use crate::task::loss::NO_LOSS_FROM;
 
 impl Newton {
     /// Weights at which a pass of this kind takes the margins of rows, and others at which it looks at those that had no dual variables
@@ -15,8 +16,8 @@ impl Newton {
         let (w, best) = (Some(&self.w[..]), Some(&self.best[..]));
         match pass {
             Next::Pass => {
-                let places = self.places();
-                (w, [places.best.filter(|_| places.again), None])
+                let again = self.looks_back() && self.rises > 0;
+                (w, [best.filter(|_| again), None])
             }
             Next::Line => (None, [w, best]),
             _ => (None, [None, None]),
@@ -25,8 +26,8 @@ impl Newton {
 
     /// The margins from where a row has no loss, and up to where it is an outlier.
     pub(crate) fn kinks(&self) -> [Option<f64>; 2] {
-        let out = 1.0 - self.objective.most_within;
-        [Some(1.0), out.is_finite().then_some(out)]
+        let out = NO_LOSS_FROM - self.objective.most_within;
+        [Some(NO_LOSS_FROM), out.is_finite().then_some(out)]
     }
 
     /// The constant behind a row's features.

@@ -20,7 +20,7 @@ pub(crate) struct Value {
 impl Newton {
     /// The primal at w, the best dual of its dual variables, and the gradient.
     pub(super) fn evaluate(&mut self) -> Value {
-        let c = self.objective.c;
+        let half = self.objective.half_curvature();
         let [negative, positive] = &self.sums.sides;
         let ends = self.w.len() - usize::from(self.objective.free);
         let balance = match self.objective.free {
@@ -44,9 +44,9 @@ impl Newton {
             factors[0] * of(negative) + factors[1] * of(positive)
         };
         let constant = self.sums.of_outliers(&self.objective);
-        let primal = 0.5 * norm + c * sum(|side| side.loss, [1.0; 2]) + constant;
+        let primal = 0.5 * norm + half * sum(|side| side.loss, [1.0; 2]) + constant;
         let a = (sum(|side| side.duals, balance) - of_fixed).max(0.0);
-        let b = 0.5 * of_duals + c * sum(|side| side.loss, balance.map(|of| of * of));
+        let b = 0.5 * of_duals + half * sum(|side| side.loss, balance.map(|of| of * of));
         let (dual, multiple) = match b > 0.0 {
             true => (a / b * (a / 4.0), 0.5 * a / b),
             false => (0.0, 0.0),

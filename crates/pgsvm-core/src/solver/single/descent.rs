@@ -87,7 +87,7 @@ impl Descent {
     /// The projection of equation 13.
     #[inline(always)]
     pub(super) fn project(&mut self, c: f64) {
-        let most = c * self.rows.max(self.mass) * largest(self.loss);
+        let most = c * self.rows.max(self.mass) * self.loss.largest_norm();
         if self.norm > most {
             self.scale *= (most / self.norm).sqrt();
             self.norm = most;
@@ -97,14 +97,5 @@ impl Descent {
     /// The factor that makes dual variables feasible.
     pub(super) fn theta(&self) -> f64 {
         ((1.0 - ROUNDING) * self.t / self.most).min(1.0)
-    }
-}
-
-/// What |w|^2 is at most at an optimum, over C sum c. There the primal is the dual, so |w|^2 = sum of a m, where m is the
-/// margin and a = -C c L'(m) (of a row between its bounds m = 1): hinge a <= C c; squared 2 C c (1 - m) m <= C c / 2.
-fn largest(loss: Loss) -> f64 {
-    match loss {
-        Loss::Hinge => 1.0,
-        Loss::SquaredHinge => 0.5,
     }
 }

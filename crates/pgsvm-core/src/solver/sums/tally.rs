@@ -50,15 +50,21 @@ impl Tally {
     ) {
         let margin = y * score;
         self.start_loss += cost * loss.value(margin);
+        self.count(y, cost, margin);
+        if let Some(breakpoints) = breakpoints {
+            breakpoints.add(y, cost, score);
+        }
+    }
+
+    /// The same without its loss.
+    #[inline(always)]
+    pub(in crate::solver) fn count(&mut self, y: f64, cost: f64, margin: f64) {
         self.correct += u64::from(right_side(margin, y));
         if margin == 0.0 {
             self.ties += y.signum() as i64;
             self.tied_cost += y.signum() * cost;
         }
         self.rows += 1;
-        if let Some(breakpoints) = breakpoints {
-            breakpoints.add(y, cost, score);
-        }
     }
 
     /// These and those of more rows.
@@ -141,7 +147,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::loss::SquaredHinge;
+    use crate::task::losses::squared_hinge::SquaredHinge;
 
     /// Sums of some visits, of numbers that add up exactly.
     fn of(visits: std::ops::Range<u32>) -> Sums {

@@ -17,7 +17,6 @@ use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::averaged::{AveragedHead, TrainedPart};
 use crate::solver::scanned::ScannedHeads;
 use crate::task::heads::HeadSpec;
-use crate::task::loss::Loss;
 use crate::task::plan::Goal;
 use crate::task::problem::{Cuts, Leader, Problem};
 use crate::training::by_scans::method::ScanMethod;
@@ -306,9 +305,9 @@ impl ScanMethod for Averaging {
     /// The pass that judges the averages.
     fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         all_of(self.heads().iter().map(|head| {
-            Ok::<_, OutOfMemory>(match self.problem.loss() {
-                Loss::Hinge => HeadScan::Bundle(Box::new(head.look_by_hinge(self.dense)?)),
-                Loss::SquaredHinge => HeadScan::Newton(Box::new(head.look_by_squared_hinge()?)),
+            Ok::<_, OutOfMemory>(match self.problem.loss().is_smooth() {
+                true => HeadScan::Newton(Box::new(head.look_smooth()?)),
+                false => HeadScan::Bundle(Box::new(head.look_straight(self.dense)?)),
             })
         }))
     }
@@ -322,8 +321,8 @@ impl ScanMethod for Averaging {
         let heads = self.heads().iter().zip(sums.into_heads());
         for (place, (head, sums)) in heads.enumerate() {
             let found = match &sums {
-                HeadFound::Bundle(sums) => Some(head.by_hinge(sums)),
-                HeadFound::Newton(sums) => head.by_squared_hinge(sums),
+                HeadFound::Bundle(sums) => Some(head.judge_straight(sums)),
+                HeadFound::Newton(sums) => head.judge_smooth(sums),
                 HeadFound::Interior(_) | HeadFound::Recount(_) => None,
             };
             if let Some(found) = found {

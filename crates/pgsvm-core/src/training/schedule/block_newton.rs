@@ -53,6 +53,7 @@ impl Solving {
             }
             return Ok(Some(values));
         }
+        block.begin_pass()?;
         let rows = (budget / facts.mean_row_words.max(1)).max(1);
         let end = (self.cursor + rows).min(self.slots);
         let values = level.run(Visit {

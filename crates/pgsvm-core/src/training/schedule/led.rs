@@ -101,7 +101,7 @@ impl Group {
     /// Whether rows of so many words are worth several threads, in the pass under way.
     pub(in crate::training) fn divides(&self, words: usize) -> bool {
         let heads = self.led.iter().filter(|led| led.visits).count();
-        words * heads >= LEAST_VALUES && self.led.iter().all(Led::divides)
+        words * heads >= LEAST_VALUES
     }
 
     /// What visiting a row may cost at most, in values.
@@ -118,15 +118,18 @@ impl Group {
         self.led.iter().any(|led| led.visits)
     }
 
+    /// Begins the pass that comes, where it has not begun; for rows whose dual variables are kept.
+    pub(in crate::training) fn begin_pass(&mut self) -> Result<(), OutOfMemory> {
+        self.led.iter_mut().try_for_each(Led::begin_pass)
+    }
+
     /// Ends the pass for every head. Whether one of them knows its primal by it.
     pub(in crate::training) fn end_pass(&mut self, solver: &mut impl Leads, level: Level) -> bool {
         let mut evaluates = false;
         for led in self.led.iter_mut().filter(|led| led.visits) {
             let evaluated = led.next == Next::Pass;
-            led.join(level);
-            led.add_unread();
             evaluates |= evaluated;
-            let next = led.newton.end(led.next, level);
+            let next = led.end_pass(level);
             led.go_on(next);
             match (evaluated, led.next) {
                 _ if !self.whole => {}

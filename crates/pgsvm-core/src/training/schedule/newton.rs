@@ -211,6 +211,7 @@ impl Approach {
         resident: &mut Resident<T>,
         budget: usize,
     ) -> Result<usize, OutOfMemory> {
+        self.group.begin_pass()?;
         let facts = *resident.facts();
         let over = self.blocks(&facts);
         let left = (over - self.block) * BLOCK * facts.mean_row_words;

@@ -134,6 +134,7 @@ impl<T: Real> StreamedNewton<T> {
         let (Some(group), Some(batch)) = (&mut self.group, consumer.front()) else {
             return Ok(None);
         };
+        group.begin_pass()?;
         let rows = VisitedBatch::as_stored(Batch::new(batch.words, facts.dense));
         let together = crew.pool.members() > 1 && group.divides(batch.words.len());
         let solver = &mut passes.solver;

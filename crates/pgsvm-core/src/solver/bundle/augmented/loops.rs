@@ -5,6 +5,7 @@ use crate::simd::{Isa, Work};
 use crate::solver::bundle::augmented::{Augmented, PRODUCTS_A_VALUE};
 use crate::solver::bundle::master::{Held, Known, Solved, ROWS};
 use crate::solver::still::{add_row, added, product, score};
+use crate::task::loss::NO_LOSS_FROM;
 
 /// What is known of a row beside its multiplier.
 #[derive(Clone, Copy, Default)]
@@ -18,7 +19,7 @@ pub(super) struct Moving {
 impl Moving {
     /// Its margin at the weights.
     pub(super) fn stand(&mut self, margin: f64) {
-        self.r = 1.0 - margin;
+        self.r = NO_LOSS_FROM - margin;
     }
 
     /// How its margin moves along the step.

@@ -1,14 +1,15 @@
-//! A pass of Newton's method over rows that somebody else holds, perhaps several of whom each hold a part: what it is to sum up
+//! A pass of Newton's method, whoever goes over the rows, perhaps several of whom each have a part: what it is to sum up
 //! ([`HeadPass`]), and the sums over a part ([`HeadSums`]), which those over other parts join. Both travel as bytes.
 //!
-//! Whoever holds the rows keeps nothing of them from pass to pass. Which rows were within the margin in the pass before follows
-//! from its weights, which the next one is told.
+//! Which rows were within the margin in the pass before their dual variables say, where whoever has the rows keeps these
+//! ([`HeadPass::visit_kept`]); where nothing is kept of a row ([`HeadPass::visit`]) it follows from the weights of that pass, which the
+//! next one is told.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
-use crate::linalg::gram::MOST_TOLD;
+use crate::linalg::gram::{Gram, MOST_TOLD};
 use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
@@ -16,7 +17,7 @@ use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
 use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
-use crate::solver::newton::sums::{add_product, Order, Places, Sums};
+use crate::solver::newton::sums::{add_product, Order, Places, Seen, Sums};
 use crate::solver::still::{add, Numbers};
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
@@ -108,11 +109,21 @@ impl HeadPass {
 
     /// Sums over no rows as yet.
     pub(crate) fn begin(&self) -> Result<HeadSums, OutOfMemory> {
+        let mut all = self.begin_without_matrix()?;
+        if let (Kind::Evaluated(sums), Task::Evaluate { hessian: Some(it) }) =
+            (&mut all.0, &self.task)
+        {
+            sums.gram = it.matrix.then(|| Gram::new(self.w.0.len())).transpose()?;
+        }
+        Ok(all)
+    }
+
+    fn begin_without_matrix(&self) -> Result<HeadSums, OutOfMemory> {
         let length = self.w.0.len();
         Ok(HeadSums(match &self.task {
             Task::Evaluate { hessian } => {
                 let hessian = hessian.as_ref();
-                let mut sums = Sums::new(length, hessian.is_some_and(|it| it.matrix))?;
+                let mut sums = Sums::new(length, false)?;
                 if hessian.is_some_and(|it| it.squares) {
                     sums.squares = Some(zeros(length)?);
                 }
@@ -125,7 +136,39 @@ impl HeadPass {
         }))
     }
 
-    /// Adds a row, of the block with this number, to sums that this pass began.
+    /// Adds a row, of the block with this number, whose dual variable is kept from pass to pass, with the sign of the row; what was found
+    /// of it, where it was looked at.
+    #[inline(always)]
+    pub(crate) fn visit_kept<K: Isa>(
+        &self,
+        all: &mut HeadSums,
+        (row, block): (&Row<'_>, u32),
+        dual: f32,
+    ) -> Option<Seen> {
+        let objective = &self.objective;
+        match (&self.task, &mut all.0) {
+            (Task::Evaluate { hessian }, Kind::Evaluated(sums)) => {
+                let (at, order) = self.places(hessian.as_ref(), block);
+                return Some(sums.visit::<K>(objective, at, row, (order, dual != 0.0)));
+            }
+            (Task::Product { direction }, Kind::Product(sum)) if dual != 0.0 => {
+                add_product::<K>(objective, (&direction.0, &mut sum.0), row);
+            }
+            (Task::Line { best, step }, Kind::Line(line)) => {
+                objective.add_to_line::<K>(line, (&best.0, &step.0), row);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether rows without dual variables need not be fetched.
+    #[inline(always)]
+    pub(crate) fn is_product(&self) -> bool {
+        matches!(self.task, Task::Product { .. })
+    }
+
+    /// Adds a row, of the block with this number, of which nothing is kept, to sums that this pass began.
     #[inline(always)]
     pub(crate) fn visit<K: Isa>(&self, all: &mut HeadSums, row: &Row<'_>, block: u32) {
         let objective = &self.objective;
@@ -140,7 +183,9 @@ impl HeadPass {
                 Kind::Evaluated(sums),
             ) => sums.visit_or_bring::<K>(objective, (&self.w.0, near), row),
             (Task::Evaluate { hessian }, Kind::Evaluated(sums)) => {
-                let (at, order, before) = self.look::<K>(hessian.as_ref(), row, block);
+                let (at, order) = self.places(hessian.as_ref(), block);
+                let before = hessian.as_ref().and_then(|it| it.before.as_ref());
+                let before = before.is_some_and(|w| objective.is_within::<K>(row, &w.0));
                 sums.visit::<K>(objective, at, row, (order, before));
             }
             (Task::Product { direction }, Kind::Product(sum))
@@ -155,14 +200,9 @@ impl HeadPass {
         }
     }
 
-    /// Where a row is looked at, what it has summed up, and whether it was within the margin in the pass before.
+    /// Where rows of this block are looked at, and what they have summed up.
     #[inline(always)]
-    fn look<'a, K: Isa>(
-        &'a self,
-        hessian: Option<&'a Hessian>,
-        row: &Row<'_>,
-        block: u32,
-    ) -> (Places<'a>, Order, bool) {
+    fn places<'a>(&'a self, hessian: Option<&'a Hessian>, block: u32) -> (Places<'a>, Order) {
         let at = Places {
             w: &self.w.0,
             best: hessian.and_then(|it| it.best.as_ref()).map(|it| &it.0[..]),
@@ -170,17 +210,13 @@ impl HeadPass {
         };
         let picked = hessian.is_some_and(|it| it.matrix && picks(block, it.share));
         let order = if picked { Order::Second } else { Order::First };
-        let before = match hessian.and_then(|it| it.before.as_ref()) {
-            Some(w) => self.objective.is_within::<K>(row, &w.0),
-            None => false,
-        };
-        (at, order, before)
+        (at, order)
     }
 }
 
 impl HeadSums {
     /// The sum of c max(0, 1 - m)^2, and the tally, of a pass that has looked at rows.
-    pub(in crate::solver) fn losses(&self) -> Option<(f64, Tally)> {
+    pub(in crate::solver) fn squares(&self) -> Option<(f64, Tally)> {
         match &self.0 {
             Kind::Evaluated(sums) => {
                 Some((sums.sides.iter().map(|side| side.loss).sum(), sums.tally))
@@ -262,11 +298,11 @@ impl Newton {
             true => self.nearness()?,
             false => None,
         };
-        let looks_back = matrix && near.is_none() && self.best_primal.is_finite();
+        let looks_back = self.looks_back() && near.is_none();
         Ok(Some(Hessian {
             matrix,
             share: self.pace.share,
-            squares: self.sums.squares.is_some(),
+            squares: self.pace.share > 1 || self.conjugate.is_some(),
             best: looks_back.then(|| Numbers::of(&self.best)).transpose()?,
             again: self.rises > 0,
             before: before
@@ -277,15 +313,31 @@ impl Newton {
         }))
     }
 
+    /// Sums over no rows as yet for this pass, in the room of the last one's.
+    pub(crate) fn begin_sums(&mut self, pass: &HeadPass) -> Result<HeadSums, OutOfMemory> {
+        let mut all = pass.begin_without_matrix()?;
+        if let (Kind::Evaluated(sums), Task::Evaluate { hessian: Some(it) }) =
+            (&mut all.0, &pass.task)
+        {
+            sums.gram = self.sums.gram.take().filter(|_| it.matrix);
+            if let Some(gram) = &mut sums.gram {
+                gram.clear();
+            }
+        }
+        Ok(all)
+    }
+
     /// Takes what the pass has summed up over all rows; [`Newton::end`] comes next.
     pub(crate) fn take(&mut self, all: HeadSums) {
         match all.0 {
             Kind::Evaluated(mut sums) => {
-                let found = sums.gram.take();
-                sums.gram = self.sums.gram.take();
-                if let (Some(own), Some(mut found)) = (&mut sums.gram, found) {
-                    *own.sums_mut() = std::mem::replace(found.sums_mut(), Lower::NONE);
-                }
+                sums.gram = match (self.sums.gram.take(), sums.gram.take()) {
+                    (Some(mut own), Some(mut found)) => {
+                        *own.sums_mut() = std::mem::replace(found.sums_mut(), Lower::NONE);
+                        Some(own)
+                    }
+                    (own, found) => own.or(found),
+                };
                 self.sums = *sums;
             }
             Kind::Product(product) => self.sums.sides[0].v = product.0,

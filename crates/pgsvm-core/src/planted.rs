@@ -1,0 +1,218 @@
+//! A loss that is planted, half the squared hinge, trains by every method that the table of `task/loss.rs` says: each finds with
+//! twice the C what it finds with the squared hinge, since both then minimize the same.
+
+use std::time::Instant;
+
+use crate::engine::{
+    train_exactly, train_examples, train_low_rank, MemorySpool, OwnedExample, Settings,
+    SliceSource, Threads, Trained,
+};
+use crate::fixtures::Numbers;
+use crate::kernels::{KernelKind, KernelSpec};
+use crate::plan::{Goal, Plan};
+use crate::task::problem::ForestShape;
+use crate::{
+    Balance, HeadReport, HeadSpec, Holding, Inner, Leader, Loss, LowRankJob, Policy, Problem,
+    ReaderJob, Scale, ScanTrainer, Spooling, Step, Updates,
+};
+
+#[path = "../tests/common/parts.rs"]
+mod parts;
+use parts::Parts;
+
+const C: f64 = 0.3;
+const TOLERANCE: f64 = 1e-3;
+const PLENTY: usize = 16 << 20;
+const LITTLE: usize = 16 << 10;
+
+/// The planted loss, and what it is twice of.
+const LOSSES: [(Loss, f64); 2] = [(Loss::HalfSquaredHinge, 2.0 * C), (Loss::SquaredHinge, C)];
+
+/// Overlapping clouds around the corners of a simplex.
+fn clouds(rows: usize, classes: u32) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(u64::from(classes));
+    let row = |row: usize| {
+        let class = row as u32 % classes;
+        let centre = |j: u32| 1.5 * f64::from(u8::from(j == class));
+        let features = (0..classes.max(6)).map(|j| numbers.normal() + centre(j));
+        OwnedExample::dense(class, features.collect())
+    };
+    (0..rows).map(row).collect()
+}
+
+fn problem(loss: Loss, c: f64) -> Problem {
+    Problem::new(loss, c, TOLERANCE).expect("valid")
+}
+
+/// Where each head stands by both losses is the same, by what their certificates prove.
+fn same(name: &str, train: impl Fn(Loss, f64) -> Vec<HeadReport>) {
+    let [planted, expected] = LOSSES.map(|(loss, c)| train(loss, c));
+    assert_eq!(planted.len(), expected.len());
+    for (planted, expected) in planted.iter().zip(&expected) {
+        let (planted, expected) = (planted.certificate, expected.certificate);
+        for certificate in [planted, expected] {
+            assert!(
+                certificate.dual <= certificate.primal * (1.0 + 1e-9),
+                "{name}"
+            );
+            assert!(certificate.gap <= TOLERANCE, "{name}: {certificate:?}");
+        }
+        assert!(
+            planted.dual <= expected.primal * (1.0 + 1e-9),
+            "{name}: {planted:?} {expected:?}"
+        );
+        assert!(
+            expected.dual <= planted.primal * (1.0 + 1e-9),
+            "{name}: {planted:?} {expected:?}"
+        );
+    }
+}
+
+fn reports(trained: &Trained) -> Vec<HeadReport> {
+    trained.trainer.report().expect("memory").heads
+}
+
+fn binary(c: f64) -> Goal {
+    Goal::Heads(vec![HeadSpec::binary(c)])
+}
+
+fn settings(cache: usize) -> Settings {
+    Settings::new(cache, Scale::Standard, Threads::One)
+}
+
+#[test]
+fn by_coordinate_descent_and_newtons_method_over_rows_that_stay_and_stream() {
+    let rows = clouds(3000, 2);
+    let forms: [(&str, fn(Problem) -> Problem); 11] = [
+        ("stream", |problem| problem.with_leader(Leader::Nobody)),
+        ("paper", |problem| problem.with_policy(Policy::Paper)),
+        ("block", |problem| problem.with_policy(Policy::Block)),
+        ("selective", |problem| {
+            problem.with_policy(Policy::SelectiveBlock)
+        }),
+        ("pegasos", |problem| {
+            let problem = problem.with_policy(Policy::Block);
+            problem
+                .with_inner(Inner::Pegasos(Updates::Row))
+                .expect("known")
+        }),
+        ("block newton", |problem| {
+            problem
+                .with_policy(Policy::Block)
+                .with_inner(Inner::Newton)
+                .expect("known")
+        }),
+        ("newton", |problem| problem.with_leader(Leader::Newton)),
+        ("free intercept", |problem| {
+            problem
+                .with_leader(Leader::Newton)
+                .with_free_intercept(true)
+        }),
+        ("trainers", |problem| {
+            problem
+                .with_leader(Leader::Nobody)
+                .with_trainers(2)
+                .expect("two")
+        }),
+        ("indexed", |problem| problem.with_index(true)),
+        ("forest", |problem| {
+            problem.with_forest(Some(ForestShape::USUAL))
+        }),
+    ];
+    for (name, form) in forms {
+        for cache in [PLENTY, LITTLE] {
+            same(name, |loss, c| {
+                let mut settings = settings(cache);
+                settings.spooling = Spooling::USUAL;
+                let problem = form(problem(loss, c)).with_max_passes(3000).expect("some");
+                let trained = train_examples(problem, binary(c), &rows, settings);
+                reports(&trained.expect("training works"))
+            });
+        }
+    }
+}
+
+#[test]
+fn by_many_heads_at_a_time() {
+    let rows = clouds(2000, 9);
+    for leader in [Leader::Nobody, Leader::Newton] {
+        same("many heads", |loss, c| {
+            let signs = |class| {
+                (0..9)
+                    .map(|other| if other == class { 1 } else { -1 })
+                    .collect::<Vec<i8>>()
+            };
+            let goal = Goal::Heads((0..9).map(|class| HeadSpec::new(signs(class), c)).collect());
+            let problem = problem(loss, c).with_leader(leader);
+            let trained = train_examples(problem, goal, &rows, settings(PLENTY));
+            reports(&trained.expect("training works"))
+        });
+    }
+}
+
+#[test]
+fn by_kernel_machines() {
+    let rows = clouds(400, 2);
+    let asked = LowRankJob {
+        rank: Some(100),
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).expect("valid"))
+    };
+    let source = || SliceSource::new(&rows);
+    let spools = || [MemorySpool::default(), MemorySpool::default()];
+    same("low rank", |loss, c| {
+        let found = train_low_rank(
+            problem(loss, c),
+            binary(c),
+            source(),
+            spools(),
+            settings(PLENTY),
+            asked,
+        );
+        reports(&found.unwrap_or_else(|error| panic!("{error}")).trained)
+    });
+    same("exact", |loss, c| {
+        let found = train_exactly(
+            problem(loss, c),
+            binary(c),
+            source(),
+            spools(),
+            settings(PLENTY),
+            (asked, 1 << 20),
+        );
+        found.unwrap_or_else(|error| panic!("{error:?}")).reports
+    });
+}
+
+#[test]
+fn by_scans() {
+    let rows = clouds(3000, 2);
+    let dealt = Parts::by_turns(&rows, 3);
+    same("scans", |loss, c| {
+        let problem = problem(loss, c).with_leader(Leader::Scans);
+        let job = ReaderJob {
+            balance: Balance::None,
+            ..ReaderJob::new(Scale::Standard, &problem)
+        };
+        let surveyed = dealt.survey(&job, 1 << 14).finish(&[], 1).expect("memory");
+        let form = surveyed.form.copied().expect("memory");
+        let holding = Holding {
+            bytes: 1 << 20,
+            lets_go: false,
+        };
+        let mut trainer =
+            ScanTrainer::new(&problem, &Plan::train(c), surveyed, holding, Instant::now())
+                .expect("memory");
+        loop {
+            match trainer.step(1000).expect("memory") {
+                Step::Progress => {}
+                Step::Blocked => {
+                    let pass = trainer.pass().expect("memory");
+                    let sums = dealt.scan(&pass, &form);
+                    trainer.take(pass, sums).expect("memory");
+                }
+                Step::Done => break,
+            }
+        }
+        trainer.report().expect("memory").heads
+    });
+}
