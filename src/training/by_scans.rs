@@ -151,7 +151,7 @@ fn attempt(
     };
     let mut trainer = trainer.map_err(train_failure)?;
     if holds_all(job, planned) {
-        trainer.scan_here(job.trainers, job.cache_bytes)?;
+        trainer.scan_resident(job.trainers, job.cache_bytes)?;
     }
     if let Some(before) = before {
         let classes = rows.source.known_classes();

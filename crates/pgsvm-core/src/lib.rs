@@ -35,9 +35,9 @@ mod exact;
 mod fixtures;
 mod interior;
 mod linalg;
-pub mod maps;
 #[cfg(test)]
-mod planted;
+mod loss_tests;
+pub mod maps;
 pub mod reader;
 pub mod scaling;
 mod scanning;

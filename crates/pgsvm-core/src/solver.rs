@@ -28,33 +28,33 @@
 macro_rules! ask {
     ($held:expr, $heads:ident => $answer:expr) => {
         match $held {
-            Heads::Apart($heads) => $answer,
-            Heads::Together($heads) => $answer,
+            Heads::Single($heads) => $answer,
+            Heads::Joint($heads) => $answer,
         }
     };
 }
 
-pub(crate) mod apart;
 pub(crate) mod averaged;
 pub(crate) mod block;
 pub(crate) mod bundle;
 mod certificate;
+pub(crate) mod constant_heads;
 pub(crate) mod divided;
 pub(crate) mod driver;
+mod fixed_weights;
 mod held_rows;
 pub(crate) mod interior;
 mod joint;
-pub(crate) mod led;
 pub(crate) mod ledger;
 mod metric;
 pub(crate) mod newton;
+pub(crate) mod newton_run;
 pub(crate) mod part;
 mod proximal;
 pub(crate) mod recount;
 pub(crate) mod scanned;
 pub(crate) mod scans;
 mod single;
-mod still;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -77,12 +77,12 @@ use driver::{Method, Visits};
 use joint::groups::JointGroups;
 use ledger::{Ledger, Ledgers};
 use metric::ColumnScales;
-use newton::choice::{leading, Leading};
+use newton::choice::{by_newton, ByNewton};
 use proximal::moments::ShiftMetric;
 use single::head::Head;
 use single::heads::Singles;
 use single::query::Query;
-use single::resting::Resting;
+use single::skippable::Skippable;
 use sums::tally::Sums;
 use weights::{Duals, Weights};
 
@@ -118,17 +118,17 @@ pub(crate) struct Solver<T> {
     /// Visits before the last active pass began.
     visits_before: u64,
     scales: ColumnScales,
-    /// Whether Newton's method leads the heads, and with a free intercept.
-    led: Option<Leading>,
-    was_led: bool,
+    /// How Newton's method solves the heads, while it does.
+    by_newton: Option<ByNewton>,
+    was_by_newton: bool,
 }
 
 /// Who holds the heads' weights and dual variables.
 enum Heads<S, J> {
     /// Each head by itself.
-    Apart(S),
+    Single(S),
     /// Side by side: a row is read once for all heads of a group.
-    Together(J),
+    Joint(J),
 }
 
 impl<T: Real> Solver<T> {
@@ -146,25 +146,25 @@ impl<T: Real> Solver<T> {
             HeadState::new(problem, spec, facts, (together, specs.len()))
         });
         let states = gathered(states)?;
-        let led = leading(problem, facts, specs, together);
-        let apart = problem.truncation().is_some()
+        let by_newton = by_newton(problem, facts, specs, together);
+        let one_by_one = problem.truncation().is_some()
             || problem.pegasos().is_some()
             || problem.block_newton()
             || problem.indexed()
-            || led.is_some();
-        let heads = if !apart && JointGroups::suits(&states) {
+            || by_newton.is_some();
+        let heads = if !one_by_one && JointGroups::suits(&states) {
             // other schedules have one trainer
             let groups = match problem.policy() {
                 Policy::Cached => problem.trainers(),
                 _ => 1,
             };
-            Heads::Together(JointGroups::new(groups, specs, states, intercept, facts)?)
+            Heads::Joint(JointGroups::new(groups, specs, states, intercept, facts)?)
         } else {
             let mut singles = Singles::new(specs, states, intercept, facts)?;
             if problem.pegasos().is_some() {
                 singles.descend(facts.rows);
             }
-            Heads::Apart(singles)
+            Heads::Single(singles)
         };
         Ok(Self {
             heads,
@@ -174,8 +174,8 @@ impl<T: Real> Solver<T> {
             at_hand: false,
             visits_before: 0,
             scales: ColumnScales::new(facts)?,
-            led,
-            was_led: led.is_some(),
+            by_newton,
+            was_by_newton: by_newton.is_some(),
         })
     }
 
@@ -201,15 +201,15 @@ impl<T: Real> Solver<T> {
     /// train.
     pub(crate) fn singles(&self) -> Option<&Singles<T>> {
         match &self.heads {
-            Heads::Apart(heads) => Some(heads),
-            Heads::Together(_) => None,
+            Heads::Single(heads) => Some(heads),
+            Heads::Joint(_) => None,
         }
     }
 
     pub(crate) fn singles_mut(&mut self) -> Option<&mut Singles<T>> {
         match &mut self.heads {
-            Heads::Apart(heads) => Some(heads),
-            Heads::Together(_) => None,
+            Heads::Single(heads) => Some(heads),
+            Heads::Joint(_) => None,
         }
     }
 
@@ -322,13 +322,13 @@ impl<T: Real> Solver<T> {
 
     /// Rows have been filed: heads that are held by themselves remember which chunks cannot have changed.
     pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
-        if let Heads::Apart(singles) = &mut self.heads {
-            for resting in singles
+        if let Heads::Single(singles) = &mut self.heads {
+            for skippable in singles
                 .heads
                 .iter_mut()
-                .filter_map(|it| it.resting.as_mut())
+                .filter_map(|it| it.skippable.as_mut())
             {
-                resting.file(filed)?;
+                skippable.file(filed)?;
             }
             for query in singles.heads.iter_mut().filter_map(|it| it.query.as_mut()) {
                 query.file(filed)?;
@@ -339,11 +339,11 @@ impl<T: Real> Solver<T> {
 
     /// Has heads that are held by themselves remember which of so many rows cannot have changed.
     pub(crate) fn remember(&mut self, rows: usize) -> Result<(), OutOfMemory> {
-        // as long as heads are led, who leads them remembers
-        if let (Heads::Apart(singles), None) = (&mut self.heads, self.led) {
+        // while Newton's method solves heads, it remembers
+        if let (Heads::Single(singles), None) = (&mut self.heads, self.by_newton) {
             for head in &mut singles.heads {
-                let resting = Resting::new(rows, head.start.len())?;
-                head.resting = Some(Box::new(resting));
+                let skippable = Skippable::new(rows, head.start.len())?;
+                head.skippable = Some(Box::new(skippable));
             }
         }
         Ok(())
@@ -351,12 +351,12 @@ impl<T: Real> Solver<T> {
 
     /// How far a row is from mattering to any head, where it was last looked at: a file of the index.
     pub(crate) fn file_of(&self, ordinal: usize) -> u8 {
-        let Heads::Apart(singles) = &self.heads else {
+        let Heads::Single(singles) = &self.heads else {
             return 0;
         };
         let running = singles.heads.iter().filter(|head| head.state.runs());
-        let code = |head: &Head<T>| match (&head.resting, head.alpha[ordinal] > 0.0) {
-            (Some(resting), false) => resting.code(ordinal),
+        let code = |head: &Head<T>| match (&head.skippable, head.alpha[ordinal] > 0.0) {
+            (Some(skippable), false) => skippable.code(ordinal),
             _ => 0,
         };
         running.map(code).min().unwrap_or(0)
@@ -365,7 +365,7 @@ impl<T: Real> Solver<T> {
     /// The chunks that the full pass that has begun may leave out, as they are not likely to matter to any head: nothing but a verifying
     /// pass proves anything then.
     pub(crate) fn left_out_of_full(&mut self) -> Result<LeftOut, OutOfMemory> {
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return Ok(LeftOut::NONE);
         };
         let mut left_out = LeftOut::ALL;
@@ -377,7 +377,7 @@ impl<T: Real> Solver<T> {
 
     /// The full pass that has begun leaves these out. `queries`: it reads what a forest was asked for.
     pub(crate) fn leave_out_of_full(&mut self, left_out: &LeftOut, queries: bool) {
-        if let Heads::Apart(singles) = &mut self.heads {
+        if let Heads::Single(singles) = &mut self.heads {
             singles
                 .running()
                 .for_each(|head| head.leave_out_of_full(left_out, queries));
@@ -390,7 +390,7 @@ impl<T: Real> Solver<T> {
         shape: &ForestShape,
         rows: usize,
     ) -> Result<(), OutOfMemory> {
-        if let Heads::Apart(singles) = &mut self.heads {
+        if let Heads::Single(singles) = &mut self.heads {
             for head in &mut singles.heads {
                 head.query = Some(Box::new(Query::new(shape, rows)?));
             }
@@ -401,7 +401,7 @@ impl<T: Real> Solver<T> {
     /// What the heads that run ask a metric forest for, and the weights with which the full pass has begun.
     pub(crate) fn queries(&self) -> impl Iterator<Item = (&[T], &Query)> {
         let heads = match &self.heads {
-            Heads::Apart(singles) => &singles.heads[..],
+            Heads::Single(singles) => &singles.heads[..],
             _ => &[],
         };
         let running = heads.iter().filter(|head| head.state.runs());
@@ -410,18 +410,21 @@ impl<T: Real> Solver<T> {
 
     /// About the share of the rows that full passes to come would read, were they filed as they stand.
     pub(crate) fn share_to_read(&self, rows: usize) -> f64 {
-        let Heads::Apart(singles) = &self.heads else {
+        let Heads::Single(singles) = &self.heads else {
             return 1.0;
         };
         let running = singles.heads.iter().filter(|head| head.state.runs());
-        let least = running.filter_map(|head| head.resting.as_ref());
-        let least = least.map(|resting| resting.least_code).max().unwrap_or(0);
+        let least = running.filter_map(|head| head.skippable.as_ref());
+        let least = least
+            .map(|skippable| skippable.least_code)
+            .max()
+            .unwrap_or(0);
         share_of(rows, |row| self.file_of(row) < least)
     }
 
     /// The chunks that the verifying pass that has begun leaves out: those that no head needs.
     pub(crate) fn left_out(&mut self) -> Result<LeftOut, OutOfMemory> {
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return Ok(LeftOut::NONE);
         };
         // columns are learned from all rows
@@ -434,8 +437,8 @@ impl<T: Real> Solver<T> {
         }
         for head in &mut singles.heads {
             let primal = head.proof.as_ref().is_some_and(|proof| proof.primal);
-            if let Some(resting) = &mut head.resting {
-                resting.leave_out(&left_out, primal);
+            if let Some(skippable) = &mut head.skippable {
+                skippable.leave_out(&left_out, primal);
             }
         }
         Ok(left_out)
@@ -470,11 +473,11 @@ impl<T: Real> Solver<T> {
         }
         let metric = self.learned_metric()?;
         let knows_squares = self.scales.mean_squares.is_some();
-        if let Heads::Together(joint) = &mut self.heads {
+        if let Heads::Joint(joint) = &mut self.heads {
             let unsuited = |metric: &ShiftMetric| !joint.suits_metric(metric);
             if metric.as_ref().is_some_and(unsuited) || (knows_squares && joint.is_lost()) {
                 let heads = joint.part()?;
-                self.heads = Heads::Apart(Singles { heads });
+                self.heads = Heads::Single(Singles { heads });
             }
         }
         let squares = self.scales.mean_squares.as_deref();
@@ -569,12 +572,12 @@ impl<T: Real> Ledgers for Solver<T> {
 
 impl<T: Real> Method for Solver<T> {
     fn stop(&mut self) {
-        self.end_leading();
+        self.end_newton();
         ask!(&mut self.heads, heads => heads.end_turns());
         for head in 0..self.len() {
             if self.state(head).runs() {
                 ask!(&mut self.heads, heads => {
-                    heads.take_laid(head);
+                    heads.take_best_duals(head);
                     heads.state_mut(head).request_stop();
                 });
             }

@@ -74,7 +74,7 @@ fn train_together(
     let plan = Plan::train(problem.c());
     let mut trainer = ScanTrainer::new(problem, &plan, surveyed, holding, Instant::now()).unwrap();
     if let Some((threads, bytes)) = threads {
-        assert!(trainer.scan_here(threads, bytes).unwrap());
+        assert!(trainer.scan_resident(threads, bytes).unwrap());
     }
     assert!(parts.train(&mut trainer, 1000, &form, || ()));
     let report = trainer.report().unwrap();

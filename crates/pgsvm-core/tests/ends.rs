@@ -111,7 +111,7 @@ fn by_scans(problem: &Problem, rows: &[OwnedExample], what: &str) {
     let plan = Plan::train(problem.c());
     let mut trainer = ScanTrainer::new(problem, &plan, surveyed, holding, began).unwrap();
     if problem.cuts() != Cuts::BesideHeld {
-        assert!(trainer.scan_here(1, 1 << 20).unwrap());
+        assert!(trainer.scan_resident(1, 1 << 20).unwrap());
     }
     let ends = parts.train(&mut trainer, 1 << 20, &form, || {
         assert!(began.elapsed() < WITHIN, "{what}: no end");

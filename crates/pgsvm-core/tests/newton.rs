@@ -576,7 +576,7 @@ fn says_why_it_cannot_lead() {
         OwnedExample::sparse(0, &[(0, 1.0)]),
         OwnedExample::sparse(1, &[(100_000, 1.0)]),
     ];
-    let led = |problem: Problem, examples: &[OwnedExample], cache: usize| {
+    let run = |problem: Problem, examples: &[OwnedExample], cache: usize| {
         let settings = settings(cache, Scale::None, Threads::One);
         match train_examples(problem, vec![HeadSpec::binary(1.0)], examples, settings) {
             Err(EngineError::Train(TrainError::NewtonLoss)) => None,
@@ -586,19 +586,19 @@ fn says_why_it_cannot_lead() {
     let squared = problem(1.0, 1e-3);
     let hinge = Problem::new(Loss::Hinge, 1.0, 1e-3).unwrap();
     assert_eq!(
-        led(hinge.with_leader(Leader::Newton), &examples, PLENTY),
+        run(hinge.with_leader(Leader::Newton), &examples, PLENTY),
         None
     );
     for (examples, cache) in [(&examples, PLENTY), (&examples, 60_000), (&wide, PLENTY)] {
-        assert_eq!(led(squared, examples, cache), Some(true));
+        assert_eq!(run(squared, examples, cache), Some(true));
         assert_eq!(
-            led(squared.with_leader(Leader::Nobody), examples, cache),
+            run(squared.with_leader(Leader::Nobody), examples, cache),
             Some(false)
         );
     }
     // where that is left open, another way is taken
     assert_eq!(
-        led(squared.with_leader(Leader::Auto), &wide, PLENTY),
+        run(squared.with_leader(Leader::Auto), &wide, PLENTY),
         Some(false)
     );
 }

@@ -10,7 +10,7 @@ use pgsvm_core::{HeadSpec, Leader, Loss, Problem, Scale, StopReason};
 const ROWS: usize = 40_000;
 const PLENTY: usize = 64 << 20;
 
-fn led(
+fn run(
     examples: &[OwnedExample],
     heads: &[HeadSpec],
     (trainers, cache, threads): (usize, usize, Threads),
@@ -64,10 +64,10 @@ fn any_number_of_threads_reaches_the_optimum_of_one() {
         (&wide, &[0.1, 1.0]),
     ] {
         let heads = heads(costs);
-        let alone = led(examples, &heads, (1, PLENTY, Threads::One));
+        let alone = run(examples, &heads, (1, PLENTY, Threads::One));
         for cache in [PLENTY, 2 << 20] {
             for trainers in [2, 4] {
-                let together = led(examples, &heads, (trainers, cache, Threads::One));
+                let together = run(examples, &heads, (trainers, cache, Threads::One));
                 assert_eq!(together.reader.resident, cache == PLENTY);
                 let [one, other] = [&alone, &together].map(|it| it.trainer.report().unwrap());
                 for (one, other) in one.heads.iter().zip(&other.heads) {
@@ -84,7 +84,7 @@ fn a_number_of_threads_gives_the_same_bits_with_any_roles() {
     let examples = clouds(ROWS, 20, 1.5, 44);
     let heads = heads(&[1.0, 0.1]);
     for cache in [PLENTY, 2 << 20] {
-        let run = |trainers, threads| bits(&led(&examples, &heads, (trainers, cache, threads)), 2);
+        let run = |trainers, threads| bits(&run(&examples, &heads, (trainers, cache, threads)), 2);
         let two = run(2, Threads::One);
         assert_eq!(two, run(2, Threads::Two));
         // or nothing was divided

@@ -592,7 +592,7 @@ fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
             let plan = Plan::train(problem.c());
             let trainer = ScanTrainer::new(&problem, &plan, surveyed, nothing, Instant::now());
             let mut trainer = trainer.unwrap();
-            assert!(trainer.scan_here(threads, bytes).unwrap());
+            assert!(trainer.scan_resident(threads, bytes).unwrap());
             loop {
                 match trainer.step(1000).unwrap() {
                     Step::Progress => {}

@@ -213,7 +213,7 @@ fn by_scans(problem: &Problem, interior: bool, rows: &[OwnedExample], here: bool
         true => ScanTrainer::interior_point(problem, &plan, surveyed, now).unwrap(),
         false => ScanTrainer::new(problem, &plan, surveyed, holding, now).unwrap(),
     };
-    assert!(!here || trainer.scan_here(2, PLENTY).unwrap());
+    assert!(!here || trainer.scan_resident(2, PLENTY).unwrap());
     if !parts.train(&mut trainer, 1 << 20, &form, || ()) {
         return None;
     }

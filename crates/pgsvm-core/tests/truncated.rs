@@ -157,7 +157,7 @@ fn what_a_truncated_training_says_is_so() {
 }
 
 /// What Newton's method is to minimize.
-fn led(c: f64, s: f64) -> Problem {
+fn run(c: f64, s: f64) -> Problem {
     let problem = Problem::new(Loss::SquaredHinge, c, TOLERANCE).expect("valid");
     let problem = problem.with_leader(Leader::Newton).with_truncation(Some(s));
     problem.expect("valid")
@@ -174,7 +174,7 @@ fn newtons_method_finds_outliers_anew_in_each_pass() {
     for (c, s) in [(0.01, 1.25), (1.0, 0.5), (1.0, 3.0), (30.0, 1.25)] {
         // rows in the cache, by one thread and two, and rows that stream
         for (cache, trainers) in [(PLENTY, 1), (PLENTY, 2), (3000 * 96 / 10, 1)] {
-            let problem = led(c, s).with_trainers(trainers).expect("valid");
+            let problem = run(c, s).with_trainers(trainers).expect("valid");
             let settings = || settings(cache, Scale::None, Threads::One);
             let trained = check(&problem, &rows, settings());
             let report = trained.trainer.report().unwrap();
@@ -194,7 +194,7 @@ fn newtons_method_finds_outliers_anew_in_each_pass() {
 fn a_rare_class_is_not_given_up() {
     // one row in a hundred, apart from the others, all of which are outliers of a first step from 0
     let rows = thinned(clouds(12_000, 6, 4.0, 66), 100);
-    let problem = led(1.0, 1.25);
+    let problem = run(1.0, 1.25);
     for (cache, leader) in [
         (PLENTY, Leader::Newton),
         (PLENTY, Leader::Nobody),
@@ -215,11 +215,11 @@ fn a_rare_class_is_not_given_up() {
 fn newtons_method_solves_many_columns_by_products() {
     let rows = flipped(words(3000, 3000, 0, 64), 0.1, 65);
     let settings = || settings(PLENTY, Scale::None, Threads::One);
-    let led = train(led(0.1, 1.25), &rows, settings());
+    let run = train(run(0.1, 1.25), &rows, settings());
     let visited = train(problem(Loss::SquaredHinge, 0.1, 1.25), &rows, settings());
-    let head = led.trainer.report().unwrap().heads[0];
-    assert!(led.trainer.report().unwrap().newton && head.certificate.gap <= TOLERANCE);
-    assert!(objective(&led) <= 1.03 * objective(&visited));
+    let head = run.trainer.report().unwrap().heads[0];
+    assert!(run.trainer.report().unwrap().newton && head.certificate.gap <= TOLERANCE);
+    assert!(objective(&run) <= 1.03 * objective(&visited));
 }
 
 #[test]

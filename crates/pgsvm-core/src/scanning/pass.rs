@@ -9,7 +9,7 @@ use crate::rows::row::{self, Row};
 use crate::scanning::head::{HeadFound, HeadScan};
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::pass::Outputs;
-use crate::solver::led::BLOCK;
+use crate::solver::newton_run::BLOCK;
 
 /// What a pass is to sum up.
 #[derive(Serialize, Deserialize)]

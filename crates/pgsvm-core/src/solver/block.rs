@@ -14,9 +14,9 @@ use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedPage;
 use crate::simd::{Isa, Level, Real};
-use crate::solver::led::{Led, BLOCK};
 use crate::solver::newton::head::Next;
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::newton_run::{NewtonRun, BLOCK};
 use crate::solver::single::head::Head;
 use crate::solver::sums::tally::Sums;
 use crate::solver::{Heads, Solver};
@@ -33,7 +33,7 @@ enum Purpose {
 
 /// A head whose block is being solved.
 pub(crate) struct BlockHead {
-    led: Led,
+    run: NewtonRun,
     purpose: Purpose,
     /// Sum of a y x over the rows of the block.
     own: Vec<f64>,
@@ -63,16 +63,16 @@ impl BlockHead {
     /// Begins the pass that comes over the block, where it has not begun.
     pub(crate) fn begin_pass(&mut self) -> Result<(), OutOfMemory> {
         match self.purpose {
-            Purpose::Solve => self.led.begin_pass(),
+            Purpose::Solve => self.run.begin_pass(),
             Purpose::Sum | Purpose::Take => Ok(()),
         }
     }
 
     /// What the block has of v is known, and so what the others have.
     fn begin_solving(&mut self) {
-        self.led.newton.take_from_fixed(&self.own);
-        self.led.newton.begin_whole();
-        self.led.go_on(Next::Pass);
+        self.run.newton.take_from_fixed(&self.own);
+        self.run.newton.begin_whole();
+        self.run.go_on(Next::Pass);
         self.purpose = Purpose::Solve;
     }
 
@@ -117,7 +117,7 @@ impl<T: Real> Head<T> {
         }
         if block.purpose == Purpose::Solve {
             let number = (slot / BLOCK) as u32;
-            return block.led.visit::<K>(row, number, &mut block.duals[slot]);
+            return block.run.visit::<K>(row, number, &mut block.duals[slot]);
         }
         let y = f64::from(self.signs[row.group()]);
         if y == 0.0 {
@@ -125,7 +125,7 @@ impl<T: Real> Head<T> {
         }
         let own = &mut self.alpha[row.ordinal()];
         if block.purpose == Purpose::Take {
-            let multiple = block.led.newton.value().multiples[usize::from(y > 0.0)];
+            let multiple = block.run.newton.value().multiples[usize::from(y > 0.0)];
             *own = (multiple * f64::from(block.duals[slot].abs())) as f32;
         }
         if *own == 0.0 {
@@ -150,7 +150,7 @@ impl<T: Real> Solver<T> {
         costs: Costs,
         tolerance: f64,
     ) -> Result<Option<BlockHead>, OutOfMemory> {
-        let Heads::Apart(singles) = &self.heads else {
+        let Heads::Single(singles) = &self.heads else {
             return Ok(None);
         };
         let head_of = &singles.heads[head];
@@ -160,7 +160,7 @@ impl<T: Real> Solver<T> {
         let tolerance = tolerance * head_of.state.tolerance();
         let newton = head_of.newton_of_block(costs, tolerance)?;
         Ok(Some(BlockHead {
-            led: Led::new(head, newton),
+            run: NewtonRun::new(head, newton),
             purpose: Purpose::Sum,
             own: zeros(head_of.iterate.len())?,
             duals: zeros(rows)?,
@@ -180,8 +180,8 @@ impl<T: Real> Solver<T> {
         slots: Range<usize>,
     ) -> usize {
         let mut values = 0;
-        if let Heads::Apart(singles) = &mut self.heads {
-            let head = &mut singles.heads[block.led.head];
+        if let Heads::Single(singles) = &mut self.heads {
+            let head = &mut singles.heads[block.run.head];
             for slot in slots {
                 values += head.visit_in_block::<K>(block, &page.row(slot), slot);
             }
@@ -191,10 +191,10 @@ impl<T: Real> Solver<T> {
 
     /// Ends a pass over the block; true where that was all.
     pub(crate) fn end_block_pass(&mut self, block: &mut BlockHead, level: Level) -> bool {
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return true;
         };
-        let head = &mut singles.heads[block.led.head];
+        let head = &mut singles.heads[block.run.head];
         match block.purpose {
             Purpose::Sum => {
                 let sums = &mut head.state.sums;
@@ -204,15 +204,15 @@ impl<T: Real> Solver<T> {
                 false
             }
             Purpose::Solve => {
-                let next = block.led.end_pass(level);
-                let tally = block.led.newton.tally();
-                block.led.go_on(next);
+                let next = block.run.end_pass(level);
+                let tally = block.run.newton.tally();
+                block.run.go_on(next);
                 head.state.sums.visits += tally.rows;
                 self.is_solved(block)
             }
             Purpose::Take => {
                 block.put_back(&mut head.state.sums);
-                block.led.newton.add_fixed(&mut block.own);
+                block.run.newton.add_fixed(&mut block.own);
                 head.iterate.set_v(&block.own);
                 true
             }
@@ -226,33 +226,33 @@ impl<T: Real> Solver<T> {
         block: &mut BlockHead,
         level: Level,
     ) -> Option<(usize, bool)> {
-        if block.purpose != Purpose::Solve || block.led.next != Next::Factor {
+        if block.purpose != Purpose::Solve || block.run.next != Next::Factor {
             return None;
         }
-        let products = block.led.newton.products();
-        let next = block.led.newton.factor(level);
-        block.led.go_on(next);
+        let products = block.run.newton.products();
+        let next = block.run.newton.factor(level);
+        block.run.go_on(next);
         let ended = self.is_solved(block);
         Some((products / PRODUCTS_PER_VALUE, ended))
     }
 
     /// Whether the method has ended and found nothing better; where it has ended with something better that is taken next.
     fn is_solved(&mut self, block: &mut BlockHead) -> bool {
-        if !matches!(block.led.next, Next::Arrived | Next::GivenUp) {
+        if !matches!(block.run.next, Next::Arrived | Next::GivenUp) {
             return false;
         }
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return true;
         };
         let before = block
-            .led
+            .run
             .newton
             .dual_of(&block.own, block.alpha, block.diag);
-        if block.led.newton.value().dual > before {
+        if block.run.newton.value().dual > before {
             block.clear(Purpose::Take);
             return false;
         }
-        block.put_back(&mut singles.heads[block.led.head].state.sums);
+        block.put_back(&mut singles.heads[block.run.head].state.sums);
         true
     }
 }

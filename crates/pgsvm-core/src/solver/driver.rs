@@ -116,7 +116,7 @@ pub(crate) trait Visits {
     /// The dual at the present dual variables, summed over the heads; None where that takes a pass over the rows.
     fn dual(&mut self) -> Option<f64>;
     /// Ends a head as it stands: puts the dual variables of its best dual in the place of the present ones.
-    fn take_laid(&mut self, head: usize);
+    fn take_best_duals(&mut self, head: usize);
 
     /// Bits of the rows `64 n..64 (n + 1)` in the active set of some head.
     fn active(&self, n: usize) -> u64;

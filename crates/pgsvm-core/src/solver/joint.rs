@@ -4,9 +4,9 @@
 //! lanes of running heads come first; once eight can go, the weights are packed again. What a pass means for each head is
 //! its [`HeadState`]'s affair, kappa included. Weights are 32 bits wide; v and the dual of a verifying pass are 64.
 
+mod best_duals;
 mod exact_v;
 pub(in crate::solver) mod groups;
-mod laid;
 mod lanes;
 pub(crate) mod matrix;
 mod pack;
@@ -59,7 +59,7 @@ pub(in crate::solver) struct JointHeads {
     /// By row.
     alpha: Lined<Lanes>,
     /// Those of each head's best dual.
-    laid: Lined<Lanes>,
+    best_duals: Lined<Lanes>,
     /// Lanes in which a row is shrunk, by row and block.
     shrunk: Vec<u8>,
     /// Shrunk rows for all heads that ran when they were visited last.
@@ -156,7 +156,7 @@ impl JointHeads {
             signs: FacingSigns::default(),
             width,
             alpha: Lined::zeros(facts.rows * width)?,
-            laid: Lined::zeros(facts.rows * width)?,
+            best_duals: Lined::zeros(facts.rows * width)?,
             shrunk: zeros(facts.rows * width)?,
             all_shrunk: nothing_shrunk(facts.rows)?,
             turn: None,
@@ -305,7 +305,7 @@ impl JointHeads {
     }
 
     /// A head ends as it stands: with the dual variables of its best dual.
-    fn end_with_laid(&mut self, head: usize) {
+    fn end_with_best_duals(&mut self, head: usize) {
         self.exchange_duals(head, 1.0);
         if let Some(intercept) = self.states[head].ledger.constant() {
             let none = std::iter::repeat_n(0.0, self.facts.features);
@@ -413,7 +413,7 @@ impl JointHeads {
             }
             *lay = better.duals;
         }
-        self.lay_duals(&lays);
+        self.keep_best_duals(&lays);
         self.best.sweep(
             &mut self.start.w,
             None,

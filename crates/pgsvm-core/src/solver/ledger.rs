@@ -180,8 +180,8 @@ impl Ledger {
     /// A pass over all rows has found this primal and this dual: those of its weights, and of dual variables that follow
     /// from them. They stay together: a pair of one pass can be recomputed from its weights alone. `unseen` of the rows were known without
     /// a look; `before`: visits that are not counted here. The head has ended with
-    /// `arrived`, and where a constant decision is within the tolerance. True when weights and dual variables are to be laid
-    /// aside, which can only be where the weights are `at_hand`.
+    /// `arrived`, and where a constant decision is within the tolerance. True when weights and dual variables are to be kept
+    /// as the best, which can only be where the weights are `at_hand`.
     pub(in crate::solver) fn take_pair(
         &mut self,
         (primal, dual): (Primal, f64),
@@ -355,7 +355,7 @@ impl Ledger {
             },
             ties: best.ties as f64 / best.rows.max(1) as f64,
             stop: self.stop.reason(),
-            support_vectors: self.bounds.laid_support(),
+            support_vectors: self.bounds.best_duals_support(),
             truncated: self.outliers.report(best.value, self.terms.c),
             kappa: 0.0,
             updates: None,

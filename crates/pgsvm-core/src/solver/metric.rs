@@ -39,7 +39,7 @@ impl<T: Real> Solver<T> {
     pub(crate) fn sets_out(&self) -> bool {
         self.full_passes == 0
             && self.scales.moments.is_some()
-            && matches!(self.heads, Heads::Apart(_))
+            && matches!(self.heads, Heads::Single(_))
     }
 
     /// Behind a verifying pass of what came from elsewhere: whether columns seem to differ in scale, so that another one has
@@ -59,7 +59,7 @@ impl<T: Real> Solver<T> {
             return Ok(false);
         }
         self.scales.moments = Some(moments.of_all_rows()?);
-        if let Heads::Apart(heads) = &mut self.heads {
+        if let Heads::Single(heads) = &mut self.heads {
             heads.learn_metric()?;
         }
         Ok(true)
@@ -73,7 +73,7 @@ impl<T: Real> Solver<T> {
         };
         let differ = moments.metric(self.intercept)?.is_some();
         let squares = moments.mean_squares()?;
-        if let Heads::Apart(heads) = &mut self.heads {
+        if let Heads::Single(heads) = &mut self.heads {
             heads.begin_in_metric(differ, &squares)?;
         }
         self.scales.mean_squares = Some(squares);

@@ -34,8 +34,8 @@ impl<T: Real> Solver<T> {
             sets_out: self.sets_out(),
             moments: self.scales.moments.as_mut(),
             heads: match &mut self.heads {
-                Heads::Apart(heads) => Heads::Apart(&mut heads.heads),
-                Heads::Together(heads) => Heads::Together(&mut heads.groups),
+                Heads::Single(heads) => Heads::Single(&mut heads.heads),
+                Heads::Joint(heads) => Heads::Joint(&mut heads.groups),
             },
         }
     }
@@ -45,11 +45,11 @@ impl<T: Real> Solver<T> {
     pub(crate) fn dealt(&self, trainers: usize) -> Option<usize> {
         let running = self.running_heads();
         match &self.heads {
-            Heads::Together(heads) => Some(heads.running_groups()),
-            Heads::Apart(heads) if heads.heads.len() >= trainers || !heads.divisible() => {
+            Heads::Joint(heads) => Some(heads.running_groups()),
+            Heads::Single(heads) if heads.heads.len() >= trainers || !heads.divisible() => {
                 Some(running.min(trainers))
             }
-            Heads::Apart(_) => None,
+            Heads::Single(_) => None,
         }
     }
 
@@ -67,22 +67,22 @@ impl<T: Real> Solver<T> {
         let mut parts = Vec::new();
         parts.room(count)?;
         match &mut self.heads {
-            Heads::Together(heads) => {
+            Heads::Joint(heads) => {
                 let groups = heads.groups.len();
                 for (number, group) in heads.groups.chunks_mut(1).enumerate() {
                     if group[0].runs() {
-                        parts.push(part(Heads::Together(group), (number, groups)));
+                        parts.push(part(Heads::Joint(group), (number, groups)));
                     }
                 }
             }
-            Heads::Apart(heads) => {
+            Heads::Single(heads) => {
                 let (mut rest, mut first) = (&mut heads.heads[..], 0);
                 for number in 0..count {
                     let own = running * (number + 1) / count - running * number / count;
                     let (some, others) = rest.split_at_mut(ends_behind(rest, own));
                     rest = others;
                     let behind = first + some.len();
-                    parts.push(part(Heads::Apart(some), (first, 1)));
+                    parts.push(part(Heads::Single(some), (first, 1)));
                     first = behind;
                 }
             }
@@ -224,7 +224,7 @@ impl<T: Real> TakesRows for Part<'_, T> {
 impl<T: Real> Part<'_, T> {
     /// The next head's turn, its number given back; None behind the last.
     pub(crate) fn next_turn(&mut self) -> Result<Option<usize>, OutOfMemory> {
-        let Heads::Together([heads]) = &mut self.heads else {
+        let Heads::Joint([heads]) = &mut self.heads else {
             return Ok(None);
         };
         let (first, step) = self.numbers;
@@ -234,7 +234,7 @@ impl<T: Real> Part<'_, T> {
     /// The state of the head whose turn it is.
     fn in_turn(&self) -> Option<&HeadState> {
         match &self.heads {
-            Heads::Together([heads]) => heads.in_turn(),
+            Heads::Joint([heads]) => heads.in_turn(),
             _ => None,
         }
     }
@@ -242,7 +242,7 @@ impl<T: Real> Part<'_, T> {
     /// Bits of the rows `64 n..64 (n + 1)` in its active set.
     pub(crate) fn active(&self, n: usize) -> u64 {
         match &self.heads {
-            Heads::Together([heads]) => heads.active_word(n),
+            Heads::Joint([heads]) => heads.active_word(n),
             _ => 0,
         }
     }
@@ -258,14 +258,14 @@ impl<T: Real> Part<'_, T> {
     }
 
     pub(crate) fn begin_active(&mut self) {
-        if let Heads::Together([heads]) = &mut self.heads {
+        if let Heads::Joint([heads]) = &mut self.heads {
             heads.start_active();
         }
     }
 
     /// Whether it seems to have arrived at the end of an active pass.
     pub(crate) fn seems_to_arrive(&mut self) -> bool {
-        if let Heads::Together([heads]) = &mut self.heads {
+        if let Heads::Joint([heads]) = &mut self.heads {
             heads.estimate();
         }
         self.in_turn().is_some_and(HeadState::wants_proof)
@@ -273,7 +273,7 @@ impl<T: Real> Part<'_, T> {
 
     pub(crate) fn end_active(&mut self) -> Result<(), OutOfMemory> {
         match &mut self.heads {
-            Heads::Together([heads]) => heads.finish_active(),
+            Heads::Joint([heads]) => heads.finish_active(),
             _ => Ok(()),
         }
     }

@@ -10,12 +10,12 @@ use crate::simd::Isa;
 use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::driver::decision;
-use crate::solver::led::{Leads, Led};
 use crate::solver::ledger::bounds::Primal;
 use crate::solver::ledger::{Ledger, Ledgers};
 use crate::solver::newton::given::found;
 use crate::solver::newton::head::{Given, Newton, Next};
 use crate::solver::newton::pace::Costs;
+use crate::solver::newton_run::{NewtonHeads, NewtonRun};
 use crate::solver::weights::Weights;
 use crate::task::heads::HeadSpec;
 use crate::task::objective::{Intercept, Objective};
@@ -168,27 +168,31 @@ impl Ledgers for ScannedHeads {
     }
 }
 
-impl Leads for ScannedHeads {
-    fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
+impl NewtonHeads for ScannedHeads {
+    fn newton_runs(
+        &self,
+        heads: Range<usize>,
+        costs: Costs,
+    ) -> Result<Vec<NewtonRun>, OutOfMemory> {
         let mut all = Vec::new();
         all.room(heads.len())?;
         for place in heads {
             let head = &self.heads[place];
             let w = zeros(head.best.len())?;
             let given = Given::of(&head.ledger, self.objective(place)?, w);
-            all.push(Led::new(place, Newton::new(given, costs)?));
+            all.push(NewtonRun::new(place, Newton::new(given, costs)?));
         }
         Ok(all)
     }
 
-    fn take_led(&mut self, led: &mut Led) {
-        let (head, newton) = (&mut self.heads[led.head], &led.newton);
+    fn take_newton(&mut self, run: &mut NewtonRun) {
+        let (head, newton) = (&mut self.heads[run.head], &run.newton);
         if !newton.is_beside() {
             if !newton.is_free() {
                 head.ledger.take_nothing(|| newton.at_zero());
             }
             let (pair, (support, unseen)) = found(newton);
-            let ends = (newton.is_at_best(), led.next == Next::Arrived);
+            let ends = (newton.is_at_best(), run.next == Next::Arrived);
             if head.ledger.take_pair(pair, (support, unseen, 0), ends) {
                 head.best.copy_from_slice(newton.best());
                 head.ledger.outliers.take(newton.outliers());
@@ -196,14 +200,14 @@ impl Leads for ScannedHeads {
             head.end();
         }
         if !head.ledger.runs() {
-            led.end();
-        } else if led.next == Next::GivenUp {
-            self.leave_led(led);
+            run.end();
+        } else if run.next == Next::GivenUp {
+            self.leave_newton(run);
         }
     }
 
-    fn leave_led(&mut self, led: &Led) {
-        let head = &mut self.heads[led.head];
+    fn leave_newton(&mut self, run: &NewtonRun) {
+        let head = &mut self.heads[run.head];
         head.ledger.end_unfinished();
         head.end();
     }

@@ -361,7 +361,7 @@ fn sums_over_parts_of_the_rows_join_to_those_over_all() {
     let page = VisitedPage::as_stored(Page::new(&stored, DENSE));
     let verifying = Verifying {
         primal: true,
-        laid: false,
+        best_duals: false,
         exact: false,
     };
     let over = |slots| {

@@ -452,9 +452,9 @@ impl Problem {
             if !(s > 0.0 && s.is_finite()) {
                 return Err(ProblemError::Truncation(s));
             }
-            let led =
+            let by_newton_or_scans =
                 matches!(self.leader, Leader::Newton | Leader::Scans) && !self.loss.is_smooth();
-            if led || self.policy == Policy::Paper || self.pegasos().is_some() {
+            if by_newton_or_scans || self.policy == Policy::Paper || self.pegasos().is_some() {
                 return Err(ProblemError::CannotTruncate);
             }
         }

@@ -254,7 +254,7 @@ pub struct TrainerReport {
     pub evictions: u64,
     /// Rows dropped from the working set to make room.
     pub replaced: u64,
-    /// Whether Newton's method led the heads.
+    /// Whether Newton's method solved the heads, or began to.
     pub newton: bool,
     /// Whether each final head tells two of several classes apart, as [`crate::Pairs::all`] has them.
     pub in_pairs: bool,

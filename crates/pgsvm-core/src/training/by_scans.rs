@@ -15,11 +15,11 @@
 
 mod average;
 mod bundles;
-mod here;
 mod interiors;
-mod led;
 mod method;
+mod newton;
 mod packed_rows;
+mod resident;
 mod sampled;
 
 use std::sync::Arc;
@@ -48,10 +48,10 @@ use crate::training::stage::StageHeads;
 use average::Averaging;
 pub use average::{PartOrder, PartRefusal, PartRows, PartsFound};
 use bundles::Bundles;
-use here::Here;
 use interiors::Interiors;
-use led::LedByScans;
 use method::ScanMethod;
+use newton::NewtonByScans;
+use resident::ResidentRows;
 pub use sampled::{Chosen, SampleSearch};
 
 /// A training by scans.
@@ -71,7 +71,7 @@ pub struct ScanTrainer {
     has_scanned: bool,
     sample: Vec<u32>,
     /// What goes over the sample where that is all rows, and these are to be gone over here.
-    here: Option<Here>,
+    here: Option<ResidentRows>,
     activity: Activity,
     fit: Option<Fit>,
     /// What rows held out have told before.
@@ -124,7 +124,7 @@ impl ScanTrainer {
             Ok(match problem.loss().is_smooth() {
                 true => {
                     let room = holding.bytes / size_of::<u32>() / COPIES;
-                    Box::new(LedByScans::new(solver, facts, sample, room)?)
+                    Box::new(NewtonByScans::new(solver, facts, sample, room)?)
                 }
                 false => Box::new(Bundles::new(solver, facts, sample, holding, problem)?),
             })
@@ -222,9 +222,9 @@ impl ScanTrainer {
 
     /// Goes over the rows by itself, by threads, where the sample holds all of them; whether it does. Of planes alone it keeps their outputs where
     /// they fit beside the rows into so many bytes. To be called before the first step.
-    pub fn scan_here(&mut self, threads: usize, bytes: usize) -> Result<bool, OutOfMemory> {
+    pub fn scan_resident(&mut self, threads: usize, bytes: usize) -> Result<bool, OutOfMemory> {
         if Batch::new(&self.sample, self.facts.dense).count() == self.facts.rows {
-            let mut here = Here::new(&self.sample, self.facts.dense, threads)?;
+            let mut here = ResidentRows::new(&self.sample, self.facts.dense, threads)?;
             if let Some(outputs) = self.method.outputs() {
                 let room = bytes.saturating_sub(size_of_val(self.sample.as_slice()));
                 here.keep(outputs, room);
@@ -272,7 +272,7 @@ impl ScanTrainer {
     }
 
     fn train(&mut self, budget: usize) -> Result<Step, TrainError> {
-        if self.here.as_ref().is_some_and(Here::is_running) {
+        if self.here.as_ref().is_some_and(ResidentRows::is_running) {
             return self.go_over_rows(budget);
         }
         let heads = self.solver.len();

@@ -11,7 +11,7 @@ use crate::rows::facts::Facts;
 use crate::screening::measuring::{Leeways, Measuring};
 use crate::screening::slack::Metric;
 use crate::simd::Real;
-use crate::solver::apart::ConstantHeads;
+use crate::solver::constant_heads::ConstantHeads;
 use crate::solver::driver::Method;
 use crate::solver::ledger::Ledgers;
 use crate::solver::newton::choice;
@@ -648,7 +648,7 @@ impl<T: Real> Run<T> {
             updates,
             evictions: tallies.evictions,
             replaced: tallies.replaced,
-            newton: self.solver().was_led(),
+            newton: self.solver().was_by_newton(),
             in_pairs: self
                 .heads
                 .specs

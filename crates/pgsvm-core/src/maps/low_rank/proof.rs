@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A training on phi(x) = L^-1 k(x) has phi in 32 bits, off by what L^-1 makes of the rounding of k: its own certificate is that
-//! of those numbers. Here all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
+//! of those numbers. ResidentRows all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
 //!
 //! Of the linear kernel w = sum of a_j z_j is stored, and the certificate is that of all hyperplanes: v = sum of y_i u_i x_i, and |v|² in place of

@@ -31,7 +31,7 @@ use crate::linalg::gram::Gram;
 use crate::linalg::lower::Lower;
 use crate::simd::Level;
 use crate::solver::bundle::master::{Known, Solved};
-use crate::solver::still::product;
+use crate::solver::fixed_weights::product;
 use loops::{Margins, Moving, SumUp};
 use simplex::Simplex;
 

@@ -12,7 +12,7 @@ use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::bundle::kinks::Line;
-use crate::solver::still::add_row;
+use crate::solver::fixed_weights::add_row;
 
 /// The class of groups whose rows take no part.
 const NONE: u32 = u32::MAX;

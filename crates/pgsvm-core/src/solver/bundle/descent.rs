@@ -10,7 +10,7 @@ use crate::base::random::{Random, Stream};
 use crate::base::zeros::zeros;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::master::{Known, Solved, ROWS};
-use crate::solver::still::{add_row, product, score};
+use crate::solver::fixed_weights::{add_row, product, score};
 use crate::task::loss::{LossFunction, NO_LOSS_FROM};
 use crate::task::losses::hinge::Hinge;
 

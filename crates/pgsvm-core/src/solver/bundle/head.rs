@@ -8,7 +8,7 @@ use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::master::{Master, Solved};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_CENTRES};
-use crate::solver::still::Numbers;
+use crate::solver::fixed_weights::Numbers;
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
 use crate::task::problem::{Cuts, StopRule};

@@ -11,7 +11,7 @@ use crate::solver::bundle::augmented::Augmented;
 use crate::solver::bundle::descent::Descent;
 use crate::solver::bundle::pass::{Centre, Coming};
 use crate::solver::bundle::planes::Planes;
-use crate::solver::still::{add_row, score};
+use crate::solver::fixed_weights::{add_row, score};
 use crate::task::loss::NO_LOSS_FROM;
 use crate::task::objective::Objective;
 

@@ -16,7 +16,7 @@ use crate::linalg::cholesky::Cholesky;
 use crate::linalg::lower::Lower;
 use crate::simd::{Isa, Level, Work};
 #[cfg(test)]
-use crate::solver::still::product;
+use crate::solver::fixed_weights::product;
 
 /// Exchanges of a round, beside as many as there are planes with weight.
 const EXCHANGES: usize = 32;

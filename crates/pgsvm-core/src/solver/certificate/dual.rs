@@ -31,13 +31,13 @@ impl Proved {
 pub(in crate::solver) enum Verified {
     /// The head has ended with its dual variables shrunk by this factor.
     Ended { shrink: f64 },
-    /// The head has ended with the dual variables laid aside.
-    EndedWithLaid,
-    /// Those laid aside may be better: they change places with the present ones, shrunk by this factor, and are proved next.
+    /// The head has ended with the best dual variables.
+    EndedWithBest,
+    /// The best ones may be better: they change places with the present ones, shrunk by this factor, and are proved next.
     Again { shrink: f64 },
     /// The primal of the best weights is summed exactly next.
     Exactly,
-    /// It goes on from the recomputed v; `lay`: the dual variables are to be laid aside, shrunk by this factor.
+    /// It goes on from the recomputed v; `keep`: the dual variables are the best, shrunk by this factor.
     GoesOn { lay: Option<f64> },
     /// It begins with the recomputed v and this kappa. `at_v`: with its centre there too, else where that stands.
     Begins {

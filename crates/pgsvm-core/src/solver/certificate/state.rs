@@ -67,7 +67,7 @@ enum Exactness {
     Known,
 }
 
-/// What has become better in a full pass and is to be laid aside.
+/// What has become better in a full pass, and is to be kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::solver) struct Better {
     /// The weights that the pass began with.
@@ -81,8 +81,8 @@ pub(in crate::solver) struct Better {
 pub(in crate::solver) struct Verifying {
     /// Rows with a = 0 must be looked at too, for the primal at the newest weights.
     pub(in crate::solver) primal: bool,
-    /// The dual variables laid aside are proved: they change places with the present ones.
-    pub(in crate::solver) laid: bool,
+    /// The best dual variables are proved: they change places with the present ones.
+    pub(in crate::solver) best_duals: bool,
     /// The primal is that of the best weights, in 64 bits.
     pub(in crate::solver) exact: bool,
 }
@@ -584,7 +584,7 @@ impl HeadState {
             self.sums.full = Tally::EMPTY;
             return Verifying {
                 primal: true,
-                laid: false,
+                best_duals: false,
                 exact: false,
             };
         }
@@ -592,13 +592,13 @@ impl HeadState {
         self.verifies_primal = exact || (!known && !again);
         self.sums.full = Tally::EMPTY;
         let ends = known || self.ends_anyway();
-        let laid = !again && ends && self.ledger.best_dual() > present;
-        if laid {
+        let best_duals = !again && ends && self.ledger.best_dual() > present;
+        if best_duals {
             self.exchange(present, false);
         }
         Verifying {
             primal: self.verifies_primal,
-            laid,
+            best_duals,
             exact,
         }
     }
@@ -618,10 +618,10 @@ impl HeadState {
             && self.ledger.constant().is_none()
     }
 
-    /// The present dual variables, of this dual, and those laid aside change places.
+    /// The present dual variables, of this dual, and the best ones change places.
     fn exchange(&mut self, dual: f64, proved: bool) {
         let support = self.support;
-        self.support = self.ledger.bounds.laid_support();
+        self.support = self.ledger.bounds.best_duals_support();
         let present = ProvedDual {
             dual,
             support,
@@ -759,7 +759,7 @@ impl HeadState {
         }
     }
 
-    /// Ends it with the better of the dual variables proved and those laid aside, once both are.
+    /// Ends it with the better of the dual variables proved and the best ones, once both are proved.
     fn end_with(&mut self, (proof, weight): (ProvedDual, f64), shrink: f64) -> Verified {
         if self.wants_exact(weight) {
             self.exactness = Exactness::Asked;
@@ -767,12 +767,12 @@ impl HeadState {
             return Verified::Exactly;
         }
         let verified = match self.ledger.bounds.choose(proof) {
-            Choice::LaidUnproved => {
+            Choice::BestUnproved => {
                 self.exchange(proof.dual, true);
                 self.expected.ask_again();
                 return Verified::Again { shrink };
             }
-            Choice::Laid => Verified::EndedWithLaid,
+            Choice::Best => Verified::EndedWithBest,
             Choice::Present => {
                 self.ledger.bounds.end_with(proof);
                 Verified::Ended { shrink }

@@ -6,10 +6,10 @@ use crate::linalg::lower::Lower;
 use crate::linalg::one_plus::OnePlus;
 use crate::simd::Level;
 use crate::solver::bundle::head::{Due, FoundByPass, GivenHead};
+use crate::solver::fixed_weights::{product, Numbers};
 use crate::solver::interior::pass::{
     copied_steps, Begin, Direction, Evaluated, InteriorPass, InteriorSums, Side, Taken, Task, Tried,
 };
-use crate::solver::still::{product, Numbers};
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
 use crate::task::report::relative_gap;

@@ -8,7 +8,7 @@ use crate::base::zeros::zeros;
 use crate::linalg::gram::{finished, Gram, MOST_TOLD};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
-use crate::solver::still::{add, add_row, added, Numbers};
+use crate::solver::fixed_weights::{add, add_row, added, Numbers};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::NO_LOSS_FROM;
 use crate::task::losses::hinge::Hinge;

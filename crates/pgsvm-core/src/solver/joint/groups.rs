@@ -281,9 +281,9 @@ impl Visits for JointGroups {
         Some(self.groups.iter_mut().map(JointHeads::duals_now).sum())
     }
 
-    fn take_laid(&mut self, head: usize) {
+    fn take_best_duals(&mut self, head: usize) {
         let (group, head) = self.at_mut(head);
-        group.end_with_laid(head);
+        group.end_with_best_duals(head);
     }
 
     fn active(&self, n: usize) -> u64 {

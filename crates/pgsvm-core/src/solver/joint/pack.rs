@@ -62,7 +62,7 @@ impl JointHeads {
     /// Brings one row's dual variables and bits into a new order of lanes: those at `order[0]`, `order[1]`, …
     fn pack_row(&mut self, row: usize, order: &[usize], before: &mut Unpacked) {
         let lanes = row * self.width..(row + 1) * self.width;
-        for alpha in [&mut self.alpha, &mut self.laid] {
+        for alpha in [&mut self.alpha, &mut self.best_duals] {
             let alpha = &mut alpha[lanes.clone()];
             before.alpha.copy_from_slice(alpha);
             for (new, &old) in order.iter().enumerate() {
@@ -91,7 +91,10 @@ impl JointHeads {
                 let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
                 own.iterate.take_over(columns);
             }
-            for (own, all) in [(&mut own.alpha, &self.alpha), (&mut own.laid, &self.laid)] {
+            for (own, all) in [
+                (&mut own.alpha, &self.alpha),
+                (&mut own.best_duals, &self.best_duals),
+            ] {
                 let duals = all.as_flattened()[lane..].iter();
                 for (own, alpha) in own.iter_mut().zip(duals.step_by(self.width * LANES)) {
                     *own = *alpha;

@@ -1,6 +1,6 @@
 //! Verifying passes: as in [`crate::solver::single::verify`], of those heads that want one.
 
-use super::laid::ROWS_A_LOOK;
+use super::best_duals::ROWS_A_LOOK;
 use super::matrix::tile_scores;
 use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
@@ -80,7 +80,7 @@ impl JointHeads {
                 if verifying.exact {
                     self.verify_best(lane);
                 }
-                if verifying.laid {
+                if verifying.best_duals {
                     self.exchange_duals(head, 1.0);
                 }
             }
@@ -267,7 +267,7 @@ impl JointHeads {
             let verified = self.states[head].end_verify(proof.proved(), false);
             match verified {
                 Verified::Ended { shrink } => self.end(head, shrink)?,
-                Verified::EndedWithLaid => {
+                Verified::EndedWithBest => {
                     self.exchange_duals(head, 1.0);
                     self.end(head, 1.0)?;
                 }
@@ -275,7 +275,7 @@ impl JointHeads {
                 Verified::Again { shrink } => self.exchange_duals(head, shrink),
                 Verified::GoesOn { lay } | Verified::Begins { lay, .. } => {
                     if let Some(shrink) = lay {
-                        self.lay_head(head, shrink);
+                        self.keep_best_of_head(head, shrink);
                     }
                     if let Verified::Begins { kappa, at_v, .. } = verified {
                         if at_v {

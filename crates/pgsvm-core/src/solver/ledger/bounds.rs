@@ -1,7 +1,7 @@
 //! The best primal and the best dual that a head has come to: the pair that it reports.
 //!
 //! Neither goes up or down from pass to pass: the centre of the shift moves, and with it the dual may fall far below what
-//! it was. So the weights of the best primal and the dual variables of the best dual are laid aside by whoever holds them.
+//! it was. So the weights of the best primal and the dual variables of the best dual are kept by whoever holds them.
 
 use crate::solver::ledger::constant::Constant;
 use crate::solver::sums::intercept::Shifted;
@@ -35,9 +35,9 @@ impl Primal {
     }
 }
 
-/// The dual variables laid aside.
+/// The best dual variables.
 #[derive(Debug, Clone, Copy)]
-struct Laid {
+struct BestDuals {
     dual: f64,
     support: u64,
     /// Visits before they were: as many now say that the present ones are the same.
@@ -58,10 +58,10 @@ pub(in crate::solver) struct ProvedDual {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::solver) enum Choice {
     Present,
-    /// Those laid aside, which have been proved.
-    Laid,
-    /// Those laid aside, if they are what they are thought to be: to be proved.
-    LaidUnproved,
+    /// The best ones, which have been proved.
+    Best,
+    /// The best ones, if they are what they are thought to be: to be proved.
+    BestUnproved,
 }
 
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(in crate::solver) struct Bounds {
     pub(in crate::solver) primal: Primal,
     /// The best constant decision, where that is known.
     pub(in crate::solver) constant: Option<Constant>,
-    laid: Laid,
+    best_duals: BestDuals,
     /// The dual at the end of the last pass.
     pub(in crate::solver) last_dual: f64,
     /// By how much the gap is wider for what rounding may change.
@@ -88,7 +88,7 @@ impl Bounds {
             summed: false,
         },
         constant: None,
-        laid: Laid {
+        best_duals: BestDuals {
             dual: 0.0,
             support: 0,
             visits: 0,
@@ -107,12 +107,12 @@ impl Bounds {
         is_best
     }
 
-    /// Takes the dual at the end of a pass; true when the present dual variables are to be laid aside.
+    /// Takes the dual at the end of a pass; true when the present dual variables are the best from now on.
     pub(in crate::solver) fn take_dual(&mut self, dual: f64, support: u64, visits: u64) -> bool {
         self.last_dual = dual;
-        let is_best = dual > self.laid.dual;
+        let is_best = dual > self.best_duals.dual;
         if is_best {
-            self.laid = Laid {
+            self.best_duals = BestDuals {
                 dual,
                 support,
                 visits,
@@ -123,7 +123,7 @@ impl Bounds {
     }
 
     /// Takes weights and dual variables that follow from them, whose primal and dual these are, where their gap is smaller than
-    /// that of the best pair or `arrived` says that training ends with them; true when both are to be laid aside.
+    /// that of the best pair or `arrived` says that training ends with them; true when both are the best from now on.
     pub(in crate::solver) fn take_pair(
         &mut self,
         primal: Primal,
@@ -136,7 +136,7 @@ impl Bounds {
             || relative_gap(primal.value, dual) < self.trained_gap();
         if is_best {
             self.primal = primal;
-            self.laid = Laid {
+            self.best_duals = BestDuals {
                 dual,
                 support,
                 visits,
@@ -149,25 +149,25 @@ impl Bounds {
     /// Takes the dual recomputed from the present dual variables.
     pub(in crate::solver) fn take_proved(&mut self, proved: ProvedDual) {
         self.last_dual = proved.dual;
-        if self.laid.visits == proved.visits && self.laid.visits > 0 {
+        if self.best_duals.visits == proved.visits && self.best_duals.visits > 0 {
             // the same ones: what was thought of them was off by rounding
-            self.laid.dual = proved.dual;
-            self.laid.proved = true;
+            self.best_duals.dual = proved.dual;
+            self.best_duals.proved = true;
         }
     }
 
     /// Which dual variables are better behind a proof of the present ones.
     pub(in crate::solver) fn choose(&self, proved: ProvedDual) -> Choice {
-        match (self.laid.dual > proved.dual, self.laid.proved) {
+        match (self.best_duals.dual > proved.dual, self.best_duals.proved) {
             (false, _) => Choice::Present,
-            (true, true) => Choice::Laid,
-            (true, false) => Choice::LaidUnproved,
+            (true, true) => Choice::Best,
+            (true, false) => Choice::BestUnproved,
         }
     }
 
     /// The head has ended with the dual variables just proved.
     pub(in crate::solver) fn end_with(&mut self, proved: ProvedDual) {
-        self.laid = Laid {
+        self.best_duals = BestDuals {
             dual: proved.dual,
             support: proved.support,
             visits: proved.visits,
@@ -175,10 +175,10 @@ impl Bounds {
         };
     }
 
-    /// The present dual variables and those laid aside change places.
+    /// The present dual variables and the best ones change places.
     pub(in crate::solver) fn exchange(&mut self, present: ProvedDual, proved: bool) {
-        self.last_dual = self.laid.dual;
-        self.laid = Laid {
+        self.last_dual = self.best_duals.dual;
+        self.best_duals = BestDuals {
             dual: present.dual,
             support: present.support,
             visits: 0,
@@ -188,12 +188,12 @@ impl Bounds {
 
     /// The best dual known.
     pub(in crate::solver) fn best_dual(&self) -> f64 {
-        self.laid.dual
+        self.best_duals.dual
     }
 
-    /// Rows with a > 0 among the dual variables laid aside.
-    pub(in crate::solver) fn laid_support(&self) -> u64 {
-        self.laid.support
+    /// Rows with a > 0 among the best dual variables.
+    pub(in crate::solver) fn best_duals_support(&self) -> u64 {
+        self.best_duals.support
     }
 
     /// The best constant decision, where no weights are better.
@@ -219,12 +219,12 @@ impl Bounds {
             }
             None => (self.primal, self.constant) = (primal, None),
         }
-        self.laid.dual = self.laid.dual.min(primal.value);
+        self.best_duals.dual = self.best_duals.dual.min(primal.value);
     }
 
     /// Has the pair be certain of rows as they come, see [`Rounded::widening`].
     pub(in crate::solver) fn widen(&mut self, rounded: &Rounded, known: &Unrounded, least: f64) {
-        let pair = (self.best_primal().value, self.laid.dual.max(0.0));
+        let pair = (self.best_primal().value, self.best_duals.dual.max(0.0));
         let widening = rounded.widening(pair, known);
         let (wider, rounding) = Certificate::widened(pair, widening, least);
         if rounding == 0.0 {
@@ -235,23 +235,23 @@ impl Bounds {
         if let Some(constant) = &mut self.constant {
             constant.primal.value += above;
         }
-        self.laid.dual = wider.dual;
+        self.best_duals.dual = wider.dual;
         self.rounding = rounding;
     }
 
     /// The best pair.
     pub(in crate::solver) fn certificate(&self) -> Certificate {
-        Certificate::of(self.best_primal().value, self.laid.dual)
+        Certificate::of(self.best_primal().value, self.best_duals.dual)
     }
 
     /// Nothing is proved of the dual.
     pub(in crate::solver) fn forget_dual(&mut self) {
-        self.laid.dual = 0.0;
+        self.best_duals.dual = 0.0;
     }
 
     /// Its relative gap.
     pub(in crate::solver) fn gap(&self) -> f64 {
-        relative_gap(self.best_primal().value, self.laid.dual)
+        relative_gap(self.best_primal().value, self.best_duals.dual)
     }
 
     /// The same of weights that training has come to.
@@ -261,6 +261,6 @@ impl Bounds {
 
     /// The same where it has come to this primal too.
     pub(in crate::solver) fn trained_gap_from(&self, primal: f64) -> f64 {
-        relative_gap(self.primal.value.min(primal), self.laid.dual)
+        relative_gap(self.primal.value.min(primal), self.best_duals.dual)
     }
 }

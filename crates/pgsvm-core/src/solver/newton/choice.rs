@@ -1,4 +1,4 @@
-//! Which trainings Newton's method leads.
+//! Which trainings Newton's method solves, or begins.
 //!
 //! Both methods' costs for a row are estimated in values gone through, from what is known when the last row has been read:
 //! rows, features, values of a row, |x|^2, heads and C. The tests have what was measured. What these do not tell, columns with
@@ -10,12 +10,12 @@ use crate::solver::newton::pace::Costs;
 use crate::task::heads::HeadSpec;
 use crate::task::problem::{Leader, Policy, Problem, Proximal};
 
-/// How heads are led.
+/// How Newton's method solves heads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Leading {
+pub(crate) struct ByNewton {
     /// Whether the intercept's weight is not in the norm.
     pub(crate) free: bool,
-    /// Whether heads that it does not end are not trained on by themselves.
+    /// Whether coordinate descent does not go on with heads that it does not end.
     pub(crate) alone: bool,
 }
 
@@ -38,13 +38,13 @@ const PASSES_OF_MANY: f64 = 6.0;
 const PASSES: f64 = 10.0;
 const FACTORS: f64 = 4.0;
 
-/// Whether these heads are led over these rows, of which so many are trained with one another.
-pub(crate) fn leading(
+/// Whether Newton's method is to solve these heads over these rows, of which so many are trained with one another.
+pub(crate) fn by_newton(
     problem: &Problem,
     facts: &Facts,
     specs: &[HeadSpec],
     together: usize,
-) -> Option<Leading> {
+) -> Option<ByNewton> {
     // rows that are all in the cache are one block, unless more are asked for
     let one_block =
         together >= facts.rows && problem.block_newton() && problem.blocks().unwrap_or(1) == 1;
@@ -65,7 +65,7 @@ pub(crate) fn leading(
             // their rows are gone over by somebody else
             Leader::Nobody | Leader::Scans => false,
         };
-    does.then_some(Leading {
+    does.then_some(ByNewton {
         free: problem.free_intercept(),
         alone: problem.free_intercept(),
     })
@@ -79,7 +79,7 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
         && specs.iter().all(|spec| spec.tolerance.is_none())
 }
 
-/// Whether heads are to be led that cannot be: it minimizes smooth losses alone.
+/// Whether it is asked for what it cannot do: it minimizes smooth losses alone.
 pub(crate) fn refuses(problem: &Problem) -> bool {
     let newton = problem.leader() == Leader::Newton || problem.block_newton();
     newton && !problem.loss().is_smooth()
@@ -123,7 +123,7 @@ fn visits(facts: &Facts, costs: &Costs, c: f64) -> f64 {
     }
 }
 
-/// Heads led at a time: as many as their matrices fit, at least one. Of several threads each has one for every head too.
+/// Heads solved at a time: as many as their matrices fit, at least one. Of several threads each has one for every head too.
 pub(crate) fn at_a_time(costs: &Costs, threads: usize) -> usize {
     const BYTES: usize = 24 << 20;
     let matrices = match threads {
@@ -217,7 +217,7 @@ mod tests {
         let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-3).expect("valid");
         for (name, facts, heads, _) in measured() {
             let specs = vec![HeadSpec::binary(1.0); heads];
-            let leads = |together| leading(&problem, &facts, &specs, together).is_some();
+            let leads = |together| by_newton(&problem, &facts, &specs, together).is_some();
             let large = facts.mean_q > LARGE * facts.mean_row_words as f64;
             assert_eq!(leads(facts.rows / 10), large && leads(facts.rows), "{name}");
         }

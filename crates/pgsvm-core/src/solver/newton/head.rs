@@ -51,13 +51,13 @@ use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::Gram;
 use crate::simd::Level;
 use crate::solver::certificate::truncated::{is_constant, SOLVED};
+use crate::solver::fixed_weights::product;
 use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::local::{Bringing, Local};
 use crate::solver::newton::pace::{Costs, Pace};
 use crate::solver::newton::sums::Sums;
 use crate::solver::newton::value::Value;
-use crate::solver::still::product;
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
 

@@ -26,11 +26,11 @@ use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::linalg::lower::Lower;
 use crate::simd::{Isa, Level, Work};
+use crate::solver::fixed_weights::{add_row, added, product, Numbers};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::near::{NearRows, Nearness};
 use crate::solver::newton::sums::Sums;
 use crate::solver::newton::value::no_more_than_rounding_above;
-use crate::solver::still::{add_row, added, product, Numbers};
 use crate::task::report::relative_gap;
 
 /// Values of near rows gone through before interrupts are looked for.

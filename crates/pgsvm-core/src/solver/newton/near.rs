@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use crate::linalg::gram::Gram;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Real, Work};
+use crate::solver::fixed_weights::{added, Numbers};
 use crate::solver::held_rows::{Beside, HeldRows};
-use crate::solver::still::{added, Numbers};
 
 /// Which rows of a pass are near.
 #[derive(Serialize, Deserialize)]

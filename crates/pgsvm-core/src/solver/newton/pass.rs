@@ -13,12 +13,12 @@ use crate::linalg::gram::{Gram, MOST_TOLD};
 use crate::linalg::lower::Lower;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
+use crate::solver::fixed_weights::{add, Numbers};
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
 use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
 use crate::solver::newton::sums::{add_product, Order, Places, Seen, Sums};
-use crate::solver::still::{add, Numbers};
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
 

@@ -3,8 +3,8 @@
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::lower::Lower;
 use crate::simd::Level;
+use crate::solver::fixed_weights::product;
 use crate::solver::newton::head::{Newton, Next};
-use crate::solver::still::product;
 
 /// A sample ends with a step that is expected to lower P by less than this part: what is left is less than the sample is off;
 /// and passes over it at most.

@@ -21,7 +21,7 @@ use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::whole::MOST_WEIGHTS;
 use crate::solver::single::descent::Descent;
 use crate::solver::single::query::Query;
-use crate::solver::single::resting::Resting;
+use crate::solver::single::skippable::Skippable;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
@@ -40,7 +40,7 @@ pub(crate) struct Head<T> {
     pub(in crate::solver) signs: Vec<i8>,
     pub(crate) alpha: Lined<f32>,
     /// Those of the best dual.
-    pub(in crate::solver) laid: Lined<f32>,
+    pub(in crate::solver) best_duals: Lined<f32>,
     pub(in crate::solver) iterate: Iterate<T>,
     /// Weights at the start of the full pass, or those being verified.
     pub(in crate::solver) start: Vec<T>,
@@ -56,7 +56,7 @@ pub(crate) struct Head<T> {
     pub(in crate::solver) outliers: Option<Outliers>,
     pub(in crate::solver) proof: Option<Box<Proof>>,
     /// Where rows are filed, which of them cannot have changed since they were looked at.
-    pub(in crate::solver) resting: Option<Box<Resting<T>>>,
+    pub(in crate::solver) skippable: Option<Box<Skippable<T>>>,
     /// Where they are filed by a metric forest, what it is asked for.
     pub(in crate::solver) query: Option<Box<Query>>,
     /// What full passes learn for a metric that follows the dual variables, once there is to be one.
@@ -82,7 +82,7 @@ impl<T: Real> Head<T> {
         Ok(Self {
             signs: spec.signs.list(facts.groups)?,
             alpha: Lined::zeros(facts.rows)?,
-            laid: Lined::zeros(facts.rows)?,
+            best_duals: Lined::zeros(facts.rows)?,
             iterate: Iterate::new(facts.features, facts.dense, intercept, state.kappa())?,
             start: zeros(length)?,
             start_is_zero: true,
@@ -93,7 +93,7 @@ impl<T: Real> Head<T> {
             })?,
             outliers: state.truncated.outliers(facts.rows)?,
             proof: None,
-            resting: None,
+            skippable: None,
             query: None,
             dual_moments: None,
             descent: None,
@@ -188,7 +188,7 @@ impl<T: Real> Head<T> {
     pub(crate) fn visit_full<K: Isa>(&mut self, row: &Row<'_>) -> Outcome {
         self.learn_row(row);
         let outcome = self.visit_one::<K, true>(row);
-        if self.resting.is_some() {
+        if self.skippable.is_some() {
             self.look_from_start::<K>(row);
         }
         outcome
@@ -252,8 +252,8 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn end_full(&mut self) {
         let start = self.start_norm();
-        if let Some(resting) = &self.resting {
-            let free = resting.free_left_out();
+        if let Some(skippable) = &self.skippable {
+            let free = skippable.free_left_out();
             let full = &mut self.state.sums.full;
             (full.rows, full.correct) = (full.rows + free, full.correct + free);
         }
@@ -276,7 +276,7 @@ impl<T: Real> Head<T> {
             self.take_start(shifted);
         }
         if let Some(shrink) = better.duals {
-            self.lay_duals(shrink * self.feasible_share());
+            self.keep_best_duals(shrink * self.feasible_share());
         }
     }
 
@@ -295,26 +295,26 @@ impl<T: Real> Head<T> {
         self.best_w = weights;
     }
 
-    /// Lays the dual variables aside, multiplied by this factor.
-    pub(in crate::solver) fn lay_duals(&mut self, factor: f64) {
-        self.laid.copy_from_slice(&self.alpha);
+    /// The dual variables, multiplied by this factor, are the best from now on.
+    pub(in crate::solver) fn keep_best_duals(&mut self, factor: f64) {
+        self.best_duals.copy_from_slice(&self.alpha);
         if factor != 1.0 {
-            scale(&mut self.laid, factor);
+            scale(&mut self.best_duals, factor);
         }
     }
 
-    /// Puts the dual variables laid aside in the place of the present ones, multiplied by this factor, and these in theirs.
+    /// Puts the best dual variables in the place of the present ones, multiplied by this factor, and these in theirs.
     pub(in crate::solver) fn exchange_duals(&mut self, factor: f64) {
         if factor != 1.0 {
             scale(&mut self.alpha, factor);
         }
-        std::mem::swap(&mut self.alpha, &mut self.laid);
+        std::mem::swap(&mut self.alpha, &mut self.best_duals);
     }
 
     /// Whether better intercepts are looked for: not of truncated losses, as rows are outliers or not at the weights as they are, and not
     /// where rows are left out, of which nobody knows where a better intercept puts them.
     pub(in crate::solver) fn shifts(&self) -> bool {
-        self.iterate.intercept() > 0.0 && self.outliers.is_none() && self.resting.is_none()
+        self.iterate.intercept() > 0.0 && self.outliers.is_none() && self.skippable.is_none()
     }
 
     /// A better intercept for the weights of the start.

@@ -259,7 +259,7 @@ impl<T: Real> Visits for Singles<T> {
         self.heads.iter().map(Head::dual).sum()
     }
 
-    fn take_laid(&mut self, head: usize) {
+    fn take_best_duals(&mut self, head: usize) {
         self.heads[head].exchange_duals(1.0);
         self.heads[head].end();
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::filing::FiledRows;
-use crate::solver::single::resting::Look;
+use crate::solver::single::skippable::Look;
 use crate::task::loss::NO_LOSS_FROM;
 use crate::task::problem::ForestShape;
 

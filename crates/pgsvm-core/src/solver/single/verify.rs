@@ -10,7 +10,7 @@ use crate::solver::certificate::state::{HeadState, Verifying};
 use crate::solver::certificate::truncated::Sides;
 use crate::solver::proximal::form::WeightMap;
 use crate::solver::single::head::Head;
-use crate::solver::single::resting::Look;
+use crate::solver::single::skippable::Look;
 use crate::solver::visit::visitor::{exact_score, score, HeadView};
 use crate::task::loss::{by_loss, LossFunction, NO_LOSS_FROM};
 
@@ -118,7 +118,7 @@ impl<T: Real> Head<T> {
         if verifying.exact || self.state.truncated.looks_at_best() {
             self.start.copy_from_slice(&self.best_w);
         }
-        if verifying.laid {
+        if verifying.best_duals {
             self.exchange_duals(1.0);
         }
         let sorts = self.state.sorts_rows();
@@ -131,29 +131,29 @@ impl<T: Real> Head<T> {
 
     /// Which units of rows the verifying pass that has begun may leave out as far as this head is concerned.
     pub(in crate::solver) fn may_leave_out(&mut self) -> Result<LeftOut, OutOfMemory> {
-        let (Some(proof), Some(resting)) = (&self.proof, &mut self.resting) else {
-            return Ok(match self.resting {
+        let (Some(proof), Some(skippable)) = (&self.proof, &mut self.skippable) else {
+            return Ok(match self.skippable {
                 Some(_) => LeftOut::ALL,
                 None => LeftOut::NONE,
             });
         };
-        resting.kinks = kinks(&self.state);
+        skippable.kinks = kinks(&self.state);
         if self.state.truncated.opens() {
-            resting.forget();
+            skippable.forget();
         }
         let weights = proof.primal.then_some(&self.start[..]);
-        resting.drafts = self.state.may_draft();
-        resting.begin(weights, &self.alpha, self.iterate.intercept())
+        skippable.drafts = self.state.may_draft();
+        skippable.begin(weights, &self.alpha, self.iterate.intercept())
     }
 
     /// The same of the full pass that has begun.
     pub(in crate::solver) fn may_leave_out_of_full(&mut self) -> Result<LeftOut, OutOfMemory> {
-        let Some(resting) = &mut self.resting else {
+        let Some(skippable) = &mut self.skippable else {
             return Ok(LeftOut::NONE);
         };
-        resting.kinks = kinks(&self.state);
+        skippable.kinks = kinks(&self.state);
         let intercept = self.iterate.intercept();
-        let may = resting.begin_full(&self.start, &self.alpha, intercept)?;
+        let may = skippable.begin_full(&self.start, &self.alpha, intercept)?;
         Ok(match self.state.truncated.opens() {
             // any visit may put any row on another side
             true => LeftOut::NONE,
@@ -163,11 +163,11 @@ impl<T: Real> Head<T> {
 
     /// The full pass that has begun leaves these out. `queries`: it reads what a forest was asked for.
     pub(in crate::solver) fn leave_out_of_full(&mut self, left_out: &LeftOut, queries: bool) {
-        let Some(resting) = &mut self.resting else {
+        let Some(skippable) = &mut self.skippable else {
             return;
         };
-        resting.leave_out(left_out, true);
-        self.state.sees_all = *left_out == LeftOut::NONE || (resting.is_strict() && !queries);
+        skippable.leave_out(left_out, true);
+        self.state.sees_all = *left_out == LeftOut::NONE || (skippable.is_strict() && !queries);
         self.state.queries = queries;
         if let Some(query) = &mut self.query {
             query.begin();
@@ -177,7 +177,7 @@ impl<T: Real> Head<T> {
     /// In a full pass, how a row that has been visited stands at the weights of the start.
     #[inline(always)]
     pub(in crate::solver) fn look_from_start<K: Isa>(&mut self, row: &Row<'_>) {
-        let Some(mut resting) = self.resting.take() else {
+        let Some(mut skippable) = self.skippable.take() else {
             return;
         };
         let view = self.view().1;
@@ -193,12 +193,12 @@ impl<T: Real> Head<T> {
                 turns: false,
                 has_dual: view.alpha[row.ordinal()].get() > 0.0,
             };
-            resting.take(row, Some(look));
+            skippable.take(row, Some(look));
             if let Some(query) = &mut self.query {
                 query.take(row.ordinal(), &look, false);
             }
         }
-        self.resting = Some(resting);
+        self.skippable = Some(skippable);
     }
 
     /// Whether the verifying pass needs this row even if it looks at the dual only.
@@ -214,7 +214,7 @@ impl<T: Real> Head<T> {
                 let shifts = proof.breakpoints.is_some();
                 let verifying = Verifying {
                     primal: proof.primal,
-                    laid: false,
+                    best_duals: false,
                     exact: proof.exact,
                 };
                 let kind = (proof.sorts, proof.finds_outliers());
@@ -230,8 +230,8 @@ impl<T: Real> Head<T> {
         if let Some(mut proof) = self.proof.take() {
             let view = self.view().1;
             let look = by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
-            if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
-                resting.take(row, look);
+            if let (true, Some(skippable)) = (proof.primal, &mut self.skippable) {
+                skippable.take(row, look);
             }
             if let (Some(query), Some(look)) = (&mut self.query, &look) {
                 query.take(row.ordinal(), look, true);
@@ -245,13 +245,13 @@ impl<T: Real> Head<T> {
         let Some(mut proof) = self.proof.take() else {
             return Ok(());
         };
-        if let (true, Some(resting)) = (proof.primal, &mut self.resting) {
-            resting.add_left_out(&mut proof);
+        if let (true, Some(skippable)) = (proof.primal, &mut self.skippable) {
+            skippable.add_left_out(&mut proof);
         }
         let (tally, shifted) = proof.losses(|breakpoints| self.better(breakpoints));
         self.state.sums.full = tally;
         let norm = self.start_norm();
-        let drafts = self.resting.as_ref().is_some_and(|it| it.drafts);
+        let drafts = self.skippable.as_ref().is_some_and(|it| it.drafts);
         let found = (tally.start_loss, proof.sorted);
         match (
             &mut self.outliers,
@@ -271,8 +271,8 @@ impl<T: Real> Head<T> {
                         .begin_with(&proof.v, self.state.begin_anew(), true);
                 }
                 outliers.clear(self.state.truncated.opens());
-                if let Some(resting) = &mut self.resting {
-                    resting.forget();
+                if let Some(skippable) = &mut self.skippable {
+                    skippable.forget();
                 }
             }
             _ => proof.keep_sides(),
@@ -287,16 +287,16 @@ impl<T: Real> Head<T> {
             proof.scale(share);
         }
         let verified = self.state.end_verify(proof.proved(), drafts);
-        self.lay_verified(verified);
+        self.keep_verified(verified);
         match verified {
             Verified::Ended { shrink: 1.0 } => {}
             Verified::Ended { shrink } => self.scale_duals(shrink),
-            Verified::EndedWithLaid => self.exchange_duals(1.0),
+            Verified::EndedWithBest => self.exchange_duals(1.0),
             Verified::Again { shrink } => self.exchange_duals(shrink),
             Verified::Exactly => {}
             Verified::GoesOn { .. } => {
-                if let (false, Some(resting)) = (self.state.truncated.is(), &mut self.resting) {
-                    resting.doubt();
+                if let (false, Some(skippable)) = (self.state.truncated.is(), &mut self.skippable) {
+                    skippable.doubt();
                 }
                 if self.state.truncated.has_sorted() {
                     // v has lost rows that the weights are still good for
@@ -318,15 +318,15 @@ impl<T: Real> Head<T> {
     }
 
     /// Lays the dual variables just verified aside, where they are the best.
-    fn lay_verified(&mut self, verified: Verified) {
+    fn keep_verified(&mut self, verified: Verified) {
         let lay = match verified {
             Verified::GoesOn { lay } | Verified::Begins { lay, .. } => lay,
             _ => return,
         };
         match lay {
-            Some(shrink) => self.lay_duals(shrink),
-            // those laid aside are of other rows
-            None if self.state.truncated.has_sorted() => self.laid.fill(0.0),
+            Some(shrink) => self.keep_best_duals(shrink),
+            // the best ones are of other rows
+            None if self.state.truncated.has_sorted() => self.best_duals.fill(0.0),
             None => {}
         }
     }

@@ -6,11 +6,11 @@
 //! |---|---|
 //! | full | chunks none of whose rows are likely to matter; nothing where visits put rows of a truncated loss on their sides |
 //! | full, by a forest | all chunks but those that queries of the heads ask for, and some with rows that hold weights and are not in the cache |
-//! | verifying | chunks none of whose rows can have changed, see `solver::single::resting` |
+//! | verifying | chunks none of whose rows can have changed, see `solver::single::skippable` |
 //! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
-//! | of Newton's method | chunks that have nothing for its sums, see [`led`] |
+//! | of Newton's method | chunks that have nothing for its sums, see [`by_newton`] |
 
-mod led;
+mod by_newton;
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(in crate::training) struct Indexed {
     /// Times that rows have been filed, and full passes since.
     filings: u32,
     passes: u32,
-    /// Of led heads: what passes since then would have spared, had rows been filed as they stood, in passes.
+    /// Of heads that Newton's method solves: what passes since then would have spared, had rows been filed as they stood, in passes.
     spared: f64,
     /// Whether a pass has been announced whose end has not come.
     announced: bool,

@@ -1,7 +1,7 @@
-//! Newton's method leads the heads of a training over rows that are all in the cache, before coordinate descent takes those
+//! Newton's method solves the heads of a training over rows that are all in the cache, before coordinate descent takes those
 //! over that it has not ended.
 //!
-//! Heads that are led together ([`super::led`]) go first over samples of the rows, each some times as large as the one before,
+//! Heads that are solved at a time ([`super::newton_group`]) go first over samples of the rows, each some times as large as the one before,
 //! where there are rows enough, then over all. A head of a sample that has said what it can waits for the others.
 
 use crate::base::memory::OutOfMemory;
@@ -12,21 +12,21 @@ use crate::rows::page::Page;
 use crate::rows::visited::VisitedPage;
 use crate::screening::slack::Metric;
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::led::{Led, BLOCK};
+use crate::solver::newton_run::{NewtonRun, BLOCK};
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Log;
 use crate::training::schedule::interface::Schedule;
-use crate::training::schedule::led::Group;
-use crate::training::schedule::led_together::{block_at, visit_together, Portion};
+use crate::training::schedule::newton_group::Group;
+use crate::training::schedule::newton_threads::{block_at, visit_together, Portion};
 use crate::training::schedule::resident::Resident;
 use crate::training::tallies::Tallies;
 
-/// Rows in the cache, whose heads may be led.
+/// Rows in the cache, whose heads Newton's method may solve.
 pub(in crate::training) struct Newton<T> {
     resident: Resident<T>,
-    /// None where no head is led, or none any more.
+    /// None where Newton's method solves no head, or none any more.
     approach: Option<Approach>,
     seed: u64,
 }
@@ -44,7 +44,7 @@ impl<T: Real> Newton<T> {
 
     fn begin(&mut self) -> Result<(), TrainError> {
         let solver = self.resident.solver();
-        self.approach = match solver.leading() {
+        self.approach = match solver.by_newton() {
             Some(_) => {
                 let known = (self.seed, self.resident.threads());
                 Some(Approach::new(solver, self.resident.facts(), known)?)
@@ -141,7 +141,7 @@ impl Approach {
         Ok(this)
     }
 
-    /// Begins to lead the heads that come next; false where there are none.
+    /// Begins with the heads that come next; false where there are none.
     fn next_heads<T: Real>(
         &mut self,
         solver: &Solver<T>,
@@ -178,7 +178,7 @@ impl Approach {
         Ok(())
     }
 
-    /// Goes on for about so many values; `Done` when no head is led any more.
+    /// Goes on for about so many values; `Done` when no head is left to Newton's method.
     fn step<T: Real>(
         &mut self,
         resident: &mut Resident<T>,
@@ -221,7 +221,7 @@ impl Approach {
         let (solver, words) = resident.solver_and_words();
         let visit = Visit {
             solver,
-            led: &mut self.group.led,
+            runs: &mut self.group.runs,
             page: VisitedPage::as_stored(Page::new(words, facts.dense)),
             rows: facts.rows,
             sample: &self.sample,
@@ -251,7 +251,7 @@ impl Approach {
             blocks: self.block..end,
         };
         let crew = (pool, Level::best());
-        let values = visit_together(solver, &mut self.group.led, portion, crew)?;
+        let values = visit_together(solver, &mut self.group.runs, portion, crew)?;
         self.block = end;
         Ok(values / threads)
     }
@@ -294,7 +294,7 @@ impl Approach {
 /// Visits blocks until the budget is used up; gives back the next block, and how many values that was.
 struct Visit<'a, T> {
     solver: &'a mut Solver<T>,
-    led: &'a mut [Led],
+    runs: &'a mut [NewtonRun],
     page: VisitedPage<'a>,
     rows: usize,
     sample: &'a [u32],
@@ -314,7 +314,7 @@ impl<T: Real> Work for Visit<'_, T> {
             let slots = first..self.rows.min(first + BLOCK);
             values += self
                 .solver
-                .visit_led::<K>(self.led, self.page, slots, number);
+                .visit_newton::<K>(self.runs, self.page, slots, number);
             block += 1;
         }
         (block, values)

@@ -83,8 +83,8 @@ impl<T: Real> Passes<T> {
 
     /// Begins the first pass of its heads.
     pub(in crate::training) fn begin_first(&mut self) -> Result<(), TrainError> {
-        self.begin_led();
-        self.current = if self.solver.leading().is_some() {
+        self.begin_newton();
+        self.current = if self.solver.by_newton().is_some() {
             StreamedPass::Full
         } else if self.solver.wants_proof() {
             self.solver.begin_verify()?;
@@ -97,7 +97,7 @@ impl<T: Real> Passes<T> {
     }
 
     /// Begins a pass in which somebody who leads the heads goes over the rows.
-    pub(in crate::training) fn begin_led(&mut self) {
+    pub(in crate::training) fn begin_newton(&mut self) {
         self.begun += 1;
         self.rows_before += std::mem::take(&mut self.rows) as u64;
     }

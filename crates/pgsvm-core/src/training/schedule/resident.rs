@@ -155,9 +155,9 @@ impl<T: Real> Resident<T> {
         self.note(Event::Pass);
     }
 
-    /// Heads are not led any more: those that have not ended go on by themselves.
+    /// Newton's method is done: heads that have not ended go on by coordinate descent.
     pub(in crate::training) fn begin_alone(&mut self) -> Result<(), TrainError> {
-        self.solver.end_leading();
+        self.solver.end_newton();
         match self.solver.done() {
             true => Ok(()),
             false => self.begin(),
@@ -166,7 +166,7 @@ impl<T: Real> Resident<T> {
 
     /// Begins the first pass: one that verifies where heads begin from dual variables.
     fn begin(&mut self) -> Result<(), TrainError> {
-        if self.solver.leading().is_some() {
+        if self.solver.by_newton().is_some() {
             return Ok(());
         }
         if self.solver.wants_proof() {

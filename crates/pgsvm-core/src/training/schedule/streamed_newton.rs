@@ -1,4 +1,4 @@
-//! Newton's method leads the heads of a training over rows that arrive pass after pass, before the dual cached loops take those
+//! Newton's method solves the heads of a training over rows that arrive pass after pass, before the dual cached loops take those
 //! over that it has not ended.
 //!
 //! A pass of the reader is a pass of the method, which sums up all that it needs of a row when it comes; the cache is the
@@ -13,22 +13,22 @@ use crate::rows::visited::VisitedBatch;
 use crate::screening::slack::Metric;
 use crate::simd::{Isa, Real, Work};
 use crate::solver::driver::Method;
-use crate::solver::led::Led;
+use crate::solver::newton_run::NewtonRun;
 use crate::solver::scans::ScanRows;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::log::Event;
 use crate::training::schedule::indexed::Indexed;
-use crate::training::schedule::led::Group;
-use crate::training::schedule::led_together::{visit_together, Portion};
+use crate::training::schedule::newton_group::Group;
+use crate::training::schedule::newton_threads::{visit_together, Portion};
 use crate::training::schedule::pass::{train_by, Held, InPasses, Passes};
 use crate::training::schedule::streaming::{learn, Streaming};
 use crate::training::tallies::Tallies;
 
-/// Rows that arrive, whose heads may be led.
+/// Rows that arrive, whose heads Newton's method may solve.
 pub(in crate::training) struct StreamedNewton<T> {
     streaming: Streaming<T>,
-    /// None where no head is led, or none any more.
+    /// None where Newton's method solves no head, or none any more.
     group: Option<Group>,
     /// Whether the last pass has ended, and none has begun since.
     between: bool,
@@ -55,13 +55,13 @@ impl<T: Real> StreamedNewton<T> {
         } = &self.streaming;
         let solver = &passes.solver;
         self.between = false;
-        self.group = match solver.leading() {
+        self.group = match solver.by_newton() {
             Some(_) => {
                 let mut group = Group::new(solver, facts, (true, crew.pool.members()));
                 group.next(solver)?;
                 group.begin_whole();
                 if let Some(index) = index {
-                    index.begin_led(solver, &mut group.led)?;
+                    index.begin_newton(solver, &mut group.runs)?;
                 }
                 Some(group)
             }
@@ -70,8 +70,8 @@ impl<T: Real> StreamedNewton<T> {
         Ok(())
     }
 
-    /// What is due next while heads are led; gives back the values it took, None where it must wait.
-    fn lead(&mut self) -> Result<Option<usize>, TrainError> {
+    /// What is due next while Newton's method solves heads; gives back the values it took, None where it must wait.
+    fn solve(&mut self) -> Result<Option<usize>, TrainError> {
         let Some(group) = &mut self.group else {
             return Ok(None);
         };
@@ -88,9 +88,9 @@ impl<T: Real> StreamedNewton<T> {
         }
         if group.visits() {
             if std::mem::take(&mut self.between) {
-                passes.begin_led();
+                passes.begin_newton();
                 if let Some(index) = index {
-                    index.announce_led(&passes.solver, &mut group.led, consumer)?;
+                    index.announce_newton(&passes.solver, &mut group.runs, consumer)?;
                 }
                 // the reader may go on, so that this was a step
                 return Ok(Some(0));
@@ -100,12 +100,12 @@ impl<T: Real> StreamedNewton<T> {
         if group.next(&passes.solver)? {
             group.begin_whole();
             if let Some(index) = index {
-                index.tell_led(&mut group.led)?;
+                index.tell_newton(&mut group.runs)?;
             }
             return Ok(Some(0));
         }
         self.group = None;
-        passes.solver.end_leading();
+        passes.solver.end_newton();
         if !passes.solver.done() {
             passes.begin_first()?;
             if let Some(index) = index {
@@ -114,7 +114,7 @@ impl<T: Real> StreamedNewton<T> {
                 index.announce_next(passes, (consumer, set))?;
             }
         }
-        // the step ends here: another one goes on without heads that are led
+        // the step ends here: the next one is of coordinate descent
         Ok(Some(usize::MAX))
     }
 
@@ -143,7 +143,7 @@ impl<T: Real> StreamedNewton<T> {
             answers.room(rows.clone().count())?;
             level.run(File {
                 solver,
-                led: &mut group.led,
+                runs: &mut group.runs,
                 rows,
                 count: &mut passes.rows,
                 index,
@@ -152,11 +152,11 @@ impl<T: Real> StreamedNewton<T> {
         } else if together {
             passes.rows += rows.clone().count();
             let crew = (&crew.pool, *level);
-            visit_together(solver, &mut group.led, Portion::Batch(rows), crew)?
+            visit_together(solver, &mut group.runs, Portion::Batch(rows), crew)?
         } else {
             level.run(Visit {
                 solver,
-                led: &mut group.led,
+                runs: &mut group.runs,
                 rows,
                 count: &mut passes.rows,
             })
@@ -173,7 +173,7 @@ impl<T: Real> StreamedNewton<T> {
         if last {
             group.end_pass(&mut passes.solver, *level);
             if let Some(index) = index {
-                index.end_led_pass(&mut group.led)?;
+                index.end_newton_pass(&mut group.runs)?;
             }
             let nothing = Held {
                 rows: 0,
@@ -199,7 +199,7 @@ impl<T: Real> InPasses for StreamedNewton<T> {
 
     fn train(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         match self.group.is_some() {
-            true => train_by(self, budget_values, |this, _| this.lead()),
+            true => train_by(self, budget_values, |this, _| this.solve()),
             false => self.streaming.train(budget_values),
         }
     }
@@ -233,7 +233,7 @@ impl<T: Real> InPasses for StreamedNewton<T> {
 /// Visits the rows of a batch; gives back the values gone through.
 struct Visit<'a, T> {
     solver: &'a mut Solver<T>,
-    led: &'a mut [Led],
+    runs: &'a mut [NewtonRun],
     rows: VisitedBatch<'a>,
     count: &'a mut usize,
 }
@@ -244,14 +244,14 @@ impl<T: Real> Work for Visit<'_, T> {
     #[inline(always)]
     fn run<K: Isa>(self) -> usize {
         *self.count += self.rows.clone().count();
-        self.solver.visit_led_batch::<K>(self.led, self.rows)
+        self.solver.visit_newton_batch::<K>(self.runs, self.rows)
     }
 }
 
 /// The same in a pass that files rows, whose files are the answers.
 struct File<'a, T> {
     solver: &'a mut Solver<T>,
-    led: &'a mut [Led],
+    runs: &'a mut [NewtonRun],
     rows: VisitedBatch<'a>,
     count: &'a mut usize,
     index: &'a mut Indexed,
@@ -265,16 +265,16 @@ impl<T: Real> Work for File<'_, T> {
     fn run<K: Isa>(self) -> Result<usize, OutOfMemory> {
         let Self {
             solver,
-            led,
+            runs,
             rows,
             count,
             index,
             answers,
         } = self;
         *count += rows.clone().count();
-        solver.visit_led_filing::<K>(led, rows, |row, file| {
+        solver.visit_newton_filing::<K>(runs, rows, |row, file| {
             answers.push(file.into());
-            index.file_led(row, file)
+            index.file_newton(row, file)
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::base::interrupts;
 use crate::simd::{Isa, Work};
 use crate::solver::bundle::augmented::{Augmented, PRODUCTS_A_VALUE};
 use crate::solver::bundle::master::{Held, Known, Solved, ROWS};
-use crate::solver::still::{add_row, added, product, score};
+use crate::solver::fixed_weights::{add_row, added, product, score};
 use crate::task::loss::NO_LOSS_FROM;
 
 /// What is known of a row beside its multiplier.

@@ -6,7 +6,7 @@ use crate::base::zeros::zeros;
 use crate::linalg::lower::Lower;
 use crate::simd::tile::PANEL;
 use crate::solver::bundle::planes::Planes;
-use crate::solver::still::product;
+use crate::solver::fixed_weights::product;
 
 /// What is known of a plane.
 #[derive(Clone, Copy, Default)]

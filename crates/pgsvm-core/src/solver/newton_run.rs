@@ -1,4 +1,4 @@
-//! Heads that Newton's method leads: what of theirs it is given, and what it gives back.
+//! Heads that Newton's method solves: the pass under way of each, what of the head the method is given, and what it gives back.
 
 mod unread;
 
@@ -9,7 +9,7 @@ use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real};
 use crate::solver::ledger::Ledgers;
-use crate::solver::newton::choice::Leading;
+use crate::solver::newton::choice::ByNewton;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::newton::pass::{HeadPass, HeadSums};
@@ -20,8 +20,8 @@ use unread::Unread;
 /// Rows of a block, which are gathered or not with one another: those of a few lines of the cache.
 pub(crate) const BLOCK: usize = 16;
 
-/// A head that is led.
-pub(crate) struct Led {
+/// A head that Newton's method solves.
+pub(crate) struct NewtonRun {
     /// Its number among the solver's.
     pub(crate) head: usize,
     pub(crate) newton: Newton,
@@ -36,14 +36,14 @@ pub(crate) struct Led {
     unread: Option<Box<Unread>>,
 }
 
-/// A head that is led, as threads see it that go over rows at the same time.
-pub(crate) struct LedView<'a> {
+/// The same as threads see it that go over rows at the same time.
+pub(crate) struct RunView<'a> {
     pass: &'a HeadPass,
     alpha: &'a [Dual],
 }
 
 /// What one of them changes.
-pub(crate) struct LedMember<'a> {
+pub(crate) struct RunMember<'a> {
     pub(crate) number: usize,
     /// By head that takes part.
     parts: Vec<&'a mut HeadSums>,
@@ -51,10 +51,10 @@ pub(crate) struct LedMember<'a> {
     pub(crate) values: usize,
 }
 
-impl LedMember<'_> {
+impl RunMember<'_> {
     /// Visits a row of this block for every head.
     #[inline(always)]
-    pub(crate) fn visit<K: Isa>(&mut self, views: &[LedView<'_>], row: &Row<'_>, block: u32) {
+    pub(crate) fn visit<K: Isa>(&mut self, views: &[RunView<'_>], row: &Row<'_>, block: u32) {
         for (part, view) in self.parts.iter_mut().zip(views) {
             let own = &view.alpha[row.ordinal()];
             let before = own.get();
@@ -71,7 +71,7 @@ impl LedMember<'_> {
     }
 }
 
-impl Led {
+impl NewtonRun {
     pub(crate) fn new(head: usize, newton: Newton) -> Self {
         Self {
             head,
@@ -161,85 +161,94 @@ impl Led {
     }
 }
 
-/// Whoever holds heads that Newton's method leads.
-pub(crate) trait Leads: Ledgers {
-    /// What leads some of the heads.
-    fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory>;
+/// Whoever holds heads that Newton's method solves.
+pub(crate) trait NewtonHeads: Ledgers {
+    /// Begins to solve some of the heads.
+    fn newton_runs(&self, heads: Range<usize>, costs: Costs)
+        -> Result<Vec<NewtonRun>, OutOfMemory>;
     /// Takes what a pass over all rows has found for a head, which may have arrived by it.
-    fn take_led(&mut self, led: &mut Led);
-    /// A head is not led any further.
-    fn leave_led(&mut self, led: &Led);
+    fn take_newton(&mut self, run: &mut NewtonRun);
+    /// Newton's method goes no further with a head.
+    fn leave_newton(&mut self, run: &NewtonRun);
 }
 
-impl<T: Real> Leads for Solver<T> {
-    fn lead(&self, heads: Range<usize>, costs: Costs) -> Result<Vec<Led>, OutOfMemory> {
+impl<T: Real> NewtonHeads for Solver<T> {
+    fn newton_runs(
+        &self,
+        heads: Range<usize>,
+        costs: Costs,
+    ) -> Result<Vec<NewtonRun>, OutOfMemory> {
         let mut all = Vec::new();
         all.room(heads.len())?;
-        let (Heads::Apart(singles), Some(Leading { free, .. })) = (&self.heads, self.led) else {
+        let (Heads::Single(singles), Some(ByNewton { free, .. })) = (&self.heads, self.by_newton)
+        else {
             return Ok(all);
         };
         for head in heads {
-            all.push(Led::new(head, singles.heads[head].newton(free, costs)?));
+            all.push(NewtonRun::new(
+                head,
+                singles.heads[head].newton(free, costs)?,
+            ));
         }
         Ok(all)
     }
 
-    fn take_led(&mut self, led: &mut Led) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            let head = &mut singles.heads[led.head];
-            head.take_from(&led.newton, led.next == Next::Arrived);
+    fn take_newton(&mut self, run: &mut NewtonRun) {
+        if let Heads::Single(singles) = &mut self.heads {
+            let head = &mut singles.heads[run.head];
+            head.take_from(&run.newton, run.next == Next::Arrived);
             if !head.state.runs() {
-                led.end();
+                run.end();
             }
         }
-        if led.next == Next::GivenUp {
-            self.leave_led(led);
+        if run.next == Next::GivenUp {
+            self.leave_newton(run);
         }
     }
 
-    fn leave_led(&mut self, led: &Led) {
-        if let Heads::Apart(singles) = &mut self.heads {
-            let head = &mut singles.heads[led.head];
-            match self.led {
-                Some(Leading { alone: true, .. }) => head.end_as_it_stands(),
-                _ => head.leave(&led.newton),
+    fn leave_newton(&mut self, run: &NewtonRun) {
+        if let Heads::Single(singles) = &mut self.heads {
+            let head = &mut singles.heads[run.head];
+            match self.by_newton {
+                Some(ByNewton { alone: true, .. }) => head.end_as_it_stands(),
+                _ => head.leave(&run.newton),
             }
         }
     }
 }
 
 impl<T: Real> Solver<T> {
-    /// How its heads are led, if they are.
-    pub(crate) fn leading(&self) -> Option<Leading> {
-        self.led
+    /// How Newton's method solves its heads, if it does.
+    pub(crate) fn by_newton(&self) -> Option<ByNewton> {
+        self.by_newton
     }
 
-    /// Whether Newton's method led them, or does.
-    pub(crate) fn was_led(&self) -> bool {
-        self.was_led
+    /// Whether Newton's method solved them, or does.
+    pub(crate) fn was_by_newton(&self) -> bool {
+        self.was_by_newton
     }
 
     /// Has the rows in these slots visited, of the block with this number. Gives back the values gone through.
     #[inline(always)]
-    pub(crate) fn visit_led<K: Isa>(
+    pub(crate) fn visit_newton<K: Isa>(
         &mut self,
-        all: &mut [Led],
+        all: &mut [NewtonRun],
         page: VisitedPage<'_>,
         slots: Range<usize>,
         block: u32,
     ) -> usize {
         let mut values = 0;
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return 0;
         };
-        for led in all.iter_mut().filter(|led| led.visits) {
-            let alpha = &mut singles.heads[led.head].alpha;
+        for run in all.iter_mut().filter(|run| run.visits) {
+            let alpha = &mut singles.heads[run.head].alpha;
             for slot in slots.clone() {
-                values += match led.spares(alpha[slot]) {
+                values += match run.spares(alpha[slot]) {
                     true => 1,
                     false => {
                         let row = page.row(slot);
-                        led.visit::<K>(&row, block, &mut alpha[row.ordinal()])
+                        run.visit::<K>(&row, block, &mut alpha[row.ordinal()])
                     }
                 };
             }
@@ -249,36 +258,36 @@ impl<T: Real> Solver<T> {
 
     /// Has the rows of a batch visited, wherever they stand among all. Gives back the values gone through.
     #[inline(always)]
-    pub(crate) fn visit_led_batch<K: Isa>(
+    pub(crate) fn visit_newton_batch<K: Isa>(
         &mut self,
-        all: &mut [Led],
+        all: &mut [NewtonRun],
         rows: VisitedBatch<'_>,
     ) -> usize {
         let mut values = 0;
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return 0;
         };
-        for led in all.iter_mut().filter(|led| led.visits) {
-            let alpha = &mut singles.heads[led.head].alpha;
+        for run in all.iter_mut().filter(|run| run.visits) {
+            let alpha = &mut singles.heads[run.head].alpha;
             for row in rows.clone() {
                 let block = (row.ordinal() / BLOCK) as u32;
-                values += led.visit::<K>(&row, block, &mut alpha[row.ordinal()]);
+                values += run.visit::<K>(&row, block, &mut alpha[row.ordinal()]);
             }
         }
         values
     }
 
     /// What so many threads need to go over rows of the pass under way at the same time.
-    pub(crate) fn divide_led<'a>(
+    pub(crate) fn divide_newton<'a>(
         &'a mut self,
-        all: &'a mut [Led],
+        all: &'a mut [NewtonRun],
         members: usize,
-    ) -> Result<(Vec<LedMember<'a>>, Vec<LedView<'a>>), OutOfMemory> {
+    ) -> Result<(Vec<RunMember<'a>>, Vec<RunView<'a>>), OutOfMemory> {
         let count = all.len();
         let member = |number| {
             let mut parts = Vec::new();
             parts.room(count)?;
-            Ok::<_, OutOfMemory>(LedMember {
+            Ok::<_, OutOfMemory>(RunMember {
                 number,
                 parts,
                 values: 0,
@@ -287,19 +296,19 @@ impl<T: Real> Solver<T> {
         let mut team = all_of((0..members).map(member))?;
         let mut views = Vec::new();
         views.room(count)?;
-        let first = all.first().map_or(0, |led| led.head);
-        if let Heads::Apart(singles) = &mut self.heads {
+        let first = all.first().map_or(0, |run| run.head);
+        if let Heads::Single(singles) = &mut self.heads {
             let heads = singles.heads.iter_mut().skip(first);
-            for (head, led) in heads.zip(all).filter(|(_, led)| led.visits) {
-                led.begin_parts(members)?;
-                let Some(pass) = &led.pass else {
+            for (head, run) in heads.zip(all).filter(|(_, run)| run.visits) {
+                run.begin_parts(members)?;
+                let Some(pass) = &run.pass else {
                     continue;
                 };
-                views.push(LedView {
+                views.push(RunView {
                     pass,
                     alpha: Dual::share(&mut head.alpha),
                 });
-                for (member, part) in team.iter_mut().zip(&mut led.parts) {
+                for (member, part) in team.iter_mut().zip(&mut run.parts) {
                     member.parts.push(part);
                 }
             }
@@ -308,9 +317,9 @@ impl<T: Real> Solver<T> {
     }
 
     /// The heads go on, where they have not ended, by themselves.
-    pub(crate) fn end_leading(&mut self) {
-        if self.led.take().is_some() {
-            if let Heads::Apart(singles) = &mut self.heads {
+    pub(crate) fn end_newton(&mut self) {
+        if self.by_newton.take().is_some() {
+            if let Heads::Single(singles) = &mut self.heads {
                 for head in &mut singles.heads {
                     head.settle_duals([1.0; 2]);
                 }

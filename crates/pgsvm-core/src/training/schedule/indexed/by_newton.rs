@@ -1,6 +1,6 @@
 //! Heads that Newton's method leads over rows that are filed.
 //!
-//! A pass leaves out chunks that have nothing for any of its sums, see [`crate::solver::led`]: weights stand still in it, so that each
+//! A pass leaves out chunks that have nothing for any of its sums, see [`crate::solver::newton_run`]: weights stand still in it, so that each
 //! ends with the certificate of all rows. A pass that takes margins files rows by what it finds of them itself, so that the next one
 //! leaves chunks out already. One for a product files them too, by what the last one that took margins found.
 
@@ -8,8 +8,8 @@ use crate::cache::Consumer;
 use crate::rows::filing::LeftOut;
 use crate::rows::row::Row;
 use crate::simd::Real;
-use crate::solver::led::Led;
 use crate::solver::newton::head::Next;
+use crate::solver::newton_run::NewtonRun;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
 use crate::training::schedule::indexed::{place, Indexed, MOST_FILINGS};
@@ -19,55 +19,60 @@ use crate::training::schedule::indexed::{place, Indexed, MOST_FILINGS};
 const WORTH: f64 = 0.5;
 
 impl Indexed {
-    /// Heads are led from now on, in the pass that has been announced: of all rows.
-    pub(in crate::training) fn begin_led<T: Real>(
+    /// Newton's method solves the heads from now on, in the pass that has been announced: of all rows.
+    pub(in crate::training) fn begin_newton<T: Real>(
         &self,
         solver: &Solver<T>,
-        all: &mut [Led],
+        all: &mut [NewtonRun],
     ) -> Result<(), TrainError> {
-        self.tell_led(all)?;
-        solver.may_leave_out_led(all)?;
-        for led in all {
-            led.leave_out(&LeftOut::NONE);
+        self.tell_newton(all)?;
+        solver.may_leave_out_newton(all)?;
+        for run in all {
+            run.leave_out(&LeftOut::NONE);
         }
         Ok(())
     }
 
     /// Has heads remember what they see of rows, and know how those are filed.
-    pub(in crate::training) fn tell_led(&self, all: &mut [Led]) -> Result<(), TrainError> {
-        for led in all {
-            led.remember(self.facts.rows, self.filed.as_ref())?;
+    pub(in crate::training) fn tell_newton(&self, all: &mut [NewtonRun]) -> Result<(), TrainError> {
+        for run in all {
+            run.remember(self.facts.rows, self.filed.as_ref())?;
         }
         Ok(())
     }
 
     /// Announces the pass that comes.
-    pub(in crate::training) fn announce_led<T: Real>(
+    pub(in crate::training) fn announce_newton<T: Real>(
         &mut self,
         solver: &Solver<T>,
-        all: &mut [Led],
+        all: &mut [NewtonRun],
         consumer: &mut Consumer,
     ) -> Result<(), TrainError> {
-        let mut left_out = solver.may_leave_out_led(all)?;
+        let mut left_out = solver.may_leave_out_newton(all)?;
         let share = self.share_of(&left_out);
-        if self.wants_filing_led(share, solver, all) {
+        if self.wants_filing_newton(share, solver, all) {
             left_out = LeftOut::NONE;
             self.begin_filing()?;
         }
-        for led in all {
-            led.leave_out(&left_out);
+        for run in all {
+            run.leave_out(&left_out);
         }
         self.announce(consumer, &left_out);
         Ok(())
     }
 
     /// Whether rows are to be filed in a pass that would have to read this share of them.
-    fn wants_filing_led<T: Real>(&mut self, share: f64, solver: &Solver<T>, all: &[Led]) -> bool {
-        let to_read = solver.share_to_read_led(all, self.facts.rows);
+    fn wants_filing_newton<T: Real>(
+        &mut self,
+        share: f64,
+        solver: &Solver<T>,
+        all: &[NewtonRun],
+    ) -> bool {
+        let to_read = solver.share_to_read_newton(all, self.facts.rows);
         self.spared += (share - to_read).max(0.0);
         let costs = WORTH * f64::from(1 + self.filings) * (2.0 - share);
         // where a line is looked at nothing is found of rows
-        let lines = all.iter().any(|led| led.visits && led.next == Next::Line);
+        let lines = all.iter().any(|run| run.visits && run.next == Next::Line);
         let wants = !lines && self.filings < MOST_FILINGS && self.spared >= costs;
         if wants {
             self.spared = 0.0;
@@ -77,7 +82,7 @@ impl Indexed {
 
     /// Files a row that is so far from mattering, and says in which chunk.
     #[inline]
-    pub(in crate::training) fn file_led(&mut self, row: &Row<'_>, file: u8) -> u16 {
+    pub(in crate::training) fn file_newton(&mut self, row: &Row<'_>, file: u8) -> u16 {
         match &mut self.filing {
             Some(filing) => place(filing, &mut self.of_row, row, file.into()),
             None => 0,
@@ -85,13 +90,16 @@ impl Indexed {
     }
 
     /// The last row of a pass has come.
-    pub(in crate::training) fn end_led_pass(&mut self, all: &mut [Led]) -> Result<(), TrainError> {
+    pub(in crate::training) fn end_newton_pass(
+        &mut self,
+        all: &mut [NewtonRun],
+    ) -> Result<(), TrainError> {
         self.announced = false;
         let Some(filed) = self.end_filing()? else {
             return Ok(());
         };
-        for led in all {
-            led.file(&filed)?;
+        for run in all {
+            run.file(&filed)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Heads whose rows are gone over at weights that stand still, and what of theirs travels.
+//! What passes at fixed weights take of rows: scores, sums, and vectors that travel.
 
 use serde::{Deserialize, Serialize};
 

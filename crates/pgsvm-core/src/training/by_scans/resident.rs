@@ -1,4 +1,4 @@
-//! Passes over rows that are all here, by several threads: where the sample holds every row, nobody else needs to scan them.
+//! Passes over rows that are all in memory, by several threads: where the sample holds every row, nobody else needs to scan them.
 //!
 //! Each row's outputs at the best weights and the newest are kept, 16 bytes a row and head, or class where classes are told apart
 //! together: a pass along the line takes one product, and one for a plane none, and only rows within the margin are added up (libocas
@@ -13,7 +13,7 @@ use crate::solver::bundle::pass::Outputs;
 use crate::training::threads::ThreadPool;
 
 /// Who goes over them.
-pub(super) struct Here {
+pub(super) struct ResidentRows {
     pool: ThreadPool,
     dense: usize,
     /// By thread its words, of whole rows.
@@ -56,7 +56,7 @@ struct Member {
     rows: usize,
 }
 
-impl Here {
+impl ResidentRows {
     /// So many threads over these rows.
     pub(super) fn new(words: &[u32], dense: usize, threads: usize) -> Result<Self, OutOfMemory> {
         let share = words.len().div_ceil(threads.max(1)).max(1);

@@ -115,7 +115,7 @@ struct Copied<T> {
 }
 
 /// What a head knows of the chunks.
-pub(in crate::solver) struct Resting<T> {
+pub(in crate::solver) struct Skippable<T> {
     filed: Option<Arc<FiledRows>>,
     /// By ordinal: how much slack rows had when they were last looked at, see [`code_of`].
     codes: Vec<u8>,
@@ -140,7 +140,7 @@ pub(in crate::solver) struct Resting<T> {
     full_reach: f64,
 }
 
-impl<T: Real> Resting<T> {
+impl<T: Real> Skippable<T> {
     pub(in crate::solver) fn new(rows: usize, weights: usize) -> Result<Self, OutOfMemory> {
         let bytes = weights * size_of::<T>();
         let reach = ((weights as f64).sqrt() / DEVIATIONS).max(1.0);
@@ -373,7 +373,7 @@ impl<T: Real> Resting<T> {
 
     /// A pass of Newton's method begins, which takes margins at the weights `taken` and looks at rows without dual variables at others too:
     /// which chunks it may leave out.
-    pub(in crate::solver) fn begin_led(
+    pub(in crate::solver) fn begin_newton(
         &mut self,
         (taken, others): (Option<&[T]>, [Option<&[T]>; 2]),
         duals: &[f32],

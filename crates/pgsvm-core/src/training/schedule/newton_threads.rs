@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::base::memory::OutOfMemory;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real, Work};
-use crate::solver::led::{Led, LedMember, LedView, BLOCK};
+use crate::solver::newton_run::{NewtonRun, RunMember, RunView, BLOCK};
 use crate::solver::Solver;
 use crate::training::threads::ThreadPool;
 
@@ -27,12 +27,12 @@ pub(super) enum Portion<'a> {
 /// Has rows visited by as many threads as there are; gives back the values gone through.
 pub(super) fn visit_together<T: Real>(
     solver: &mut Solver<T>,
-    led: &mut [Led],
+    runs: &mut [NewtonRun],
     portion: Portion<'_>,
     (pool, level): (&ThreadPool, Level),
 ) -> Result<usize, OutOfMemory> {
     let count = pool.members();
-    let (mut members, views) = solver.divide_led(led, count)?;
+    let (mut members, views) = solver.divide_newton(runs, count)?;
     pool.side_by_side(&mut members, |member| {
         level.run(Part {
             member,
@@ -52,8 +52,8 @@ pub(super) fn block_at(sample: &[u32], place: usize) -> u32 {
 
 /// The rows of one thread.
 struct Part<'a, 'b> {
-    member: &'b mut LedMember<'a>,
-    views: &'b [LedView<'a>],
+    member: &'b mut RunMember<'a>,
+    views: &'b [RunView<'a>],
     portion: Portion<'b>,
     count: usize,
 }

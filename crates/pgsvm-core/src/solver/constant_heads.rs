@@ -312,8 +312,8 @@ impl<T: Real> Solver<T> {
     /// The weights of a head with a constant decision, the intercept behind, and their P.
     fn put_apart(&mut self, head: usize, weights: Vec<T>, primal: f64) -> Result<(), OutOfMemory> {
         match &mut self.heads {
-            Heads::Apart(singles) => singles.heads[head].put_apart(weights),
-            Heads::Together(joint) => {
+            Heads::Single(singles) => singles.heads[head].put_apart(weights),
+            Heads::Joint(joint) => {
                 let narrow = weights.iter().map(|weight| weight.to() as f32);
                 joint.put_apart(head, gathered(narrow)?);
             }

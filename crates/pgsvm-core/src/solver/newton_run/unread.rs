@@ -1,6 +1,6 @@
-//! Led heads whose rows lie in chunks of an index: which chunks a pass of Newton's method leaves unread.
+//! Heads that Newton's method solves and whose rows lie in chunks of an index: which chunks a pass leaves unread.
 //!
-//! Weights stand still in a pass, so that slack ([`Resting`]) says exactly which rows have nothing for its sums
+//! Weights stand still in a pass, so that slack ([`Skippable`]) says exactly which rows have nothing for its sums
 //! (`newton/unread.rs`):
 //!
 //! | pass | leaves out chunks | and adds of them |
@@ -18,32 +18,32 @@ use crate::rows::filing::{FiledRows, LeftOut};
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedBatch;
 use crate::simd::{Isa, Real};
-use crate::solver::led::{Led, BLOCK};
 use crate::solver::newton::head::Next;
 use crate::solver::newton::sums::Seen;
-use crate::solver::single::resting::{Look, Resting};
+use crate::solver::newton_run::{NewtonRun, BLOCK};
+use crate::solver::single::skippable::{Look, Skippable};
 use crate::solver::{share_of, Heads, Solver};
 use crate::task::loss::NO_LOSS_FROM;
 
-/// What a led head knows of the chunks, and how the last row stood.
+/// What a head knows of the chunks, and how the last row stood.
 pub(super) struct Unread {
-    resting: Resting<f64>,
+    skippable: Skippable<f64>,
     last: Option<Look>,
 }
 
-impl Led {
+impl NewtonRun {
     /// Has it remember which of so many rows cannot have changed, which lie in these chunks.
     pub(crate) fn remember(
         &mut self,
         rows: usize,
         filed: Option<&Arc<FiledRows>>,
     ) -> Result<(), OutOfMemory> {
-        let mut resting = Resting::new(rows, self.newton.best().len())?;
+        let mut skippable = Skippable::new(rows, self.newton.best().len())?;
         if let Some(filed) = filed {
-            resting.file(filed)?;
+            skippable.file(filed)?;
         }
         self.unread = Some(Box::new(Unread {
-            resting,
+            skippable,
             last: None,
         }));
         Ok(())
@@ -54,21 +54,23 @@ impl Led {
         let Some(unread) = &mut self.unread else {
             return Ok(LeftOut::NONE);
         };
-        let resting = &mut unread.resting;
+        let skippable = &mut unread.skippable;
         let kinks = self.newton.kinks();
-        if resting.kinks != kinks {
+        if skippable.kinks != kinks {
             // other rows are outliers from now on
-            resting.forget();
-            resting.kinks = kinks;
+            skippable.forget();
+            skippable.kinks = kinks;
         }
         let constant = self.newton.constant();
-        resting.begin_led(self.newton.looks_at(self.next), duals, constant)
+        skippable.begin_newton(self.newton.looks_at(self.next), duals, constant)
     }
 
     /// The pass that comes leaves these out.
     pub(crate) fn leave_out(&mut self, left_out: &LeftOut) {
         if let Some(unread) = &mut self.unread {
-            unread.resting.leave_out(left_out, self.next == Next::Pass);
+            unread
+                .skippable
+                .leave_out(left_out, self.next == Next::Pass);
         }
     }
 
@@ -78,7 +80,7 @@ impl Led {
         let Some(unread) = &mut self.unread else {
             return;
         };
-        let kinks = unread.resting.kinks;
+        let kinks = unread.skippable.kinks;
         let look = seen.stands.map(|(within, cost)| Look {
             margin: NO_LOSS_FROM - within,
             cost,
@@ -87,8 +89,8 @@ impl Led {
             has_dual: dual != 0.0,
         });
         match look {
-            Some(look) => unread.resting.take(row, Some(look)),
-            None => unread.resting.take_none(row),
+            Some(look) => unread.skippable.take(row, Some(look)),
+            None => unread.skippable.take_none(row),
         }
         unread.last = look;
     }
@@ -97,7 +99,7 @@ impl Led {
     #[inline(always)]
     fn file_of(&self, ordinal: usize, dual: f32) -> u8 {
         match &self.unread {
-            Some(unread) if dual == 0.0 => unread.resting.code(ordinal),
+            Some(unread) if dual == 0.0 => unread.skippable.code(ordinal),
             _ => 0,
         }
     }
@@ -107,7 +109,7 @@ impl Led {
     fn take_filed(&mut self, row: &Row<'_>, unit: u16) -> Result<(), OutOfMemory> {
         match &mut self.unread {
             Some(unread) if self.next == Next::Pass => {
-                unread.resting.take_filed(row, unread.last, unit)
+                unread.skippable.take_filed(row, unread.last, unit)
             }
             _ => Ok(()),
         }
@@ -116,7 +118,7 @@ impl Led {
     /// All rows have been filed.
     pub(crate) fn file(&mut self, filed: &Arc<FiledRows>) -> Result<(), OutOfMemory> {
         match &mut self.unread {
-            Some(unread) => unread.resting.file_seen(filed),
+            Some(unread) => unread.skippable.file_seen(filed),
             None => Ok(()),
         }
     }
@@ -124,7 +126,7 @@ impl Led {
     /// Adds to the pass that ends what the chunks have that it has left out.
     pub(crate) fn add_unread(&mut self) {
         if let (Some(unread), Next::Pass) = (&self.unread, self.next) {
-            let (counts, sorted) = unread.resting.unread();
+            let (counts, sorted) = unread.skippable.unread();
             self.newton.add_unseen(counts, sorted);
         }
     }
@@ -132,59 +134,62 @@ impl Led {
 
 impl<T: Real> Solver<T> {
     /// The chunks that the pass that comes may leave out: those that no head needs which takes part.
-    pub(crate) fn may_leave_out_led(&self, all: &mut [Led]) -> Result<LeftOut, OutOfMemory> {
-        let Heads::Apart(singles) = &self.heads else {
+    pub(crate) fn may_leave_out_newton(
+        &self,
+        all: &mut [NewtonRun],
+    ) -> Result<LeftOut, OutOfMemory> {
+        let Heads::Single(singles) = &self.heads else {
             return Ok(LeftOut::NONE);
         };
         let mut left_out = LeftOut::ALL;
-        for led in all.iter_mut().filter(|led| led.visits) {
-            left_out.with(&led.may_leave_out(&singles.heads[led.head].alpha)?);
+        for run in all.iter_mut().filter(|run| run.visits) {
+            left_out.with(&run.may_leave_out(&singles.heads[run.head].alpha)?);
         }
         Ok(left_out)
     }
 
-    /// As [`Self::visit_led_batch`], in a pass that files rows: `file` is told how far each is from mattering, and says in which chunk it lies.
+    /// As [`Self::visit_newton_batch`], in a pass that files rows: `file` is told how far each is from mattering, and says in which chunk it lies.
     #[inline(always)]
-    pub(crate) fn visit_led_filing<K: Isa>(
+    pub(crate) fn visit_newton_filing<K: Isa>(
         &mut self,
-        all: &mut [Led],
+        all: &mut [NewtonRun],
         rows: VisitedBatch<'_>,
         mut file: impl FnMut(&Row<'_>, u8) -> u16,
     ) -> Result<usize, OutOfMemory> {
         let mut values = 0;
-        let Heads::Apart(singles) = &mut self.heads else {
+        let Heads::Single(singles) = &mut self.heads else {
             return Ok(0);
         };
         for row in rows {
             let mut code = u8::MAX;
-            for led in all.iter_mut().filter(|led| led.visits) {
+            for run in all.iter_mut().filter(|run| run.visits) {
                 let block = (row.ordinal() / BLOCK) as u32;
-                let own = &mut singles.heads[led.head].alpha[row.ordinal()];
-                values += led.visit::<K>(&row, block, own);
-                code = code.min(led.file_of(row.ordinal(), *own));
+                let own = &mut singles.heads[run.head].alpha[row.ordinal()];
+                values += run.visit::<K>(&row, block, own);
+                code = code.min(run.file_of(row.ordinal(), *own));
             }
             let unit = file(&row, code);
-            for led in all.iter_mut().filter(|led| led.visits) {
-                led.take_filed(&row, unit)?;
+            for run in all.iter_mut().filter(|run| run.visits) {
+                run.take_filed(&row, unit)?;
             }
         }
         Ok(values)
     }
 
     /// About the share of the rows that passes to come would read, were they filed as they stand.
-    pub(crate) fn share_to_read_led(&self, all: &[Led], rows: usize) -> f64 {
-        let Heads::Apart(singles) = &self.heads else {
+    pub(crate) fn share_to_read_newton(&self, all: &[NewtonRun], rows: usize) -> f64 {
+        let Heads::Single(singles) = &self.heads else {
             return 1.0;
         };
-        let running = || all.iter().filter(|led| led.visits);
+        let running = || all.iter().filter(|run| run.visits);
         share_of(rows, |row| {
-            running().any(|led| {
-                let dual = singles.heads[led.head].alpha[row];
-                let least = led
+            running().any(|run| {
+                let dual = singles.heads[run.head].alpha[row];
+                let least = run
                     .unread
                     .as_ref()
-                    .map_or(u8::MAX, |it| it.resting.least_code);
-                led.file_of(row, dual) < least
+                    .map_or(u8::MAX, |it| it.skippable.least_code);
+                run.file_of(row, dual) < least
             })
         })
     }

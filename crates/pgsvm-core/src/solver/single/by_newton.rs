@@ -1,4 +1,4 @@
-//! A head by itself while Newton's method leads it.
+//! A head by itself while Newton's method solves it.
 
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
@@ -10,7 +10,7 @@ use crate::solver::single::head::Head;
 use crate::task::objective::Intercept;
 
 impl<T: Real> Head<T> {
-    /// What leads it, from where it is to begin.
+    /// Newton's method for it, from where it is to begin.
     pub(in crate::solver) fn newton(
         &self,
         free: bool,
@@ -69,33 +69,33 @@ impl<T: Real> Head<T> {
                 *own = T::of(*w);
             }
             self.state.ledger.outliers.take(newton.outliers());
-            self.lay_duals(1.0);
-            settle(&mut self.laid, newton.value().multiples);
+            self.keep_best_duals(1.0);
+            settle(&mut self.best_duals, newton.value().multiples);
         }
         if !self.state.runs() {
-            self.end_with_laid();
+            self.end_with_best_duals();
         }
     }
 
     /// It has ended, with the best dual variables that passes have found.
-    fn end_with_laid(&mut self) {
+    fn end_with_best_duals(&mut self) {
         self.exchange_duals(1.0);
         self.end();
     }
 
-    /// Multiplies the dual variables of the negative rows and of the positive ones. While it is led they have the signs of
+    /// Multiplies the dual variables of the negative rows and of the positive ones. While Newton's method solves it they have the signs of
     /// their rows.
     pub(in crate::solver) fn settle_duals(&mut self, multiples: [f64; 2]) {
         settle(&mut self.alpha, multiples);
     }
 
-    /// What leads it does not get on, and nothing else can: it ends with the best pair found.
+    /// Newton's method does not get on, and nothing else can: it ends with the best pair found.
     pub(in crate::solver) fn end_as_it_stands(&mut self) {
         self.state.ledger.end_unfinished();
-        self.end_with_laid();
+        self.end_with_best_duals();
     }
 
-    /// What leads it does not get on: it begins by itself, from the smallest primal found.
+    /// Newton's method does not get on: coordinate descent begins, from the smallest primal found.
     pub(in crate::solver) fn leave(&mut self, newton: &Newton) {
         self.settle_duals(newton.value().multiples);
         self.iterate.stand_at(newton.best());

@@ -1,4 +1,4 @@
-//! Heads that Newton's method leads, over a sample that is here and then by scans.
+//! Heads that Newton's method solves, over a sample that is in memory and then by scans.
 
 use crate::base::memory::{all_of, gathered, OutOfMemory, Room};
 use crate::base::step::Step;
@@ -10,10 +10,10 @@ use crate::solver::ledger::Ledgers;
 use crate::solver::scanned::ScannedHeads;
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::error::TrainError;
-use crate::training::schedule::led::Group;
+use crate::training::schedule::newton_group::Group;
 
 /// The heads, some of them at a time.
-pub(super) struct LedByScans {
+pub(super) struct NewtonByScans {
     group: Group,
     facts: Facts,
     /// By head of the group, the weights at which the last pass evaluated rows.
@@ -26,7 +26,7 @@ pub(super) struct LedByScans {
     sampling: Option<(ScanPass, ScanSums, usize)>,
 }
 
-impl LedByScans {
+impl NewtonByScans {
     pub(super) fn new(
         solver: &ScannedHeads,
         facts: &Facts,
@@ -50,13 +50,13 @@ impl LedByScans {
         if !self.group.next(solver)? {
             return Ok(false);
         }
-        let (room, dense) = (self.room / self.group.led.len(), self.facts.dense);
-        for led in &mut self.group.led {
-            led.newton.bring_near(room, dense);
+        let (room, dense) = (self.room / self.group.runs.len(), self.facts.dense);
+        for run in &mut self.group.runs {
+            run.newton.bring_near(room, dense);
         }
-        for led in &mut self.group.led {
-            if let Some(w) = self.starts.get(led.head) {
-                led.newton.begin_at(w);
+        for run in &mut self.group.runs {
+            if let Some(w) = self.starts.get(run.head) {
+                run.newton.begin_at(w);
             }
         }
         let rows = Batch::new(sample, self.facts.dense).count();
@@ -73,7 +73,7 @@ impl LedByScans {
 
     fn forget_pass(&mut self) -> Result<(), OutOfMemory> {
         self.before.clear();
-        let heads = self.group.led.len();
+        let heads = self.group.runs.len();
         self.before.room(heads)?.resize_with(heads, || None);
         Ok(())
     }
@@ -104,7 +104,7 @@ impl LedByScans {
     }
 }
 
-impl ScanMethod for LedByScans {
+impl ScanMethod for NewtonByScans {
     fn step(
         &mut self,
         solver: &mut ScannedHeads,
@@ -139,10 +139,10 @@ impl ScanMethod for LedByScans {
 
     fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         let mut heads = Vec::new();
-        heads.room(self.group.led.len())?;
-        for (led, before) in self.group.led.iter().zip(&self.before) {
-            if led.visits {
-                let pass = led.newton.pass(led.next, before.as_deref())?;
+        heads.room(self.group.runs.len())?;
+        for (run, before) in self.group.runs.iter().zip(&self.before) {
+            if run.visits {
+                let pass = run.newton.pass(run.next, before.as_deref())?;
                 heads.push(HeadScan::Newton(Box::new(pass)));
             }
         }
@@ -155,12 +155,12 @@ impl ScanMethod for LedByScans {
         pass: ScanPass,
         sums: ScanSums,
     ) -> Result<(), OutOfMemory> {
-        let visiting = self.group.led.iter_mut().zip(&mut self.before);
-        let visiting = visiting.filter(|(led, _)| led.visits);
+        let visiting = self.group.runs.iter_mut().zip(&mut self.before);
+        let visiting = visiting.filter(|(run, _)| run.visits);
         let told = pass.into_heads().into_iter().zip(sums.into_heads());
-        for ((led, before), told) in visiting.zip(told) {
+        for ((run, before), told) in visiting.zip(told) {
             if let (HeadScan::Newton(pass), HeadFound::Newton(sums)) = told {
-                led.newton.take(*sums);
+                run.newton.take(*sums);
                 if let Some(w) = pass.evaluated() {
                     *before = Some(w);
                 }
