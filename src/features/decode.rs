@@ -135,7 +135,7 @@ impl Decoder {
         self.texts.kept = kept;
     }
 
-    /// The next row is the `number`-th of those that were gone over then, from 0.
+    /// The next row is the `number`-th of those that were read then, from 0.
     #[inline]
     pub fn at_row(&mut self, number: u64) {
         self.texts.row = number;

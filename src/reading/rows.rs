@@ -78,7 +78,7 @@ impl RowSource {
         })
     }
 
-    /// The rows of `job` when others have gone over all of them and learned this, if something is wrong with all of them says so.
+    /// The rows of `job` when others have read all of them and learned this, if something is wrong with all of them says so.
     pub fn learned(
         planned: &Planned,
         job: &Job,

@@ -34,7 +34,7 @@ const TRUNCATIONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
 /// The word for rows that are filed in chunks which passes leave out.
 pub(super) const INDEXED: &str = "indexed";
-/// The same, where Newton's method went over them.
+/// The same, where Newton's method read them.
 const INDEXED_NEWTON: &str = "indexed, inner newton";
 
 /// The word for PSVM.

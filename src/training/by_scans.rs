@@ -1,4 +1,4 @@
-//! A training by scans: the leader has PostgreSQL's own plans go over the rows, and takes the sums.
+//! A training by scans: the leader has PostgreSQL's own plans read the rows, and takes the sums.
 //!
 //! First a survey finds out what all rows are like and takes a sample. PostgreSQL runs it in parallel where features are numbers; values
 //! of categories get their codes in the order of the rows, and are learned by this process alone, as are rows that something is
@@ -397,7 +397,7 @@ impl Rows<'_> {
         })
     }
 
-    /// Who went over them, in so many parts.
+    /// Who read them, in so many parts.
     fn processes(&self, parts: u32, averaged: Option<u32>, anew: bool) -> Processes {
         let spread = self.planned.spread;
         let away = Away {

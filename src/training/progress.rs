@@ -95,7 +95,7 @@ impl Progress {
         self.report(&line);
     }
 
-    /// The same of the exact method, which goes over so many rows.
+    /// The same of the exact method, which reads so many rows.
     pub fn show_exact(&mut self, at: &ExactProgress, rows: u64) {
         if self.due().is_none() {
             return;

@@ -1,9 +1,8 @@
-//! Long work can be ended from outside: what must be answered at once is looked for in the middle of a step too, where one
-//! of them may take long. Who steps says how, for its thread; the check may unwind, after which nobody steps again.
+//! How long work is ended from outside. The extension must answer a cancel within milliseconds, also in the middle of a step. So the caller
+//! of the steps sets a check for its thread, and long loops call it. The check may unwind; after that nobody steps again.
 //!
-//! Loops whose length is known ask every so many rounds ([`check`]). Products, factorizations and whatever else takes longer
-//! than it has numbers say how much they have done ([`worked`]), and the question comes when that adds up to a few
-//! milliseconds: so nobody who calls them needs to know how long they take.
+//! Loops whose length is known call [`check`] every so many rounds. Products, factorizations and other long work say how much they have
+//! done ([`worked`]), and the check is called when that adds up to a few milliseconds. So their callers need not know how long they take.
 
 use std::cell::Cell;
 

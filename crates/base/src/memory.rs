@@ -1,5 +1,5 @@
-//! Memory that is asked for with a way to fail. Where a vector cannot grow Rust ends the process, and a server's process
-//! takes all sessions with it; so what grows with data asks for room first. Any role.
+//! Memory that is asked for with a way to fail. Where a vector cannot grow Rust ends the process, and with a server's process all sessions.
+//! So what grows with data asks for room first. Used by all roles.
 //!
 //! | | |
 //! |---|---|

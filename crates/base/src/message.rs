@@ -1,10 +1,10 @@
-//! Values as bytes, on their way between processes of one and the same release: what a scan is told and finds, what a leader and its
-//! workers say to each other. Any process; stored nowhere.
+//! Values as bytes, on their way between processes of one and the same release: orders and findings of scans, and messages between a
+//! leader and its workers. Any process; stored nowhere.
 //!
-//! Whoever reads does not know who wrote: anybody may hand bytes to an aggregate. So no length is believed before its bytes are there,
+//! A reader does not know who wrote: anybody may hand bytes to an aggregate. So no length is believed before its bytes are there,
 //! what a value takes is counted while it is made and stays within [`MOST_FOR_ONE`] times its bytes, values lie within each other
 //! [`MOST_DEPTH`] deep at most, and all bytes belong to the value. Texts and lists ask for memory with a way to fail: their types do
-//! so, or their fields ([`crate::memory`]); `scripts/decoded` looks after that.
+//! so, or their fields ([`crate::memory`]); `scripts/received` looks after that.
 //!
 //! | value | bytes |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Shuffles and random picks with a stream that is fixed for ever.
 //!
-//! Used by the reader (chunk order, the split into blocks), the choice of landmarks, the trainer (visiting order, replacement) and whoever divides
-//! rows into folds, each with its own stream. The generator and how its numbers become picks are rand's, pinned; the order in which
-//! a shuffle picks is written here, since rand's own takes several picks out of a number, and may take other ones in its next
+//! Used by the reader (chunk order, the split into blocks), the choice of landmarks, the trainer (visiting order, replacement) and the code
+//! that divides rows into folds, each with its own stream. The generator and how its numbers become picks are rand's, pinned; the order in
+//! which a shuffle picks is written here, since rand's own takes several picks out of a number, and may take other ones in its next
 //! release. So a seed means the same weights in every release.
 
 use rand::{Rng, RngExt};

@@ -1,5 +1,5 @@
 //! The hash of a text: what its hashed feature is, and what distinct values are counted by. Tables in memory do not use it:
-//! whoever fills a table could choose texts that all fall together.
+//! a user who fills a table could choose texts that all fall together.
 //!
 //! FNV-1a in 64 bits over the bytes, and then the finalizer of MurmurHash3, which lets every bit of the
 //! sum reach every bit of the result. Both are a few lines, public domain and fixed by their

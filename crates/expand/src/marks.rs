@@ -83,7 +83,7 @@ impl Marks {
         }
     }
 
-    /// Goes over characters one by one until behind the first that is not ASCII; gives the place behind it.
+    /// Reads characters one by one until behind the first that is not ASCII; gives the place behind it.
     fn put_characters(&mut self, text: &str, mut at: usize) -> usize {
         for character in text[at..].chars() {
             let length = character.len_utf8();

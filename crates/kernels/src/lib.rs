@@ -1,8 +1,8 @@
 //! Kernel machines of low rank: kernel functions k(x, z), landmarks, and the map phi with phi(x)' phi(z) = k(x, z) as nearly
 //! as the landmarks allow. A linear machine trained on phi(x) is a kernel machine.
 //!
-//! Knows rows as dense and sparse values, and neither labels nor losses, nor where rows come from. Whoever reads a table
-//! has them scaled before they come here.
+//! Knows rows as dense and sparse values, and neither labels nor losses, nor where rows come from. Rows
+//! have been scaled before they come here.
 //!
 //! | module | holds |
 //! |---|---|

@@ -2,7 +2,7 @@
 //!
 //! A distance is a sum of squared differences, which loses nothing far from 0. For decisions it is |x|² + |z|² - 2 x'z where gamma |z|² is
 //! small for all landmarks: that loses little, and is a matrix product. What training compares again and again is computed in 32 bits
-//! ([`crate::products`]); whatever is told of a machine is computed here. One row or many: the same sums, to the last bit.
+//! ([`crate::products`]); what is reported of a machine is computed here. One row or many: the same sums, to the last bit.
 
 use std::ops::Range;
 

@@ -19,14 +19,14 @@
 //! 2. The dual is solved over the candidates until their own gap is a part of the tolerance. Kernel rows are products of blocks
 //!    of rows with all candidates, and kept as far as memory goes ([`kernel_rows`]). Where that takes as long as it would to solve for
 //!    all at once, by interior points ([`interior`]), as it does where C is large, they are.
-//! 3. All rows are gone over, by kernel values in 32 bits until those say that the gap is there, or will be once the candidates are solved
-//!    for again. Then they are gone over in 64 bits, from now on: that gap ends the head. Else rows that lose and were no candidates become candidates, while those
-//!    that say nothing are dropped where room is wanted. Decisions of candidates are what the pass says, and kernel rows in 32 bits
-//!    only tell what steps add to them: so each round takes off most of what 32 bits lack (iterative refinement). Where three
-//!    passes come no nearer the head ends with the best of them.
+//! 3. All rows are decided with all support vectors. The first passes have kernel values in 32 bits. Once these say that the gap is there,
+//!    or will be when the candidates have been solved for again, all passes have 64 bits, and the gap of such a pass ends the head.
+//!    Otherwise rows that have a loss and were no candidates become candidates, and those that no longer matter are dropped where room is
+//!    wanted. A pass also gives the decisions of candidates, and kernel rows in 32 bits only give what steps add to them. So each round
+//!    takes off most of what 32 bits lack (iterative refinement). If three passes come no nearer, the head ends with the best of them.
 //!
-//! A head that tells two classes of several apart goes over the rows of those two alone. Where heads are such pairs all rows are decided
-//! once more at the end, by all support vectors together, for the classes that the heads say together.
+//! A head for a pair of classes reads the rows of those two only. Where heads are pairs, all rows are decided once more at the end, by all
+//! support vectors together, for the classes that the heads vote for.
 //!
 //! Pairs of candidates: Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6, 2005; blocks of kernel rows: Wen, Shi, Li, He,
 //! Chen, *ThunderSVM*, JMLR 19, 2018. Candidates from a machine of low rank, and passes that bring violators in: StreamSVM's dual
@@ -157,7 +157,7 @@ pub struct ExactProgress {
     pub head: usize,
     pub heads: usize,
     pub passes: u32,
-    /// Rows gone over of the pass under way, if there is one.
+    /// Rows read of the pass under way, if there is one.
     pub rows: u64,
     /// Working sets that the head's candidates were solved over.
     pub sets: u64,
@@ -170,7 +170,7 @@ pub struct ExactSolver {
     job: ExactJob,
     /// The machine whose decisions about all rows are being noted: at first the one of low rank, and of pairs at the end the one found.
     noted: Option<Expansion>,
-    /// Rows of it that have been gone over.
+    /// Rows of it that have been read.
     row: usize,
     starts: Vec<ExactStart>,
     /// Those by which classes are told apart, or none.

@@ -1,6 +1,6 @@
 //! The learned scaling of features, x' = (x - centre) * factor, and how it folds into weights.
 //!
-//! The reader learns it in pass 1 and applies it to every row; whoever stores the model folds it
+//! The reader learns it in pass 1 and applies it to every row; the code that stores the model folds it
 //! into the weights so that a prediction takes raw rows.
 
 mod applier;

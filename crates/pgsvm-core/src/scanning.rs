@@ -1,5 +1,5 @@
-//! Passes over rows that somebody else holds, perhaps several who each hold a part of them: what such a pass is to sum up, and the
-//! sums, as values that travel.
+//! Passes over rows that others hold, perhaps several processes that each hold a part: what such a pass is to sum up, and the sums. Both
+//! travel as messages.
 //!
 //! Knows what methods sum up of a row. Must not know who holds the rows, nor what follows from the sums.
 

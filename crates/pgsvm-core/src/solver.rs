@@ -8,7 +8,7 @@
 //!    the primal at the newest weights;
 //! 3. *active* passes over the rows that still matter.
 //!
-//! This module moves the heads through those passes. Whoever holds their weights answers to [`driver::Visits`];
+//! This module moves the heads through those passes. Their weights and dual variables are behind [`driver::Visits`];
 //! what a pass means for a head is its [`HeadState`]; [`proximal::rule`] sets the strength of its proximal shift.
 //!
 //! | form | weights | visits | proof |
@@ -24,7 +24,7 @@
 //! rows that hold the weights where a head does not get on, [`metric`] says when each is learned; [`sums::intercept`] finds the best intercept for weights whose
 //! primal is taken.
 
-/// Asks whoever holds the heads.
+/// Asks the holder of the heads.
 macro_rules! ask {
     ($held:expr, $heads:ident => $answer:expr) => {
         match $held {

@@ -1,30 +1,11 @@
 //! The trainer role: visits rows, keeps dual variables and weights, decides when to stop.
 //!
-//! It runs in the trainer's process (or wherever the caller steps it), waits for nothing and touches nothing but its
-//! side of the [`Cache`]. It holds, besides the cache: two f32 for each row and head (its dual variable, and that of the best dual), four vectors of weights for each
-//! head (plus one of f64 while verifying), two bits a row and head, one word for every block of 4 or 16 rows. Several
-//! trainers hold one vector for each head more each (and another of f64 while verifying). Weights are f64 up to
-//! [`WIDE_FEATURES`] features and f32 above. Where the shift of a head needs a metric there are two vectors of weights' kind
-//! and one of f32 more, and one of f64 where it follows the dual variables; one of f32 serves all heads. Where that metric is
-//! whole (`solver/proximal/whole.rs`) there are four matrices of f64, features x features.
+//! It runs in the trainer's process (or wherever the caller steps it), waits for nothing, and touches nothing but its side of the
+//! [`Cache`]. What it holds in memory besides is a table in `training/README.md`. Weights have 64 bits up to [`WIDE_FEATURES`] features,
+//! and 32 above; those of heads side by side always have 32.
 //!
-//! Several heads are held together where that suits them (`solver/joint.rs`), in f32 and in as many groups as there are
-//! trainers: with K heads, those of each group rounded up to whole eights, two f32 and a bit for each row and head of the K, a bit a row, four matrices of weights
-//! (features x K; six where the shift needs a metric; one more in full passes up to [`WIDE_FEATURES`] features, and there
-//! another bit a row where rows stream), a vector for each head that has ended, and one of f64 for each
-//! head being verified.
-//!
-//! Rows that are given leeways (`screening/measuring.rs`) take a byte each, and their metrics five 64-bit numbers for each feature and
-//! class.
-//!
-//! Of rows that stream, up to 9 MB are kept to look at in the end, and eight bytes each of up to 131,072 rows are ranked
-//! (`training/schedule/survey.rs`).
-//!
-//! What it trains may be a plan of one stage or two (`task/plan.rs`; `training/run.rs` carries it out). With F folds, V values of C and
-//! H heads of a classifier (one for two classes, else one a class) a stage that holds rows out has F V H heads, and the
-//! memory of so many. When they have ended there are, besides, V H f32 and two words a row for held-out decisions
-//! (`training/held_out.rs`) and eight bytes for each row of the fold that is ranked (`training/evaluating.rs`). Then the heads are given up, but for the mean
-//! dual variables of H of them, from which the final ones begin.
+//! What it trains may be a plan of one stage or two (`task/plan.rs`; `training/run.rs` carries it out). When the held-out heads of a stage
+//! have ended they are given up, but for the mean of the dual variables of the best candidate's heads, from which the final heads begin.
 
 pub(crate) mod by_scans;
 mod calibrating;

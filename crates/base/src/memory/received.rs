@@ -1,5 +1,5 @@
 //! Values that are read from bytes or JSON which somebody else may have written: texts and lists for which memory is asked with a
-//! way to fail. serde's own ones end the process where there is none, so no field has them (`scripts/decoded` looks after that).
+//! way to fail. serde's own ones end the process where there is none, so no field has them (`scripts/received` looks after that).
 //!
 //! | field | is read by |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Memory that is kept for when there is no more: an error needs some to be told, and Rust ends the process where a small piece cannot
-//! be had. It lies untouched, and so takes room in no memory but under limits of what may be asked for. One for the process.
+//! A reserve of memory for the moment when there is no more: reporting an error needs some, and Rust ends the process where a small piece
+//! cannot be had. The reserve lies untouched, so it costs nothing except under limits of address space. There is one for the process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;

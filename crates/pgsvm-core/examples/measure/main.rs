@@ -13,7 +13,7 @@
 //! | cache | bytes |
 //! | chunks_by | by what `indexed` files rows: `slack` or `forest`, whose shape are `tree_size`, `tree_width`, `query_size`, `query_end` and `shrink_above` |
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `indexed`, `paper`, `block` or `selective_block` |
-//! | newton | whether Newton's method leads: `auto`, `on` or `off` |
+//! | newton | whether Newton's method begins: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
 //! | truncation | s of the truncated loss min(L, 1 + s) |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |

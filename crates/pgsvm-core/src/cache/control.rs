@@ -1,6 +1,6 @@
 //! The control block at the start of the region: every field, who writes it, who reads it, in what order.
 //!
-//! Three groups. Facts are written by the reader before it publishes a phase and never again; whoever
+//! Three groups. Facts are written by the reader before it publishes a phase and never again; a role that
 //! has seen that phase with an acquiring load may read them relaxed. Counters are for progress only:
 //! each has one writer, relaxed. The ring's two positions carry the hand-over of batches.
 
@@ -29,7 +29,7 @@ pub(super) struct Control {
     /// Bit 0: a reader exists, bit 1: a trainer exists. Set by each role's constructor (acquire-release).
     pub(super) roles: AtomicU32,
     /// A [`Phase`]. Written by the reader (leaving Loading, release), then by the trainer (Finished) or by
-    /// whoever fails; read by all (acquire). The release hands the facts and the arena over.
+    /// the role that fails; read by all (acquire). The release hands the facts and the arena over.
     pub(super) phase: AtomicU32,
     /// 1 = both roles end at their next step. Written by anyone, read by both roles (relaxed: nothing hangs on it).
     pub(super) stop: AtomicU32,

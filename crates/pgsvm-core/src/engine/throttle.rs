@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::rows::source::Spool;
 
-/// Writes and reads that together do not exceed a rate, whoever waits for it, and a count of them.
+/// Writes and reads that together do not exceed a rate, and a count of them.
 #[derive(Debug)]
 pub struct ThrottledSpool<P> {
     inner: P,

@@ -1,5 +1,5 @@
-//! What is computed, in seconds of a usual processor: the same on every machine, so that what is stored does not hang on how busy
-//! one was.
+//! Work counted in seconds of a usual processor. The count is the same on every machine, so what is stored does not depend on how busy a
+//! machine was.
 
 /// What a kernel value takes beside its product, in multiplications.
 pub(super) const BESIDE: usize = 32;

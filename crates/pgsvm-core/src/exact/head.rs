@@ -1,4 +1,4 @@
-//! One head: choosing candidates, solving over them, going over all rows, and again.
+//! One head: choose candidates, solve over them, decide all rows, and again.
 
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
@@ -16,7 +16,7 @@ use crate::task::report::{Certificate, HeadReport, StopReason};
 /// Rows with a margin below the first of these are candidates; where they do not fit the memory, below the next one. Rows with
 /// a dual variable are in any case.
 const NEAR: [f64; 4] = [1.5, 1.25, 1.1, 1.0];
-/// The part of the tolerance that the candidates' own gap may have before all rows are gone over.
+/// The part of the tolerance that the candidates' own gap may have before all rows are read.
 const OWN_SHARE: f64 = 0.25;
 /// The same of the gap that the last pass over all rows found, 1 before the first.
 const LAST_SHARE: f64 = 0.02;
@@ -24,7 +24,7 @@ const LAST_SHARE: f64 = 0.02;
 const FEW: usize = 32;
 /// And where the candidates' own gap will be no more than this part of the tolerance.
 const SURELY: f64 = 0.5;
-/// Working sets between two looks at the candidates' own gap, and most of them, times candidates, before all rows are gone over.
+/// Working sets between two looks at the candidates' own gap, and most of them, times candidates, before all rows are read.
 const SETS_BETWEEN: usize = 8;
 const MOST_SETS_TIMES_CANDIDATES: usize = 40_000_000;
 /// Seconds on a usual processor that a head may work on its candidates for each pass it may make, however short they are, up to
@@ -102,10 +102,10 @@ impl Proved {
 }
 
 enum Stage {
-    /// Candidates are gathered; so many rows have been gone over.
+    /// Candidates are gathered; so many rows have been read.
     Gathering(usize),
     Solving,
-    /// All rows are gone over.
+    /// All rows are read.
     Passing(Box<Pass>),
 }
 
@@ -180,7 +180,7 @@ impl Head {
         Ok(head)
     }
 
-    /// Rows gone over of the pass under way, and working sets so far.
+    /// Rows read of the pass under way, and working sets so far.
     pub(super) fn progress(&self) -> (usize, usize) {
         let rows = match &self.stage {
             Stage::Gathering(row) => *row,
@@ -365,7 +365,7 @@ impl Head {
         Expansion::new(job.kernel, landmarks, factors, vec![intercept])
     }
 
-    /// Goes over the next rows with all support vectors.
+    /// Reads the next rows with all support vectors.
     fn pass<S: Source, P: Spool>(
         &mut self,
         job: &ExactJob,

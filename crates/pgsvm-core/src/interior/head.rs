@@ -174,7 +174,7 @@ impl<'a> Head<'a> {
         self.bounds.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Solves it; `log` is told of each step.
+    /// Solves it; `log` gets each step.
     pub(super) fn solve<E: Exchange>(
         mut self,
         normal: &mut Normal,

@@ -18,7 +18,7 @@ use crate::task::report::HeadReport;
 /// Rows over all machines whose decisions are kept, about.
 const SAMPLED: usize = 30_000;
 
-/// What a machine is told.
+/// The orders of a machine.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
     pub(super) aim: Aim,

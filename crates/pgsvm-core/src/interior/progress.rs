@@ -1,4 +1,4 @@
-//! How far machines are, by what the master says.
+//! How far the machines are, as the master reports it.
 
 use crate::interior::machine::News;
 

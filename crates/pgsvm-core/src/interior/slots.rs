@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A turn is one message of each machine, longer ones are several. What was written for a turn is overwritten two turns later:
-//! whoever writes for the next has read this one, and nobody begins the one behind it before all have written for the next. So
-//! one wait a turn does. All combine the same numbers in the machines' order, so that nothing has to be told back.
+//! a machine that writes for the next turn has read this one, and none begins the turn after that before all have written for the next. So
+//! one wait a turn does. All combine the same numbers in the machines' order, so nothing has to be sent back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::linalg::lower::Lower;
 use crate::linalg::one_plus::OnePlus;
 use crate::simd::{Isa, Level, Work};
 
-/// Numbers of H between two looks for interrupts, where each is gone over a few times, and where products of rows are taken.
+/// Numbers of H between two looks for interrupts, where each is read a few times, and where products of rows are taken.
 const LINEAR: usize = 1 << 20;
 const SQUARES: usize = 1 << 24;
 

@@ -20,7 +20,7 @@ use crate::interior::factoring::Share;
 use crate::interior::machine::{work, Left, News, Orders};
 use crate::rows::row::Row;
 
-/// How long whoever listens waits for news.
+/// How long the listener waits for news.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 thread_local! {
@@ -28,10 +28,10 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// What a thread unwinds with that is told to end.
+/// What a thread unwinds with that is to end.
 struct Ended;
 
-/// Ends the thread where it is told to.
+/// Ends the thread where it is to end.
 fn look() {
     let stops = STOP.with_borrow(|stop| stop.as_ref().is_some_and(|it| it.load(Ordering::Relaxed)));
     if stops {

@@ -1,7 +1,7 @@
 //! A machine's rows of H: in memory, row after row, or where that is too much in a spool, column after column, as they come.
 //!
-//! In a spool a column is cut into blocks of rows. Whoever goes over the rows has the blocks of as many columns as there are read
-//! and turned into rows again, a block of rows at a time; a column that is made costs a pass over those before it.
+//! In a spool a column is cut into blocks of rows. To read the rows, the blocks of all columns so far are read and turned into rows again,
+//! a block of rows at a time; a column that is made costs a pass over those before it.
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -188,7 +188,7 @@ impl Gram {
         }
     }
 
-    /// The sums, or room for others: whoever takes them gives one back.
+    /// The sums, or room for others: a caller that takes them gives one back.
     pub(crate) fn sums_mut(&mut self) -> &mut Lower {
         &mut self.sums
     }

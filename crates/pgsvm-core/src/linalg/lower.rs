@@ -22,7 +22,7 @@ pub(crate) struct Lower {
     length: usize,
 }
 
-/// Numbers that are gone over at a time, where each is looked at once.
+/// Numbers that are read at a time, where each is looked at once.
 const RUN: usize = 1 << 16;
 
 /// Where a panel begins.

@@ -23,9 +23,9 @@
 //!
 //! 1. The inner source's rows go through a reader of their own into a cache of their own, and to a spool where they do not fit
 //!    it; so scaling, means and row lengths are what they are for linear machines.
-//! 2. The stored rows are gone over once: a random sample is taken, and gamma 'scale' learned of all values.
+//! 2. The stored rows are read once: a random sample is taken, and gamma 'scale' learned of all values.
 //! 3. Landmarks are chosen of the sample.
-//! 4. The stored rows are gone over again in the order in which they were read: blocks of them are mapped and delivered,
+//! 4. The stored rows are read again in the order in which they were read: blocks of them are mapped and delivered,
 //!    with their groups and costs. So ordinals are those of the table's rows. Then the raw rows are given up.
 //!
 //! Where rows are kept (`keeps_rows`), 2 to 4 can be had again with another kernel ([`LowRankSource::map_anew`]): the table is
@@ -99,7 +99,7 @@ pub struct LowRankJob {
     pub least_sample: usize,
     /// For the sample, its factor and the map.
     pub memory_bytes: usize,
-    /// Whether the raw rows are kept when they have been mapped, to be gone over again.
+    /// Whether the raw rows are kept when they have been mapped, to be read again.
     pub keeps_rows: bool,
 }
 
@@ -330,7 +330,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         }
     }
 
-    /// Goes over up to `most` of the raw rows that are kept, in their order; true behind the last one, after which it begins
+    /// Reads up to `most` of the raw rows that are kept, in their order; true behind the last one, after which it begins
     /// again. All rows must have been delivered.
     pub(crate) fn go_over(
         &mut self,

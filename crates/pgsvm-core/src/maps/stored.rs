@@ -1,4 +1,4 @@
-//! The scaled rows that a reader has left in its cache or spool, gone over in the order in which they were read, as often as
+//! The scaled rows that a reader has left in its cache or spool, read in the order in which they were read, as often as
 //! needed.
 
 use crate::base::step::Step;
@@ -21,7 +21,7 @@ pub(crate) struct Stored {
 enum Place {
     /// In the cache, from this slot on.
     Resident(Arena, usize),
-    /// Coming through the ring; so many words of the batch in front have been gone over.
+    /// Coming through the ring; so many words of the batch in front have been read.
     Streaming(Consumer, usize),
 }
 
@@ -45,7 +45,7 @@ impl Stored {
         Polled::Stored(Self { facts, place })
     }
 
-    /// Goes over up to `most` rows; true behind the last one, after which it begins again.
+    /// Reads up to `most` rows; true behind the last one, after which it begins again.
     pub(crate) fn go_on<S: Source, P: Spool, E>(
         &mut self,
         reader: &mut Reader<S, P>,
@@ -96,7 +96,7 @@ impl Stored {
     }
 }
 
-/// Why going over rows ended early.
+/// Why reading rows ended early.
 pub(crate) enum GoError<S, P, E> {
     Read(ReadError<S, P>),
     Look(E),

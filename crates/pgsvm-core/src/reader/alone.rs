@@ -36,7 +36,7 @@ const OF_VALUE: usize = 10;
 const FIRST_WRONG: f64 = 2.0;
 /// Features of whole numbers that are looked at.
 const MOST_WHOLE: usize = 100;
-/// Features that are told of.
+/// Features that are named in a message.
 const MOST_TOLD: usize = 5;
 /// One in how many rows may have the value of another where values are said to differ: 32 bits do not tell all large numbers apart.
 const SAME_ONE_IN: usize = 100;

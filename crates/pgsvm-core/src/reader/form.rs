@@ -1,5 +1,5 @@
-//! Rows in the form in which a training visits them, made of examples one at a time by whoever has them: what [`super::Reader`]
-//! does to rows that it keeps, for rows that nobody keeps. All rows must have been seen before.
+//! Rows in the form in which a training visits them, made of examples one at a time: what [`super::Reader`] does to rows that it keeps, for
+//! rows that nobody keeps. All rows must have been surveyed before.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::task::plan::MOST_FOLDS;
 /// Sparse features are numbered in 32 bits, and dense ones are fewer.
 const MOST_FEATURES: usize = 1 << 33;
 
-/// What all rows have told about the form of each.
+/// What is known from all rows about the form of each.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RowForm {
     pub(super) dense: usize,

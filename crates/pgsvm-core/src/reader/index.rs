@@ -1,8 +1,9 @@
-//! Rows that do not fit, filed by what the trainer found of them in some pass, so that later passes can leave chunks out.
+//! Rows that do not fit, filed by what the trainer found of them, so that later passes can leave chunks out.
 //!
-//! The ring brings the batches of a pass back with an answer for each row: how firmly the trainer found it held, or the leaf of a tree that
-//! it belongs to. Rows then go to the spool once more, scaled, each into a chunk of rows that are alike. Reader and trainer number chunks alike
-//! ([`crate::rows::filing`]). From then on a pass begins when the trainer announces it, and leaves out what the trainer says.
+//! In some pass the ring brings the batches back to the reader with an answer for each row: how firmly the trainer found it held, or its
+//! leaf of a tree. The reader then writes the rows to the spool once more, scaled, each into a chunk of rows that are alike. Reader and
+//! trainer number chunks alike ([`crate::rows::filing`]). From then on the trainer announces each pass, and says which chunks it leaves
+//! out.
 
 use super::codec::{ChunkError, Chunks};
 use super::spill::Replay;

@@ -1,5 +1,5 @@
-//! A sample of rows, as they were packed. Which rows are in it says a number drawn for each: those below a bar, which is halved when the
-//! sample has no room left. So several samples, each of a part of the rows, join to one of all.
+//! A sample of packed rows. Each row draws a number, and the rows below a bar are in the sample. The bar is halved whenever the sample has
+//! no room left. So samples of several parts of the rows join to a sample of all.
 
 use serde::{Deserialize, Serialize};
 

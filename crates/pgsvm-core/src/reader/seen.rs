@@ -345,7 +345,7 @@ impl Seen {
         Ok(shift)
     }
 
-    /// What is told of the rows; `resident`: whether all fitted the cache, else with so many bytes of a spool.
+    /// The report about the rows; `resident`: whether all fitted the cache, else with so many bytes of a spool.
     pub(super) fn report(
         &self,
         resident: bool,
@@ -379,7 +379,7 @@ impl Seen {
         }
     }
 
-    /// Classes of which the weights as positives are told to the trainer.
+    /// Classes of which the trainer gets the weights as positives.
     pub(super) fn weighed(&self) -> usize {
         let classes = self.groups.classes();
         match self.balance {

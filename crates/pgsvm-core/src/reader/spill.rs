@@ -191,7 +191,7 @@ impl Spill {
     }
 }
 
-/// The chunks, pass after pass: blocks in shuffled order (unless told otherwise); of a block a few chunks at a time in shuffled order,
+/// The chunks, pass after pass: blocks in shuffled order (or the order asked for); of a block a few chunks at a time in shuffled order,
 /// their rows mixed group by group. Without a split there is one block.
 pub(super) struct Replay {
     chunks: Chunks,
@@ -217,7 +217,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Of the chunks of an index, of which each pass is told which ones it reads.
+    /// Of the chunks of an index, of which each pass is given those that it reads.
     pub(super) fn of_index<E>(chunks: Chunks) -> Result<Self, ChunkError<E>> {
         let mut blocks = Vec::new();
         blocks.try_reserve(1)?;

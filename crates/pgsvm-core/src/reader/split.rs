@@ -2,7 +2,7 @@
 //! Algorithm 4).
 //!
 //! The paper draws a block for each row as it is first read, from a number of blocks that follows from the size of
-//! the file. ResidentRows the size is not known before the last row has been read. So each row is drawn into one of
+//! the file. Here the size is not known before the last row has been read. So each row is drawn into one of
 //! [`CELLS`] cells, and at the end blocks are put together: whole cells while these are small, parts of one (chunks
 //! at random) when they have grown larger than a block. Either way a block is a random sample of all rows, and no
 //! run of one class.

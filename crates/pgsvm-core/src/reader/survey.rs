@@ -1,5 +1,5 @@
-//! Pass 1 over rows that nobody keeps: what all rows are like, and a sample of them. Several who each see a part of the rows
-//! find out as much together: what one has seen joins what another has.
+//! Pass 1 over rows that nobody keeps: what all rows are like, and a sample of them. Several processes may each survey a part of the rows;
+//! joined, their surveys say what one of all rows says.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
-//! What dense values lose when they are packed into 32 bits, against how far they spread.
+//! How much dense values lose when they are packed into 32 bits, compared with how far they spread.
 //!
-//! A look at a row costs about as much as packing it, so that behind the first rows only some are looked at.
+//! Looking at a row costs about as much as packing it. So after the first rows only some are looked at.
 
 use std::collections::TryReserveError;
 

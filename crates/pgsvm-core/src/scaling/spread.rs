@@ -1,6 +1,7 @@
-//! Mean and standard deviation of features over the rows, by which weights of different features can be compared. Not of
-//! sources with very many features: what is stored with a model is to stay small. Where the scaling sums nothing up, of very
-//! many rows only some are looked at: summing up costs about what packing a row does.
+//! Mean and standard deviation of each feature over the rows, by which weights of different features can be compared.
+//!
+//! Not of sources with very many features, so that what is stored with a model stays small. Where the scaling adds nothing up anyway, only
+//! some of very many rows are looked at: adding up costs about what packing a row does.
 
 use std::collections::TryReserveError;
 

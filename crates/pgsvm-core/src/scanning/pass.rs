@@ -36,7 +36,7 @@ impl ScanPass {
         Self { heads }
     }
 
-    /// What each head was told.
+    /// By head what is to be summed up.
     pub(crate) fn into_heads(self) -> Vec<HeadScan> {
         self.heads
     }
@@ -84,7 +84,7 @@ impl ScanPass {
     }
 }
 
-/// Rows that are here and those of their outputs that are kept.
+/// Rows in memory, and those of their outputs that are kept.
 pub(crate) struct KeptRows<'a> {
     pub(crate) words: &'a [u32],
     pub(crate) dense: usize,
@@ -95,7 +95,7 @@ pub(crate) struct KeptRows<'a> {
 }
 
 impl ScanPass {
-    /// Adds rows whose outputs are kept until about so many values have been gone over; rows and words that these were.
+    /// Adds rows whose outputs are kept until about so many values have been read; rows and words that these were.
     pub(crate) fn add_kept(
         &self,
         sums: &mut ScanSums,

@@ -1,5 +1,5 @@
-//! The leeways of rows ([`crate::screening::slack`]): one more pass over all rows when their head has ended. Where no metric is given,
-//! one is learned from some of the rows, those of the cache or of the first pass.
+//! Measures the slack of each row ([`crate::screening::slack`]) in one more pass over all rows, when their head has ended. (The code calls
+//! it leeway.) Where no metric is given, one is learned from some of the rows: those of the cache, or of the first pass.
 
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;

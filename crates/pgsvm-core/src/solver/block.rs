@@ -1,5 +1,5 @@
 //! The subproblem of a block of rows for one head, solved by Newton's method on its primal: the dual variables of all other rows
-//! are held still, and what they make of the weights is fixed ([`crate::solver::newton::head`]; Yen, Chang, Lin, Lin, Lin, KDD
+//! do not change, and neither does what they make of the weights ([`crate::solver::newton::head`]; Yen, Chang, Lin, Lin, Lin, KDD
 //! 2013, section 3.4).
 //!
 //! A pass over the block sums up what it has of v, passes of the method follow, and a last one gives its rows the dual

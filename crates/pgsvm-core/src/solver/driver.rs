@@ -1,7 +1,8 @@
-//! What a solver asks of whoever holds the weights and dual variables of its heads, one by one or side by side.
+//! What is asked of the heads of a training.
 //!
-//! [`Visits`] is coordinate descent's half of it: rows are visited, measured and checked, and passes begin and end. What a
-//! training asks of any method, whatever it does with rows, is [`Method`].
+//! [`Method`] is what a training asks of any method: whether every head has ended, reports, dual variables. [`Visits`] is what coordinate
+//! descent asks besides: rows are visited, measured and checked, and passes begin and end. `single::heads` and `joint::groups` implement
+//! it, for heads one by one and heads side by side.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What passes at fixed weights take of rows: scores, sums, and vectors that travel.
+//! What passes at fixed weights need of a row: its score, sums of rows, and vectors that travel as messages.
 
 use serde::{Deserialize, Serialize};
 

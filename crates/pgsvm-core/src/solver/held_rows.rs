@@ -1,5 +1,5 @@
-//! Rows of a pass that are held as they are, one behind the other, each with what is known of it beside it. Where they have no room
-//! the farthest of them go.
+//! Rows that a pass brings along, one behind the other, each with a few numbers beside it. Where they have no room, the rows farthest from
+//! the margin go.
 
 use serde::{Deserialize, Serialize};
 

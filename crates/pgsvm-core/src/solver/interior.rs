@@ -1,4 +1,4 @@
-//! The hinge by an interior point over rows that somebody else holds: PSVM's method, where machines are whoever scans.
+//! The hinge by an interior point over rows that somebody else holds: PSVM's method; its machines are the processes that scan.
 //!
 //! primal     P(w, b) = 1/2 |w|^2 + C sum c max(0, 1 - y (<w, h> + b)), b not in the norm
 //! dual       D(a) = sum a - 1/2 |sum a y h|^2, 0 <= a <= C c, sum y a = 0
@@ -19,7 +19,7 @@
 //! variable meets its bound, and what of eta would be left there. The one that leaves least is taken.
 //! Stop: P at (w, nu), less D at a scaled down on its heavier side until sum y a = 0, is within the tolerance of P.
 //!
-//! So a row costs a product with each step so far, and p^2 / 2 for M; nothing of a row leaves whoever holds it, and nothing is kept
+//! So a row costs a product with each step so far, and p^2 / 2 for M; a row never leaves the process that scans it, and nothing is kept
 //! there.
 //!
 //! Chang, Zhu, Wang, Bai, Li, Qiu, Cui, NIPS 2007, equations 6 to 12; there each machine keeps the variables of its rows.

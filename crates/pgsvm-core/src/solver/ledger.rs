@@ -1,8 +1,8 @@
 //! What is known of a head, whichever method finds its weights: the problem's constants, the best pair of primal and dual with its
 //! certificate, and how it ends.
 //!
-//! Knows numbers. Must not know vectors: whoever holds the weights lays aside those of the best primal, and the dual variables of the best
-//! dual, when a ledger says so. Coordinate descent keeps what it needs beside this in [`crate::solver::certificate::state`].
+//! Knows numbers. Must not know vectors: when a ledger says so, the code that holds the vectors keeps the weights of the best primal, or
+//! the dual variables of the best dual. What coordinate descent needs besides is in [`crate::solver::certificate::state`].
 
 pub(crate) mod bounds;
 pub(crate) mod constant;
@@ -26,7 +26,7 @@ use crate::task::problem::{Problem, StopRule};
 use crate::task::report::{Certificate, HeadReport, StopReason};
 use crate::task::rounded::{Off, Unrounded};
 
-/// Whoever holds heads: their ledgers, and the weights of their certificates.
+/// A holder of heads: their ledgers, and the weights of their certificates.
 pub(crate) trait Ledgers {
     /// How many heads there are.
     fn len(&self) -> usize;
@@ -94,13 +94,13 @@ pub(crate) struct Ledger {
     pub(in crate::solver) stop: Stop,
     /// What rows beyond the truncation of the loss cost.
     pub(in crate::solver) outliers: OutlierCosts,
-    /// Rows gone over, and rows with a > 0, in passes that are no visits of coordinate descent.
+    /// Rows read, and rows with a > 0, in passes that are no visits of coordinate descent.
     pub(in crate::solver) visits: u64,
     pub(in crate::solver) updates: u64,
     /// Whether a constant decision is among what it may end with: there is an intercept, and there are other classes to
     /// decide for.
     decides_constantly: bool,
-    /// Whether all rows have been gone over at the weights that it has ended with.
+    /// Whether all rows have been read at the weights that it has ended with.
     is_recounted: bool,
     /// By how much scores may be off for what rounding has made of rows, times |w|, and rows themselves; and what the costs of all rows come
     /// to.
@@ -199,14 +199,14 @@ impl Ledger {
         better
     }
 
-    /// All rows are gone over, and this is what they sum at weights of 0.
+    /// All rows are read, and this is what they sum at weights of 0.
     pub(in crate::solver) fn take_nothing(&mut self, at_zero: impl FnOnce() -> Tally) {
         if self.decides_constantly && self.bounds.constant.is_none() {
             self.bounds.constant = Constant::of(&self.terms, &at_zero());
         }
     }
 
-    /// Nothing leads it any further, and it ends where it stands.
+    /// No method gets it any further: it ends with what is known of it.
     pub(in crate::solver) fn end_unfinished(&mut self) {
         self.stop.end(match self.is_known() {
             true => StopReason::Tolerance,
@@ -256,7 +256,7 @@ impl Ledger {
         }
     }
 
-    /// All rows have been gone over at the weights that it has ended with, of this |w|^2, or of so many heads together: what is said of
+    /// All rows have been read at the weights that it has ended with, of this |w|^2, or of so many heads together: what is said of
     /// it is that. Where it is none of those at which it ends, it has not arrived.
     pub(in crate::solver) fn recount(
         &mut self,
@@ -296,7 +296,7 @@ impl Ledger {
         self.is_recounted || (widely && primal.summed && self.outliers.excess() == 0.0)
     }
 
-    /// Whether they have been gone over since it has ended.
+    /// Whether they have been read since it has ended.
     pub(in crate::solver) fn is_recounted(&self) -> bool {
         self.is_recounted
     }

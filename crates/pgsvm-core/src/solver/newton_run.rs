@@ -1,4 +1,5 @@
-//! Heads that Newton's method solves: the pass under way of each, what of the head the method is given, and what it gives back.
+//! Heads of a training that Newton's method solves: for each the pass under way, what the method takes from the head, and what it gives
+//! back.
 
 mod unread;
 
@@ -28,7 +29,7 @@ pub(crate) struct NewtonRun {
     /// Whether it takes part in the pass under way.
     pub(crate) visits: bool,
     pub(crate) next: Next,
-    /// The pass under way: what it sums up, the sums of whoever goes over rows alone, and those of several threads.
+    /// The pass under way: what it sums up, the sums of one thread, or those of several.
     pass: Option<HeadPass>,
     sums: Option<HeadSums>,
     parts: Vec<HeadSums>,
@@ -36,7 +37,7 @@ pub(crate) struct NewtonRun {
     unread: Option<Box<Unread>>,
 }
 
-/// The same as threads see it that go over rows at the same time.
+/// The same as several threads see it, which read rows at the same time.
 pub(crate) struct RunView<'a> {
     pass: &'a HeadPass,
     alpha: &'a [Dual],
@@ -161,7 +162,7 @@ impl NewtonRun {
     }
 }
 
-/// Whoever holds heads that Newton's method solves.
+/// A holder of heads that Newton's method solves.
 pub(crate) trait NewtonHeads: Ledgers {
     /// Begins to solve some of the heads.
     fn newton_runs(&self, heads: Range<usize>, costs: Costs)
@@ -277,7 +278,7 @@ impl<T: Real> Solver<T> {
         values
     }
 
-    /// What so many threads need to go over rows of the pass under way at the same time.
+    /// What so many threads need to read rows of the pass under way at the same time.
     pub(crate) fn divide_newton<'a>(
         &'a mut self,
         all: &'a mut [NewtonRun],

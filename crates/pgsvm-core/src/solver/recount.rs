@@ -34,7 +34,7 @@ use crate::task::objective::Objective;
 use crate::task::problem::Problem;
 use crate::task::rounded::{Off, RoundedRow};
 
-/// Weights of heads whose rows are gone over together: more of them take another pass.
+/// Weights of heads whose rows are read together: more of them take another pass.
 const MOST_BYTES: usize = 24 << 20;
 /// Heads that are worth lanes, of which some stay empty.
 const LEAST_LANES: usize = 3;
@@ -279,7 +279,7 @@ impl RecountSums {
 }
 
 impl Recount {
-    /// What recounts the first heads, which these are, from `first` on, as many as may be gone over together.
+    /// What recounts the first heads, which these are, from `first` on, as many as may be read together.
     pub(crate) fn of(
         all: &impl Ledgers,
         problem: &Problem,
@@ -418,7 +418,7 @@ fn side_by_side(
     Ok(Numbers(blocks))
 }
 
-/// Heads that are gone over where rows are kept, on their way.
+/// A recount under way, of heads whose rows are kept.
 pub(crate) struct Recounting {
     pub(crate) first: usize,
     pub(crate) recount: Recount,

@@ -1,4 +1,4 @@
-//! Heads whose rows somebody else goes over: their ledgers and the weights of their best primals. There are no dual variables.
+//! Heads whose rows are scanned by others: their ledgers, and the weights of their best primals. They have no dual variables.
 
 use std::ops::Range;
 
@@ -115,7 +115,7 @@ impl ScannedHeads {
         head.end();
     }
 
-    /// Ends heads that run still, where nothing leads them any further.
+    /// Ends heads that still run, where no method gets them any further.
     pub(crate) fn end_unfinished(&mut self) {
         for head in self.heads.iter_mut().filter(|head| head.ledger.runs()) {
             head.ledger.end_unfinished();

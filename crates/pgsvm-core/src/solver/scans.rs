@@ -1,11 +1,11 @@
-//! What one read-only pass over the rows sums up, at the weights of a method that stand still meanwhile.
+//! What one read-only pass over the rows adds up, at weights that do not change meanwhile.
 //!
-//! Decisions of held-out rows, the accuracy of a sample and the slack of margins are such sums; so are the loss, gradient
-//! and Hessian of a method that needs nothing else of the rows, or the cutting planes of one. Whoever holds the rows knows
-//! [`ScanRows`] alone, and hands them over a run at a time; what is summed up writes [`Scans`], one row at a time.
+//! Examples: decisions of held-out rows, the accuracy of a sample, slacks of margins, a recount of the primal. A sum implements [`Scans`],
+//! which takes one row at a time. The code that holds the rows calls [`ScanRows`] with a run of rows at a time, and need not know which sum
+//! it is.
 //!
-//! Sums over different rows, as threads have them, become those over all where they are kept: `Tally::with`, `Sums::with`,
-//! `Breakpoints::join`, `Proof::join`. That is no part of the trait: whoever joins sums has made them and knows their type.
+//! Threads have sums over different rows. They are joined by the code that made them, since it knows their type: `Tally::with`,
+//! `Sums::with`, `Breakpoints::join`, `Proof::join`. So joining is no part of the trait.
 
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedRows;

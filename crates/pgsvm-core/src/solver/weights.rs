@@ -1,4 +1,4 @@
-//! Weights and dual variables as they are handed out, whoever holds them.
+//! Weights and dual variables as they are handed out, in whichever form they are held.
 
 use crate::simd::float::{Float, Numbers};
 

@@ -206,7 +206,7 @@ impl Sigmoid {
 /// for support vector machines" (Machine Learning 68, 2007), Algorithm 1.
 ///
 /// Minimizes the cross entropy of the probabilities against the targets (N+ + 1) / (N+ + 2) for the N+ positive rows and
-/// 1 / (N- + 2) for the N- others. It goes over the rows again and again: they are given in portions of any size, in the
+/// 1 / (N- + 2) for the N- others. It reads the rows again and again: they are given in portions of any size, in the
 /// same order each time, and behind the last comes [`Self::end_of_rows`].
 ///
 /// A larger decision is no reason for a smaller probability: where that would fit best, as may be with decisions that tell nothing,
@@ -223,7 +223,7 @@ pub(crate) struct SigmoidFit {
     sums: SigmoidSums,
 }
 
-/// What is summed while the fit goes over the rows.
+/// What is summed while the fit reads the rows.
 enum SigmoidSums {
     /// Rows, negative and positive.
     Counts([f64; 2]),
@@ -286,7 +286,7 @@ impl SigmoidFit {
         }
     }
 
-    /// Goes over the next rows: decisions, and whether they are positive.
+    /// Reads the next rows: decisions, and whether they are positive.
     pub(crate) fn take(&mut self, rows: impl Iterator<Item = (f64, bool)>) {
         let (sigmoid, targets) = (self.sigmoid, self.targets);
         match &mut self.sums {

@@ -6,7 +6,7 @@
 //! of positive rows rise from block to block. For probabilities of classifiers: Zadrozny and Elkan, "Transforming classifier scores
 //! into accurate multiclass probability estimates" (KDD 2002).
 //!
-//! ResidentRows a block is one point, at the mean of its decisions, and the function is linear between points and constant beyond them:
+//! Here a block is one point, at the mean of its decisions, and the function is linear between points and constant beyond them:
 //! *centred* isotonic regression (Oron and Flournoy, Statistics in Biopharmaceutical Research 9, 2017). Its error is smaller where the
 //! true function rises everywhere, and rows within a block keep their order; ties are only beyond the points at either end.
 

@@ -1,5 +1,5 @@
-//! Rows that a training leaves out although its certificate covers them: their dual variables are 0, and what they lose at
-//! the reported weights is added up behind it. Pure sums; whoever knows the rows.
+//! Rows that a training leaves out although its certificate covers them. Their dual variables are 0; what they lose at the reported weights
+//! is added up after the training, by the code that knows the rows. Sums only.
 
 use crate::task::evaluation::right_side;
 use crate::task::loss::Loss;

@@ -133,7 +133,7 @@ pub enum Proximal {
     Off,
 }
 
-/// Whether Newton's method leads heads to their optimum, where the loss is the squared hinge.
+/// What begins to solve the heads: Newton's method where the loss is smooth, scans, or neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Leader {
     /// Where that is expected to be faster than coordinate descent.
@@ -243,11 +243,11 @@ pub enum ProblemError {
 }
 
 impl Problem {
-    /// Passes over all rows after which training gives up unless told otherwise.
+    /// Passes over all rows after which training gives up unless another number is given.
     pub const DEFAULT_MAX_PASSES: u32 = 1000;
     /// Trainers that a training may have.
     pub const MAX_TRAINERS: usize = 64;
-    /// Rounds over a block unless told otherwise.
+    /// Rounds over a block unless another number is given.
     pub const DEFAULT_INNER_ROUNDS: u32 = 10;
     /// Most rounds over a block, as many as LIBLINEAR makes over all rows.
     pub const MOST_INNER_ROUNDS: u32 = 1000;
@@ -413,7 +413,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// Whether Newton's method leads the heads; nobody does unless told otherwise.
+    /// Whether Newton's method begins to solve the heads; unless this says so, it does not.
     pub fn with_leader(mut self, leader: Leader) -> Self {
         self.leader = leader;
         self
@@ -474,7 +474,7 @@ impl Problem {
         self
     }
 
-    /// The metric forest by which rows are filed; none where Newton's method leads.
+    /// The metric forest by which rows are filed; none where Newton's method solves the heads.
     pub fn forest(&self) -> Option<ForestShape> {
         let visits = self.leader == Leader::Nobody;
         self.forest.filter(|_| visits && self.indexed())
@@ -580,7 +580,7 @@ impl Problem {
     pub fn free_intercept(&self) -> bool {
         self.intercept && self.free_intercept
     }
-    /// Whether Newton's method leads the heads.
+    /// Whether Newton's method begins to solve the heads.
     pub fn leader(&self) -> Leader {
         self.leader
     }

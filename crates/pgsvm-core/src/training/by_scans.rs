@@ -4,9 +4,9 @@
 //! |---|---|
 //! | pass | what a scan over all rows is to sum up, at the weights of the heads that run ([`ScanPass`]) |
 //! | sums | those over all rows ([`ScanSums`]): what the method needs of them, and no dual variable of a row that is not held |
-//! | sample | rows that are here, from which the heads begin |
+//! | sample | rows in memory, from which the heads begin |
 //!
-//! Update: whoever holds the rows has them scanned with a pass and hands the sums back; [`crate::solver::newton::head`] and
+//! Update: the caller has all rows scanned with a pass and hands the sums back; [`crate::solver::newton::head`] and
 //! [`crate::solver::bundle`] have objective, dual and step.
 //! Stop: the gap over all rows is within the tolerance, for every head.
 //!
@@ -62,7 +62,7 @@ pub struct ScanTrainer {
     heads: StageHeads,
     /// What solves the heads.
     method: Box<dyn ScanMethod>,
-    /// Once the method has ended, the first head whose weights are still to be gone over: see [`crate::solver::recount`].
+    /// Once the method has ended, the first head that is still to be recounted: see [`crate::solver::recount`].
     recounting: Option<usize>,
     log: Log,
     passes: u32,
@@ -70,11 +70,11 @@ pub struct ScanTrainer {
     /// Whether a scan has been taken in that is not in the log yet.
     has_scanned: bool,
     sample: Vec<u32>,
-    /// What goes over the sample where that is all rows, and these are to be gone over here.
+    /// Scans of the sample by threads, where it holds all rows.
     here: Option<ResidentRows>,
     activity: Activity,
     fit: Option<Fit>,
-    /// What rows held out have told before.
+    /// What has been chosen by rows held out.
     chosen: Option<Chosen>,
 }
 
@@ -220,8 +220,8 @@ impl ScanTrainer {
         self.method.take_parts(&self.solver, found)
     }
 
-    /// Goes over the rows by itself, by threads, where the sample holds all of them; whether it does. Of planes alone it keeps their outputs where
-    /// they fit beside the rows into so many bytes. To be called before the first step.
+    /// Scans the rows itself, by threads, where the sample holds all of them; whether it does. For planes alone it keeps their outputs
+    /// where they fit beside the rows into so many bytes. To be called before the first step.
     pub fn scan_resident(&mut self, threads: usize, bytes: usize) -> Result<bool, OutOfMemory> {
         if Batch::new(&self.sample, self.facts.dense).count() == self.facts.rows {
             let mut here = ResidentRows::new(&self.sample, self.facts.dense, threads)?;
@@ -249,7 +249,7 @@ impl ScanTrainer {
         self.chosen = Some(chosen);
     }
 
-    /// Computes on, going over about so many values. `Blocked`: a scan is wanted, by [`Self::pass`]; `Done`: all heads have ended.
+    /// Computes on, reading about so many values. `Blocked`: a scan is wanted, by [`Self::pass`]; `Done`: all heads have ended.
     pub fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         match std::mem::replace(&mut self.activity, Activity::Training) {
             Activity::Training => {
@@ -300,7 +300,7 @@ impl ScanTrainer {
         Ok(step)
     }
 
-    /// Goes on with a pass over rows that are here.
+    /// Goes on with a pass over rows in memory.
     fn go_over_rows(&mut self, budget: usize) -> Result<Step, TrainError> {
         let here = self.here.as_mut();
         if let Some((pass, sums)) = here.and_then(|here| here.step(&self.sample, budget)) {
@@ -341,7 +341,7 @@ impl ScanTrainer {
         Ok(ScanPass::of(self.method.pass(&self.sample)?))
     }
 
-    /// What goes over the weights of the heads from this one on.
+    /// The recount of the heads from this one on.
     fn recount(&self, first: usize) -> Result<ScanPass, OutOfMemory> {
         let specs = &self.heads.specs;
         let recount = Recount::of(&self.solver, &self.problem, specs, &self.facts, first)?;

@@ -7,7 +7,7 @@
 //! sigmoids are right the gain is below 0 by several standard errors, as the blocks follow chance. All heads are judged together, by the
 //! probabilities of classes that they make.
 //!
-//! Of very many rows a sample is gone over, which is sorted in a few milliseconds.
+//! Of very many rows a sample is read, which is sorted in a few milliseconds.
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, Room};
@@ -21,7 +21,7 @@ use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
 use crate::training::schedule::survey::SampleRule;
 
-/// Rows that are gone over, about.
+/// Rows that are read, about.
 const MOST_ROWS: usize = 1 << 18;
 /// Rows between two looks for interrupts, and probabilities that a step compares.
 const A_STEP: usize = 1 << 16;
@@ -34,7 +34,7 @@ pub(super) struct Calibrating {
     cost: usize,
     /// By head, of all rows; isotonic functions come to them head by head.
     heads: Vec<Calibration>,
-    /// The rows that are gone over, and how many of them are of the first half of the folds.
+    /// The rows that are read, and how many of them are of the first half of the folds.
     sample: Vec<u32>,
     first_half: usize,
     /// By half, what was fitted to its rows, head by head.

@@ -14,7 +14,7 @@ use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
 use std::ops::Range;
 
-/// Rows that a step of the evaluation goes over: a millisecond or two.
+/// Rows that a step of the evaluation reads: a millisecond or two.
 pub(super) const ROWS_A_STEP: usize = 1 << 16;
 
 /// What held-out decisions say.
@@ -50,7 +50,7 @@ pub(super) struct Evaluation {
     /// What makes probabilities, once that is known.
     calibrations: Calibrations,
     task: Task,
-    /// Rows that the task has gone over.
+    /// Rows that the task has read.
     gone: usize,
 }
 
@@ -62,7 +62,7 @@ struct At {
     head: usize,
 }
 
-/// What the evaluation goes over rows for.
+/// What the evaluation reads rows for.
 enum Task {
     /// Counting the rows of each fold.
     Counting,
@@ -137,7 +137,7 @@ impl Evaluation {
         Ok(false)
     }
 
-    /// The next of the rows that the task goes over: those of the fold under way, or all.
+    /// The next of the rows that the task reads: those of the fold under way, or all.
     fn next_portion(&mut self) -> Portion {
         let rows = match self.task {
             Task::Ranking(_) | Task::Judging => self.fold_under_way(),

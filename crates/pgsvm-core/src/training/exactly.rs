@@ -22,7 +22,7 @@ impl Trainer {
         Expansion::new(*map.kernel(), landmarks, factors, intercepts)
     }
 
-    /// A solver that begins at the final heads of this training, whose rows `map` made of the rows that will be gone over; with
+    /// A solver that begins at the final heads of this training, whose rows `map` made of the rows that it will read; with
     /// so many bytes for candidates and kernel rows. `by_probability`: as of the plan. To be called when the training has ended. None where there are no such
     /// heads, or the map does not fit them.
     pub fn exactly(

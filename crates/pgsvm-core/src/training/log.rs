@@ -18,7 +18,7 @@ const MOST_ENTRIES: usize = 2048;
 const MOST_SNAPSHOTS: usize = 128;
 const WEIGHT_BYTES: usize = 16 << 20;
 const LEAST_SNAPSHOTS: usize = 4;
-/// The dual is computed where visits since the last entry went over so many values for each feature.
+/// The dual is computed where visits since the last entry read so many values for each feature.
 const VALUES_PER_FEATURE: u64 = 32;
 
 /// What has just ended.
@@ -311,7 +311,7 @@ impl Log {
         }
     }
 
-    /// All rows have been gone over once more, which makes so many passes where it counts: the last entry is about what the heads have
+    /// All rows have been read once more, which makes so many passes where it counts: the last entry is about what the heads have
     /// ended with.
     pub(super) fn end_with(&mut self, pass: u32, (primal, dual): (f64, f64), gap: Option<f64>) {
         self.settle(primal, dual, gap);

@@ -50,7 +50,7 @@ pub(super) struct Run<T> {
     search: Search,
     /// By final head, what it begins from: the dual variables of held-out heads at the best C so far.
     begun: Vec<Vec<f32>>,
-    /// The C whose held-out heads come next, once the dual variables of those there are have gone over.
+    /// The C whose held-out heads come next, once the dual variables of those there are have been handed over.
     next: Option<f64>,
     /// Visits and updates of the stages before.
     visits: u64,
@@ -97,7 +97,7 @@ enum Activity<T> {
     /// The pass in which held-out heads decide.
     Deciding(Box<HeldOutDecisions>),
     Evaluating(Box<Evaluation>),
-    /// Dual variables go over from held-out heads to final ones: those found so far, head by head.
+    /// Dual variables are handed over from held-out heads to final ones: those found so far, head by head.
     HandingOver {
         verdict: Box<Verdict>,
         duals: Vec<Vec<f32>>,
@@ -108,7 +108,7 @@ enum Activity<T> {
         duals: Vec<Vec<f32>>,
         at: (usize, usize),
     },
-    /// All rows are gone over at the weights that are stored.
+    /// All rows are read at the weights that are stored.
     Recounting(Box<Recounting>),
     /// Rows are looked at, of those that stream a sample up to this word; then they are ranked.
     Surveying {

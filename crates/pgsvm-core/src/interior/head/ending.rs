@@ -1,9 +1,9 @@
-//! What is told at the end.
+//! What a head reports at its end.
 //!
-//! It is a feasible a: entries that go to a bound are put there, and of the heavier side all shrink by what makes
-//! y'a = 0; where that loses too much, as with many rows near a bound, the a of the last step. w = H'Ya, and b is the mean of
-//! y - <w, h> over up to [`MEAN_OF`] rows between the bounds whose xi and lambda are within the tolerance; where there are none,
-//! the middle of the interval in which b meets the conditions of the others. P at w and b, D at a.
+//! The dual variables a must be feasible. Entries that go to a bound are put there, and those of the heavier side shrink by the factor that
+//! makes y'a = 0. Where that loses too much, as with many rows near a bound, the a of the last step is taken. w = H'Ya, and b is the mean
+//! of y - <w, h> over up to [`MEAN_OF`] rows between the bounds whose xi and lambda are within the tolerance. Without such rows it is the
+//! middle of the interval in which b meets the conditions of the others. Then P is taken at w and b, and D at a.
 
 use crate::base::memory::filled;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};

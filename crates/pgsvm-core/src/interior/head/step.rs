@@ -1,4 +1,4 @@
-//! A step: where it goes, how far, and its corrections.
+//! A step of the interior point: its direction, its length, and its corrections.
 
 use crate::base::memory::copied;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};

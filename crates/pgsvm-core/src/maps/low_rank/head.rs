@@ -1,4 +1,4 @@
-//! A head of a machine of low rank as it is stored, and what the rows gone over so far say of it: see [`super::proof`].
+//! A head of a machine of low rank as it is stored, and what the rows read so far say of it: see [`super::proof`].
 
 use pgsvm_kernels::expansion::dot;
 use pgsvm_kernels::ValueRounding;

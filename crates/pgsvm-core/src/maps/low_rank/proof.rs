@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A training on phi(x) = L^-1 k(x) has phi in 32 bits, off by what L^-1 makes of the rounding of k: its own certificate is that
-//! of those numbers. ResidentRows all rows are gone over once more. Where b is in no norm the u of the heavier side shrink by what
+//! of those numbers. Here all rows are read once more. Where b is in no norm the u of the heavier side shrink by what
 //! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
 //!
 //! Of the linear kernel w = sum of a_j z_j is stored, and the certificate is that of all hyperplanes: v = sum of y_i u_i x_i, and |v|² in place of
@@ -33,7 +33,7 @@ use crate::task::problem::Problem;
 use crate::task::report::{Certificate, HeadReport, Truncation};
 use crate::task::rounded::{Off, Rounded};
 
-/// Rows that are gone over together, at most, and kernel values.
+/// Rows that are read together, at most, and kernel values.
 const ROWS: usize = 256;
 const VALUES: usize = 1 << 16;
 
@@ -129,7 +129,7 @@ impl<'a> LowRankProof<'a> {
         })
     }
 
-    /// Goes over the next rows of a source that keeps them, which `map` was made for; true behind the last one.
+    /// Reads the next rows of a source that keeps them, which `map` was made for; true behind the last one.
     pub fn step<S: Source, P: Spool>(
         &mut self,
         map: &LowRank,
@@ -205,7 +205,7 @@ impl<'a> LowRankProof<'a> {
         Ok(())
     }
 
-    /// The certificates, by head, once all rows have been gone over. Nothing is proved of duals where kernel values of the landmarks have no L.
+    /// The certificates, by head, once all rows have been read. Nothing is proved of duals where kernel values of the landmarks have no L.
     pub fn finish(self, map: &LowRank) -> Result<Vec<ProvedHead>, OutOfMemory> {
         let terms = (self.loss, self.intercept);
         let mut found = Vec::new();

@@ -12,7 +12,7 @@ use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError};
 
-/// A map, and the form of the rows that it makes, on their way to whoever scans.
+/// A map, and the form of the rows that it makes, on their way to the processes that scan.
 #[derive(Debug, Serialize)]
 pub struct MapView<'a> {
     pub factor: FactorView<'a>,

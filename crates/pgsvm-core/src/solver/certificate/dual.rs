@@ -1,4 +1,4 @@
-//! The dual of dual variables, and what a verifying pass concludes from it.
+//! The dual objective at given dual variables, and what a verifying pass concludes from it.
 
 /// What a verifying pass found about the dual.
 #[derive(Debug, Clone, Copy, Default)]

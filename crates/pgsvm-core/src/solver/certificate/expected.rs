@@ -1,5 +1,5 @@
-//! What a head of coordinate descent is expected to have come to before that is proved: the gap that a pass seems to end with, how far such
-//! estimates are believed, and the projected gradients of visits.
+//! Estimates of a head's gap before it is proved: the gap that a pass seems to end with, how far such estimates are believed, and the range
+//! of the projected gradients of visits.
 
 use crate::solver::ledger::stop::Stop;
 use crate::task::problem::StopRule;
@@ -15,7 +15,7 @@ const ROUND_MOST: f64 = 0.003;
 /// The most by which a gap estimated in active passes is doubted.
 const MOST_DOUBT: f64 = 8.0;
 
-/// Full passes that leave rows unread until all are gone over, whatever is estimated of them; twice as many after each time in vain.
+/// Full passes that leave rows unread until all are read, whatever is estimated of them; twice as many after each time in vain.
 const UNREAD_PASSES: u32 = 4;
 
 /// Largest and smallest projected gradient of no visit.

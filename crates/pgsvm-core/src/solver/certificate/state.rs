@@ -1,9 +1,8 @@
-//! What coordinate descent keeps of one head beside its ledger, from pass to pass: its proximal shift, what passes are expected to have come
-//! to, when it is to be verified, and where rows of a truncated loss stand.
+//! What coordinate descent keeps of one head beside its ledger, from pass to pass: its proximal shift, the gap that passes seem to have
+//! come to, when to verify it, and for a truncated loss which rows are outliers.
 //!
-//! A state knows no vectors. Whoever holds the weights, [`crate::solver::single::head`] those of one head or [`crate::solver::joint`] those of
-//! many, gives it norms and what the visits summed, and does what it says: takes weights over as the best, moves the
-//! centre.
+//! A state holds no vectors. The code that holds the weights ([`crate::solver::single::head`] for one head, [`crate::solver::joint`] for
+//! many) gives it norms and the sums of visits, and does what it says: keeps weights as the best, moves the centre.
 
 use crate::rows::facts::Facts;
 use crate::solver::certificate::dual::shrunk_dual;

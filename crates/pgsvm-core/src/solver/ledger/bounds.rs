@@ -1,7 +1,7 @@
 //! The best primal and the best dual that a head has come to: the pair that it reports.
 //!
 //! Neither goes up or down from pass to pass: the centre of the shift moves, and with it the dual may fall far below what
-//! it was. So the weights of the best primal and the dual variables of the best dual are kept by whoever holds them.
+//! it was. So the weights of the best primal and the dual variables of the best dual are kept where the vectors are held.
 
 use crate::solver::ledger::constant::Constant;
 use crate::solver::sums::intercept::Shifted;

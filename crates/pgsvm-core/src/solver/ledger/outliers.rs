@@ -49,7 +49,7 @@ impl OutlierCosts {
         }
     }
 
-    /// All rows have been gone over at the weights that are stored: so many are outliers.
+    /// All rows have been read at the weights that are stored: so many are outliers.
     pub(in crate::solver) fn recount(&mut self, outliers: u64) {
         self.sorted.outliers = outliers;
     }

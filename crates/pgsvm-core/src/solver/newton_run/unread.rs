@@ -1,6 +1,6 @@
 //! Heads that Newton's method solves and whose rows lie in chunks of an index: which chunks a pass leaves unread.
 //!
-//! Weights stand still in a pass, so that slack ([`Skippable`]) says exactly which rows have nothing for its sums
+//! Weights are fixed during a pass, so slack ([`Skippable`]) says exactly which rows have nothing for its sums
 //! (`newton/unread.rs`):
 //!
 //! | pass | leaves out chunks | and adds of them |

@@ -121,7 +121,7 @@ impl<'a> Ahead<'a> {
         Next { near, far }
     }
 
-    /// The same for whoever asks part by part.
+    /// The same for callers that ask part by part.
     #[inline(always)]
     pub(in crate::solver) fn coming(
         &mut self,

@@ -193,7 +193,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     }
 
     /// Visits a row; in a full pass the loss at the weights of its start is summed too. Takes the deferred steps, and leaves
-    /// its own for the next visit: whoever visits last takes that ([`Self::catch_up`]). Asks for `next` meanwhile,
+    /// its own for the next visit: the last visit takes that ([`Self::catch_up`]). Asks for `next` meanwhile,
     /// and for its weights where they are scattered.
     #[inline(always)]
     pub(in crate::solver) fn visit<'r, K: Isa, const FULL: bool>(

@@ -1,5 +1,5 @@
-//! One-shot averaging: whoever holds a part of the rows trains on it alone, and the weights are averaged; see [`crate::solver::averaged`] for what
-//! follows for all rows.
+//! One-shot averaging: each part of the rows is trained on alone by the process that holds it, and the weights are averaged.
+//! [`crate::solver::averaged`] says what follows for all rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedR
 use crate::training::error::TrainError;
 use crate::training::Trainer;
 
-/// Values that training goes over between two looks for interrupts.
+/// Values that training reads between two looks for interrupts.
 const VALUES_A_STEP: usize = 1 << 20;
 
 /// What a part is to train.

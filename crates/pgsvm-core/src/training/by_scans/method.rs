@@ -10,7 +10,7 @@ use crate::training::by_scans::average::{PartOrder, PartsFound};
 use crate::training::error::TrainError;
 
 pub(super) trait ScanMethod {
-    /// Computes on, going over about so many values of rows of the sample. `Blocked`: a scan is wanted; `Done`: nothing is left to be done.
+    /// Computes on, reading about so many values of rows of the sample. `Blocked`: a scan is wanted; `Done`: nothing is left to be done.
     fn step(
         &mut self,
         heads: &mut ScannedHeads,

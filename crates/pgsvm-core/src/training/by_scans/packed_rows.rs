@@ -1,4 +1,4 @@
-//! Rows that are packed and here, as a source of a training of their own.
+//! Packed rows in memory, as the source of a training of their own.
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::reader::ReadError;

@@ -1,4 +1,4 @@
-//! Passes over rows that are all in memory, by several threads: where the sample holds every row, nobody else needs to scan them.
+//! Passes over rows that are all in memory, by several threads: where the sample holds every row, no other process needs to scan them.
 //!
 //! Each row's outputs at the best weights and the newest are kept, 16 bytes a row and head, or class where classes are told apart
 //! together: a pass along the line takes one product, and one for a plane none, and only rows within the margin are added up (libocas
@@ -12,7 +12,7 @@ use crate::scanning::{KeptRows, ScanPass, ScanSums};
 use crate::solver::bundle::pass::Outputs;
 use crate::training::threads::ThreadPool;
 
-/// Who goes over them.
+/// Who reads them.
 pub(super) struct ResidentRows {
     pool: ThreadPool,
     dense: usize,
@@ -122,7 +122,7 @@ impl ResidentRows {
         Ok(())
     }
 
-    /// Has each thread multiply about so many values; the sums, once all have been gone over.
+    /// Has each thread multiply about so many values; the sums, once all have been read.
     pub(super) fn step(&mut self, words: &[u32], budget: usize) -> Option<(ScanPass, ScanSums)> {
         let Running { pass, mut members } = self.running.take()?;
         let (dense, each) = (self.dense, self.each);
@@ -148,7 +148,7 @@ impl ResidentRows {
 }
 
 impl Member {
-    /// Goes over about so many values more of these words.
+    /// Reads about so many values more of these words.
     fn go_over(
         &mut self,
         pass: &ScanPass,

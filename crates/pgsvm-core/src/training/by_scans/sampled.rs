@@ -1,10 +1,10 @@
-//! What rows that are held out tell, where all rows are gone over by scans: C is chosen, and probabilities are fitted, on the rows of the
-//! sample, which are here, as a training of kept rows does it on all of its own.
+//! Choosing C and fitting probabilities where all rows are scanned: rows of the sample, which is in memory, are held out, as a training of
+//! kept rows holds out rows of all.
 //!
-//! Each row of the sample stands for n / m rows, n in all and m of them in the sample: its cost is multiplied by that, so that a C means
-//! on the sample what it means on all rows. Where all rows are in the sample nothing differs from a training of kept rows.
+//! Each of the sample's m rows stands for n / m of the n rows. Its cost is multiplied by that, so a C means on the sample what it means on
+//! all rows. Where the sample holds all rows, nothing differs from a training of kept rows.
 //!
-//! Takes, beside the sample, as much again for its rows in a cache, and what [`crate::Trainer`] takes for so many rows.
+//! Memory: beside the sample, as much again for its rows in a cache, and what [`crate::Trainer`] takes for so many rows.
 
 use crate::base::memory::Room;
 use crate::base::step::Step;
@@ -83,7 +83,7 @@ impl SampleSearch {
         })
     }
 
-    /// Computes on, going over about so many values; `Done` at the end.
+    /// Computes on, reading about so many values; `Done` at the end.
     pub fn step(&mut self, budget_values: usize) -> Result<Step, TrainError> {
         if self.cache.phase() == Phase::Loading {
             return self.reader.step(ROWS_A_STEP).map_err(reading);

@@ -263,7 +263,7 @@ impl<T: Real> BlockMinimization<T> {
         self.cursor += groups;
         if self.cursor == self.order.len() {
             self.end_round()?;
-            // the weights are gone over
+            // the weights are read
             return Ok(values + self.facts.features);
         }
         Ok(values)

@@ -1,4 +1,4 @@
-//! What every schedule can be told, whatever it visits when.
+//! What every schedule does, whichever rows it visits when.
 
 use crate::base::step::Step;
 use crate::rows::visited::{VisitedPage, VisitedRows};

@@ -117,7 +117,7 @@ struct Approach {
     group: Group,
     /// Of the samples, those still to come, the next one last: one block in so many.
     samples: Vec<usize>,
-    /// Numbers of the sample's blocks; empty once all rows are gone over.
+    /// Numbers of the sample's blocks; empty once all rows are read.
     sample: Vec<u32>,
     random: Random,
     /// The next block of the pass.
@@ -158,7 +158,7 @@ impl Approach {
         Ok(comes)
     }
 
-    /// Begins to go over the next sample, or all rows.
+    /// Begins to read the next sample, or all rows.
     fn begin_stage(&mut self, facts: &Facts) -> Result<(), OutOfMemory> {
         self.sample.clear();
         if let Some(stride) = self.samples.pop() {

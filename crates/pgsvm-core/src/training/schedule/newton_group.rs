@@ -1,7 +1,7 @@
-//! Heads that Newton's method solves, whoever goes over their rows.
+//! The heads that Newton's method solves at a time, wherever their rows are.
 //!
-//! As many heads as their matrices fit are solved at a time, so that rows are read once for all of them; the others follow.
-//! A pass that has ended is followed by what is to be computed between it and the next one, head after head and in steps.
+//! As many heads as their matrices fit are solved together, so rows are read once for all of them; the others follow. After a pass comes
+//! what is to be computed before the next one, head after head and in steps.
 
 use crate::base::memory::OutOfMemory;
 use crate::rows::facts::Facts;
@@ -23,7 +23,7 @@ pub(in crate::training) struct Group {
     pub(in crate::training) runs: Vec<NewtonRun>,
     /// The first one that may have something to be computed before the next pass.
     computes: usize,
-    /// Whether passes go over all rows.
+    /// Whether passes read all rows.
     whole: bool,
 }
 
@@ -72,7 +72,7 @@ impl Group {
         this
     }
 
-    /// Whether passes go over a sample.
+    /// Whether passes read a sample.
     pub(in crate::training) fn samples(&self) -> bool {
         !self.whole
     }

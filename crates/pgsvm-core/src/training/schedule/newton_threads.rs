@@ -1,5 +1,5 @@
-//! Rows gone over by several threads at the same time, for heads that Newton's method leads: each sums up what rows of its own
-//! have, and the sums are joined when the pass ends. Which rows are whose depends on their places alone.
+//! Rows read by several threads at the same time, for heads that Newton's method solves. Each thread sums up rows of its own, and the sums
+//! are joined when the pass ends. Which rows are whose depends on their places alone.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::solver::newton_run::{NewtonRun, RunMember, RunView, BLOCK};
 use crate::solver::Solver;
 use crate::training::threads::ThreadPool;
 
-/// Rows to go over.
+/// Rows to read.
 #[derive(Clone)]
 pub(super) enum Portion<'a> {
     /// Those of a batch.

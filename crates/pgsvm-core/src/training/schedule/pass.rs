@@ -96,7 +96,7 @@ impl<T: Real> Passes<T> {
         Ok(())
     }
 
-    /// Begins a pass in which somebody who leads the heads goes over the rows.
+    /// Begins a pass of Newton's method.
     pub(in crate::training) fn begin_newton(&mut self) {
         self.begun += 1;
         self.rows_before += std::mem::take(&mut self.rows) as u64;
@@ -217,7 +217,7 @@ pub(in crate::training) trait InPasses: Send {
 }
 
 /// Advances until about so many values are used up, or where rows arrive a part of the ring, training has ended or there is
-/// nothing to be done: `advance` is told the values left and gives back those it took, None where it must wait.
+/// nothing to be done: `advance` gets the values left and gives back those it took, None where it must wait.
 pub(in crate::training) fn train_by<S: InPasses>(
     this: &mut S,
     budget_values: usize,

@@ -1,6 +1,6 @@
 //! Block minimization by Pegasos (Yu, Hsieh, Chang, Lin, KDD 2010, Algorithm 3): the primal, one block of rows at a time.
 //!
-//! A pass goes over the blocks in a fresh random order, each delivered once. Of a block B there is either one update
+//! A pass reads the blocks in a fresh random order, each delivered once. Of a block B there is either one update
 //! by each of its rows, in the shuffled order in which they arrive (r = |B| in the paper, BLOCK-P-I), or its rows are kept in
 //! the cache until the last has come, and there are r updates, each by a set of them: their margins are taken at the
 //! weights as they are, then those in B+ are added. With r = 1 (BLOCK-P-B) the set is the block. Rows that all fit the cache
@@ -271,7 +271,7 @@ impl<T: Real> Pegasos<T> {
         }
         let mut values = (end - from) * per_group;
         if end == last {
-            // the weights are gone over
+            // the weights are read
             values += self.facts.features;
             match self.set.take() {
                 Some(set) if set.adds => self.end_set(&set)?,
@@ -329,7 +329,7 @@ impl<T: Real> Pegasos<T> {
         self.begin_pass()
     }
 
-    /// Begins to go over rows that are all in the cache.
+    /// Begins to read rows that are all in the cache.
     fn begin_pass(&mut self) -> Result<(), TrainError> {
         self.set = None;
         match (&self.rows, self.passes.current) {

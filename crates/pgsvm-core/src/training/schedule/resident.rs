@@ -136,19 +136,19 @@ impl<T: Real> Resident<T> {
         (&mut self.solver, self.arena.words())
     }
 
-    /// The same, and the threads that go over them.
+    /// The same, and the threads that read them.
     pub(in crate::training) fn solver_words_and_pool(
         &mut self,
     ) -> (&mut Solver<T>, &[u32], &ThreadPool) {
         (&mut self.solver, self.arena.words(), &self.crew.pool)
     }
 
-    /// Threads that may go over rows at the same time.
+    /// Threads that may read rows at the same time.
     pub(in crate::training) fn threads(&self) -> usize {
         self.crew.pool.members()
     }
 
-    /// Somebody who leads the heads has gone over all rows.
+    /// A pass of Newton's method has read all rows.
     pub(in crate::training) fn note_pass(&mut self) {
         self.passes += 1;
         self.pass_rows = self.facts.rows;
@@ -442,7 +442,7 @@ impl<T: Real> Schedule<T> for Resident<T> {
             }
             if self.cursor == self.order.len() {
                 self.end_pass()?;
-                // which goes over the weights: many, maybe, and of few rows
+                // which reads the weights: many, maybe, and of few rows
                 left = left.saturating_sub(self.facts.features);
                 continue;
             }

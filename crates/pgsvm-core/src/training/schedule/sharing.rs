@@ -1,6 +1,6 @@
 //! How several trainers share a pass, or a portion of one.
 //!
-//! Heads know nothing of each other: where there are several they are dealt out ([`crate::solver::part`]), and each trainer shows
+//! Heads know nothing of each other: several heads are dealt out ([`crate::solver::part`]), and each trainer shows
 //! its own the same rows. Else rows are divided among a team ([`crate::solver::divided`]).
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};

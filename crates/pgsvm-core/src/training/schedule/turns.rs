@@ -138,7 +138,7 @@ impl PartInTurns {
                 self.end_pass(part)?;
             }
             self.begin_pass(part, at_hand)?;
-            // which goes over the weights
+            // which reads the weights
             left = left.saturating_sub(at_hand.facts.features);
         }
         Ok(budget - left)

@@ -1,8 +1,8 @@
-//! Heads that Newton's method leads over rows that are filed.
+//! Heads that Newton's method solves over rows that are filed in chunks.
 //!
-//! A pass leaves out chunks that have nothing for any of its sums, see [`crate::solver::newton_run`]: weights stand still in it, so that each
-//! ends with the certificate of all rows. A pass that takes margins files rows by what it finds of them itself, so that the next one
-//! leaves chunks out already. One for a product files them too, by what the last one that took margins found.
+//! A pass leaves out chunks that add nothing to any of its sums, see [`crate::solver::newton_run`]. Weights are fixed during a pass, so
+//! each pass ends with the certificate of all rows. A pass that takes margins also files the rows by what it finds of them, so that the
+//! next one may leave chunks out. A pass for a product files them by what the last pass that took margins found.
 
 use crate::cache::Consumer;
 use crate::rows::filing::LeftOut;
