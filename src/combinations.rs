@@ -1,4 +1,4 @@
-//! The table of combinations: what does not go with what, why, and what whoever asks for it is told.
+//! The table of combinations: what does not go with what, why, and the words of the error.
 //!
 //! An entry is a function that makes the error, or the NOTICE of an option that has no effect. Its fields:
 //!

@@ -1,6 +1,6 @@
-//! Indexes: what a table's rows were decoded to, kept from one training to the next: numbers, and lists of any length. Each row is
-//! known by where it lies and who inserted it (`pg::origin`), so what is kept of it is what it holds, or is not used. Knows nothing
-//! of labels, models and trainings.
+//! Indexes: the numbers and lists that a table's rows were decoded to, kept from one training to the next. A row is known by where it lies
+//! and which transaction inserted it (`pg::origin`). So what is kept of a row is what the row holds, or it is not used. Knows nothing of
+//! labels, models and trainings.
 
 pub mod chunks;
 mod directory;

@@ -1,6 +1,6 @@
-//! Reading JSON, which somebody else may have written. serde_json asks for memory for texts with escapes without a way to fail, and
-//! its values for all that they hold: so texts are small, and values are too. What is read into types of ours may have any number of
-//! items, as those ask for memory with one (`scripts/received` looks after that).
+//! Reading JSON that anybody may have written. serde_json cannot fail softly when it asks for memory for texts with escapes, or for all
+//! that a value holds. So texts and values are small. Lists that are read into types of ours may have any number of items, since these ask
+//! for memory with a way to fail (`scripts/received` checks it).
 
 use crate::base::text::array_literal;
 use pgrx::spi::quote_literal;

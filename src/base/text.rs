@@ -1,4 +1,4 @@
-//! Texts of any length, asked for with a way to fail, as `format!`, `join` and `CString` have none.
+//! Texts of any length, made with memory that can fail. `format!`, `join` and `CString` cannot fail softly.
 
 use pgsvm_core::memory::{OutOfMemory, Room};
 use std::ffi::CString;

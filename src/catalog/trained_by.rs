@@ -1,6 +1,6 @@
-//! The call that trained a version, for hints that type it again: which function, on what, with which label. Looked up when there is
-//! something to say, with the rights of whoever is told: the text of a query is its owner's to see, and nothing is told out of a function that
-//! runs with its owner's rights. Runs in any backend or parallel worker.
+//! The call that trained a version, for hints that repeat it: which function, on what, with which label. It is looked up only when a hint
+//! is made, with the rights of the user who sees the hint, since the text of a query is for its owner only. A function that runs with its
+//! owner's rights gives no such hint. Runs in any backend or parallel worker.
 
 use crate::base::json;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};

@@ -159,7 +159,7 @@ impl StoredVersion {
     }
 }
 
-/// The whole file; `told` gets what is to be said of it.
+/// The whole file; `told` collects what is to be said of it.
 fn write(
     model: &Model,
     stored: &StoredVersion,
@@ -272,7 +272,7 @@ fn first_feature(model: &Model) -> Result<u64, Failure> {
 }
 
 /// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
-/// integers: others are numbered from 1, which `told` gets.
+/// integers: others are numbered from 1, which `told` collects.
 pub fn labels(
     model: &Model,
     stored: &StoredVersion,

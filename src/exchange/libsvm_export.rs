@@ -22,7 +22,7 @@ const IN_PAIRS: Beside = Beside {
     without: &["solver"],
 };
 
-/// The whole file; `told` gets what is to be said of it.
+/// The whole file; `told` collects what is to be said of it.
 pub fn write(
     model: &Model,
     stored: &StoredVersion,

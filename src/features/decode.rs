@@ -141,7 +141,7 @@ impl Decoder {
         self.texts.row = number;
     }
 
-    /// The features, with the array lengths and the categories that the rows so far have told.
+    /// The features, with the array lengths and the categories that the rows so far have shown.
     pub fn learned(&self) -> &FeatureSet {
         &self.features
     }

@@ -1,4 +1,4 @@
-//! What text columns hold that nobody named: numbers, times, texts or categories. Told by some rows, before all are read.
+//! What text columns that nobody named hold: numbers, times, texts or categories. Decided from some rows, before all are read.
 
 use super::by_name::ByName;
 use super::error::FeatureError;
@@ -20,7 +20,7 @@ use pgsvm_expand::reading::{Reading, LONGEST};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Rows by which that is told.
+/// Rows by which that is decided.
 pub const LOOKED_AT: u64 = 2000;
 /// A column of texts has more distinct values than this, and more than half as many as rows, ...
 const FEW_VALUES: usize = 100;

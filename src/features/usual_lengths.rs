@@ -1,5 +1,5 @@
-//! How long arrays are, by some rows of a source: before all are read, so that an array of another length is the odd one wherever
-//! it stands, and one that is NULL in the first row is no riddle.
+//! How long the arrays of a column usually are, from some rows of a source. It is found out before all rows are read, so an array of
+//! another length is the odd one wherever it stands, and a NULL in the first row does no harm.
 
 use super::buffer::{FeatureBuffer, Nulls};
 use super::decode::Decoder;
@@ -47,7 +47,7 @@ impl UsualLengths {
         }))
     }
 
-    /// Looks at a row. What is wrong with it is for whoever reads it.
+    /// Looks at a row. What is wrong with it is for the reader to say.
     ///
     /// # Safety
     /// As for `Decoder::decode`.

@@ -296,7 +296,7 @@ impl LengthGuess {
         Ok((!arrays.is_empty()).then_some(Self { arrays }))
     }
 
-    /// Looks at a row; whether there are arrays of which no row has told as yet.
+    /// Looks at a row; whether there are arrays whose length no row has shown yet.
     ///
     /// # Safety
     /// As for `Decoder::decode`.

@@ -1,9 +1,8 @@
-//! An index is brought up to date while the rows of its source come by. They come in the order in which it knows them, but for
-//! those that are new or gone; so one chunk after the other is gone through. One whose rows all come, with no new one among them,
-//! stays as it is. Of any other the rows that come go into new chunks, with those that are new in their places, and it is
-//! dropped, and with it all that is not theirs.
+//! Brings an index up to date while the rows of its source come by. Rows come in the order in which the index knows them, except that some
+//! are new and some are gone. So chunks are gone through one after the other. A chunk whose rows all come, with no new row among them,
+//! stays as it is. Any other chunk is dropped; its rows that come go into new chunks, with the new rows in their places.
 //!
-//! Rows may come in any other order nevertheless: of a chunk that was left, those that come later are taken for new ones.
+//! Should rows come in another order after all, those that belong to a chunk that was left already are taken for new ones.
 
 use crate::base::errors::Failure;
 use crate::index::chunks::ChunkBuilder;

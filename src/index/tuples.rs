@@ -1,6 +1,5 @@
-//! The rows of an index by what they are known by. A table is read in the order in which it was read before: the next row is
-//! compared with the next one known, and only where they differ is it looked up. What that takes is made when it is wanted
-//! first.
+//! The rows of an index by the hashes that they are known by. A table is read in the order in which it was read before. So the next row is
+//! compared with the next one known, and looked up only where they differ. The table for looking up is made when it is first wanted.
 
 use crate::base::keyed_hash::NumberHash;
 use crate::pg::check_for_interrupts;

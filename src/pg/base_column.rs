@@ -1,4 +1,4 @@
-//! Whose values a column of a query has: that of a table, found through views.
+//! From which column of a table a column of a query has its values; found through views.
 
 use super::list;
 use pgrx::pg_sys;

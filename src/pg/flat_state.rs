@@ -1,6 +1,5 @@
-//! Aggregates whose state is a Rust value and, in SQL, of type bytea: while rows come it stands as it is behind an expanded value,
-//! and it becomes bytes where anybody else reads it. So those can take part who hand states about as values, as Citus does,
-//! and know none of type `internal`.
+//! Aggregates whose state is a Rust value and, in SQL, of type bytea. While rows come the value stands behind an expanded object; it
+//! becomes bytes where anybody else reads it. Citus needs this: it sends states about as values, and knows none of type `internal`.
 
 use super::aggregate::{self, argument, State};
 use super::varlena::Varlena;

@@ -10,7 +10,7 @@ pub struct TableScan {
     pub table: pg_sys::Oid,
 }
 
-/// The plans that hand their rows straight to whoever runs the statement, in their order: those below an Append, or the one
+/// The plans that hand their rows straight to the caller of the statement, in their order: those below an Append, or the one
 /// plan that there is. A table scan for each that is one.
 ///
 /// # Safety

@@ -1,5 +1,5 @@
-//! What the leader tells the workers, and what they tell the leader: plain values, encoded for the
-//! way between processes of one and the same library and stored nowhere.
+//! The messages between the leader and its workers: the job, and what the roles leave behind. Plain values, encoded for processes of one
+//! and the same library, and stored nowhere.
 
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
 use crate::index::stored::Stored;
@@ -80,7 +80,7 @@ pub struct Job {
     /// The index from which numbers come of the rows that it knows; only the process that has it reads.
     #[serde(skip)]
     pub index: Option<Rc<Stored>>,
-    /// Where rows are held out, the margin below which those are told that are doubted; None where that is not wanted.
+    /// Where rows are held out, the margin below which they are doubted, and reported; None where that is not wanted.
     #[serde(skip)]
     pub doubts: Option<f64>,
     /// Whether each class counts as much as every other.
@@ -187,7 +187,7 @@ const CHOOSING_WORK: f64 = 2e9;
 const MOST_CHOOSING: usize = 600;
 
 impl Job {
-    /// What a NULL counts as, once the rows have told which parts have some.
+    /// What a NULL counts as, once the rows have shown which parts have some.
     pub fn settled_nulls(&self, features: &FeatureSet) -> Nulls {
         match self.nulls_by_rows && !features.has_nulls() {
             true => Nulls::Error,
@@ -221,7 +221,7 @@ impl Job {
                 }),
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
-                // what is told is proved by them
+                // what is reported is proved by them
                 keep_duals: true,
                 memory_bytes: self.cache_bytes,
             }),

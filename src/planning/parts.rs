@@ -1,6 +1,7 @@
-//! The partitions of a table, where some are foreign tables: each server sums up what is its own, at the same time as the others.
+//! The partitions of a table, where some are foreign tables: each server sums up its own rows, all at the same time.
 //!
-//! PostgreSQL ships an aggregate over one foreign table to its server, but none over a table whose partitions are foreign.
+//! PostgreSQL ships an aggregate over one foreign table to its server, but none over a table whose partitions are foreign. So a scan has
+//! one aggregate for each partition.
 
 use crate::base::errors::Failure;
 use crate::pg::select::{connected, Parameter, PreparedSelect};

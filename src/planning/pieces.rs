@@ -76,7 +76,7 @@ impl Cut {
     }
 }
 
-/// Whoever fetches rows of a table.
+/// A process that fetches rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fetcher {
     /// The process that plays the reader.

@@ -35,7 +35,7 @@ pub struct Prepared {
     pub planned: Planned,
     pub label_type: pg_sys::Oid,
     pub left_out: LeftOut,
-    /// Whether rows have told what text columns hold.
+    /// Whether rows have shown what text columns hold.
     pub guessed: bool,
     /// Of a training with a key.
     pub reads: Option<Reads>,

@@ -1,5 +1,5 @@
-//! Whether a row has an answer. A NULL can make the answer NULL, and so does what is wrong with a row where the training left such
-//! rows out: whoever asks for predictions, in whatever form, asks here.
+//! Whether a row has an answer. A NULL can make the answer NULL; so does a bad value where the training left such rows out. All forms of
+//! prediction ask this file.
 
 use super::complaints::out_of_range;
 use crate::base::errors::Failure;

@@ -1,5 +1,5 @@
-//! What a training may take, as superusers have set it: features, and memory for the heads that rows turn out to need. Whoever
-//! reads asks row by row, as features, classes and folds come to light, before anybody takes that memory.
+//! What a training may take at most, as superusers have set it: features, and memory for the heads that rows turn out to need. The reading
+//! process asks row by row, as features, classes and folds appear, before anybody takes that memory.
 
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;

@@ -1,4 +1,4 @@
-//! What a survey has found out about rows: values that travel, and join what was found out about others.
+//! What a survey has found out about rows, as a value that travels between processes and joins with what was found out about other rows.
 
 use crate::base::errors::Failure;
 use crate::features::{ArrayPart, FeatureSet};
@@ -36,7 +36,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// What rows that were decoded like this have told.
+    /// What is known from rows that were decoded like this.
     pub fn of(decode: RowDecoder, survey: Survey, failed: bool) -> Result<Self, OutOfMemory> {
         let labels = &decode.groups.labels;
         Ok(Self {

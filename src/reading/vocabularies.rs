@@ -1,5 +1,5 @@
-//! Texts before a training reads its rows: one pass over them that learns their vocabularies, so that a row becomes the same
-//! numbers in training and in prediction. And a look at the first rows, which tells texts that nobody named from categories.
+//! Texts before a training reads its rows: one pass over them learns their vocabularies, so that a row becomes the same numbers in training
+//! and in prediction. For text columns that nobody named, a look at the first rows decides between texts and categories.
 
 use crate::base::errors::Failure;
 use crate::features::{

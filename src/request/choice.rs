@@ -1,4 +1,4 @@
-//! What is said of a choice before it is made: how many machines it trains. Pure.
+//! How many machines a choice of C, gamma and folds trains, said before it is made. Pure.
 
 use crate::base::errors::{Code, Failure};
 use crate::request::kernel::KernelTerms;

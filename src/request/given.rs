@@ -1,7 +1,7 @@
-//! Which settings somebody gave, in this training or in one before it that is not overruled: a version records them, and the
-//! next version of the model takes over those that are not given. Pure.
+//! Which settings the user gave, in this training or in an earlier one that is not overruled. A version records them, and the next version
+//! of the model takes over those that are not given. Pure.
 //!
-//! How the problem is solved, as tolerance, passes, solver and seed say it, is each training's own.
+//! How the problem is solved (tolerance, passes, solver, seed) belongs to each training alone.
 
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::json;

@@ -1,4 +1,4 @@
-//! What is asked of a training and changes nothing about it, which NOTICEs tell. Pure.
+//! Arguments that are accepted and change nothing about the training; NOTICEs say so. Pure.
 
 use crate::base::errors::Failure;
 use crate::combinations::no_effect;

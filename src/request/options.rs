@@ -78,9 +78,9 @@ pub(super) enum ChunksWord {
 pub(super) enum MachinesWord {
     /// So many, together.
     Count(usize),
-    /// Whoever holds rows, each on its own; what they find is averaged.
+    /// Each process that holds rows, alone; the weights found are averaged.
     Average,
-    /// Whoever holds rows, together: each sums up its own, a scan at a time.
+    /// The processes that hold rows, together: each sums up its own, a scan at a time.
     Scans,
 }
 

@@ -1,5 +1,5 @@
-//! What training by scans does not take: whatever asks for something to be kept of each row. And when scans are taken though
-//! nobody asked for them: where other servers have the rows, and each can sum up its own.
+//! What training by scans refuses: anything that needs something kept of each row. And when scans are taken although nobody asked for them:
+//! where other servers have the rows, and each can sum up its own.
 
 use crate::base::errors::Failure;
 use crate::combinations::scans;

@@ -65,7 +65,7 @@ pub struct Terms {
     pub together: bool,
     /// Whether the intercept's weight is left out of the norm.
     pub free_intercept: bool,
-    /// Whether whoever holds rows trains on them by itself, and what they find is averaged.
+    /// Whether each process that holds rows trains on them alone, and the weights found are averaged.
     pub averages: bool,
     /// Whether rows that do not fit the cache are filed, so that passes leave chunks out.
     pub indexed: bool,
@@ -143,7 +143,7 @@ impl Terms {
         }
     }
 
-    /// What a training is told to have taken so many of.
+    /// What the NOTICE counts: scans, steps or passes.
     pub fn what_is_counted(&self) -> &'static str {
         match self.leader {
             Leader::Scans => "scan",
@@ -290,7 +290,7 @@ impl Choices {
         self.policy.is_none() && self.policy_of(solver).is_ok() && self.stop == StopRule::Gap
     }
 
-    /// Whether Newton's method leads.
+    /// What begins to solve the heads: Newton's method, scans, or neither.
     fn leader_of(&self, solver: &str, loss: Loss) -> Result<Leader, Failure> {
         match solver {
             "newton" if loss != Loss::SquaredHinge => Err(losses::newton_hinge()),
@@ -440,7 +440,7 @@ impl Choices {
         Ok(self.stop)
     }
 
-    /// How a block is solved, by options that agree with each other. Over an index Newton's method leads.
+    /// How a block is solved, by options that agree with each other. Over an index Newton's method solves the heads.
     fn inner(&self, solver: &str, loss: Loss, truncated: bool) -> Result<Inner, Failure> {
         let inner = self.inner.unwrap_or(InnerWord::Dual);
         if self.inner_updates.is_some() && inner != InnerWord::Pegasos {

@@ -1,4 +1,4 @@
-//! What truncated losses do not take: ways of solving that know convex losses only. Pure.
+//! What truncated losses do not go with: methods that know only convex losses. Pure.
 
 use crate::base::errors::Failure;
 use crate::combinations::losses;

@@ -1,4 +1,4 @@
-//! What `"watch"` does not go with. Pure.
+//! What the option "watch" does not go with. Pure.
 
 use crate::base::errors::Failure;
 use crate::combinations::following;

@@ -54,10 +54,10 @@ unsafe fn join(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
-/// Arguments before the columns: the state, and what the scan is told.
+/// Arguments before the columns: the state, and the message of the scan.
 const BEFORE: usize = 2;
 
-/// `svm_scan_add(internal, bytea, VARIADIC "any")`: the columns of a row behind what the scan is told.
+/// `svm_scan_add(internal, bytea, VARIADIC "any")`: the columns of a row behind the message of the scan.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with the arguments declared in SQL.
@@ -79,7 +79,7 @@ unsafe fn add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
-/// `svm_scan_rows_add(bytea, bytea, record)`: the same of a row, behind what the scan is told.
+/// `svm_scan_rows_add(bytea, bytea, record)`: the same of a row, behind the message of the scan.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with the arguments declared in SQL.

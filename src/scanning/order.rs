@@ -1,5 +1,5 @@
-//! What a scan is told, as the aggregate's first argument: plain values, encoded for the way between processes of one and the same
-//! library.
+//! The message of a scan, the first argument of the aggregate: plain values, encoded for processes of one and the same library. `told()`
+//! makes its bytes, and `Told` is the message as it arrives.
 
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
@@ -140,7 +140,7 @@ impl Told {
         Ok((this, columns))
     }
 
-    /// Refuses columns that are not what they are told to be: they are read as such.
+    /// Refuses columns that are not what the message says: they are read as such.
     fn check(&self, columns: &[Column]) -> Result<(), Failure> {
         let told = &self.job.columns;
         let wanted = told.weight.as_ref().map(|it| (it.at, pg_sys::FLOAT8OID));

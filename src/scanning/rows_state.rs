@@ -1,4 +1,4 @@
-//! The state of the aggregate over rows: that of a scan, with what has come from other processes counted.
+//! The state of the aggregate over whole rows: that of a scan, with a count of what has come from other processes.
 
 use crate::base::errors::{Code, Failure};
 use crate::pg::aggregate::State;
@@ -34,7 +34,7 @@ pub struct Gathered {
 }
 
 impl RowsState {
-    /// Takes a row in. `told`: what the scan is told, for the first one.
+    /// Takes a row in. `told`: the message of the scan, for the first one.
     pub(super) fn take<'a>(
         &mut self,
         row: &RowValue,

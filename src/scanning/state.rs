@@ -1,4 +1,4 @@
-//! The state of the aggregate: rows that are taken in, or what has become of them.
+//! The state of the aggregate: rows that are being taken in, or what was found in them.
 
 use crate::base::errors::{Code, Failure};
 use crate::pg::aggregate::State;
@@ -75,7 +75,7 @@ fn knowing(
 }
 
 impl ScanState {
-    /// Takes a row in, of these columns, each a value and whether it is NULL. `begin`: what it is told and the columns' types, for
+    /// Takes a row in, of these columns, each a value and whether it is NULL. `begin`: the message and the columns' types, for
     /// the first one.
     pub(super) fn take(
         &mut self,

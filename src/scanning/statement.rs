@@ -27,7 +27,7 @@ use std::ffi::CString;
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-/// Columns that a call has room for, beside what it is told.
+/// Columns that a call has room for, beside the message.
 const MOST_COLUMNS: usize = 98;
 
 /// A scan over the rows of a job; where it has parts, one over each, all of which are joined.

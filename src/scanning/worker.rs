@@ -12,7 +12,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 use std::ffi::{CStr, CString};
 
-/// Keys of the queues in the shared memory: what the worker is told, and what it answers.
+/// Keys of the queues in the shared memory: the message to the worker, and its answer.
 const TOLD: u64 = 1;
 const FOUND: u64 = 2;
 

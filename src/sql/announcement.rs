@@ -1,5 +1,5 @@
-//! What is said when a model has been stored: one NOTICE with how good it is on its own rows, all else as its DETAIL; and a
-//! WARNING for each thing that is the matter.
+//! What a training says when its model has been stored: one NOTICE with how good it is on its own rows, with all else as its DETAIL, and a
+//! WARNING for each thing that is wrong.
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::{array_literal, duration, listed};

@@ -1,5 +1,4 @@
-//! What is said of a training's columns: the sentences of the NOTICE's DETAIL about those that are texts, that hold numbers in text, or
-//! NULLs.
+//! Sentences of the NOTICE's DETAIL about a training's columns: those that are texts, that hold numbers in text, or that have NULLs.
 
 pub(super) use crate::base::text::counted;
 use crate::base::text::listed;

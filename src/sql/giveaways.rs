@@ -1,4 +1,4 @@
-//! What is said of features that may give the label away, or that only count rows. Runs in the calling backend.
+//! Warnings about features that may give the label away, or that only count rows. Runs in the calling backend.
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;

@@ -1,5 +1,5 @@
-//! What is said of labels that are classes though hardly anybody means them to be: those that stand for a missing value, and those
-//! that are one but for case and blanks. Runs in the calling backend.
+//! Warnings about labels that are classes although hardly anybody means them to be: values that stand for a missing one, and values that
+//! differ only in case or blanks. Runs in the calling backend.
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::text::listed;

@@ -1,5 +1,5 @@
-//! Whether a new version becomes the model's current one: not where something is the matter with it that is not with the
-//! current one, nor where it was to be better on rows held out and is not. Runs in the calling backend.
+//! Whether a new version becomes the model's current one. It does not where something is wrong with it that is not wrong with the current
+//! one, nor where it was to be better on rows held out and is not. Runs in the calling backend.
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;

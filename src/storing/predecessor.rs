@@ -1,5 +1,5 @@
-//! The deployed version of the model that a training is of: the settings that the training takes over from it, where it is of
-//! the same source and label. Runs in the calling backend.
+//! The deployed version of the model that is trained again. A training of the same source and label takes over its settings. Runs in the
+//! calling backend.
 
 use crate::base::errors::Failure;
 use crate::base::json;

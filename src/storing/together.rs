@@ -1,5 +1,5 @@
-//! Rows of a version in one table, stored many by a statement: to begin one, and to make the table's checks and policies ready for it,
-//! takes longer than most rows do.
+//! Rows of a version in one table, many to a statement: beginning a statement, with the table's checks and policies, takes longer than
+//! inserting most rows does.
 
 use crate::pg::check_for_interrupts;
 use crate::pg::kept_statement::Kept;

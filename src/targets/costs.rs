@@ -1,5 +1,5 @@
-//! How much a row's loss counts, for whoever reads: its weight times that of its class. Balanced
-//! classes are not weighted here: their sizes are known after the last row, by the pure reader.
+//! How much a row's loss counts: its weight times that of its class. Used by the process that reads. Balanced classes are not weighted
+//! here, since their sizes are known only after the last row; the core's reader does it.
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;

@@ -1,5 +1,5 @@
-//! Which group of rows a row belongs to, for whoever reads: its class, and where rows are held out its
-//! fold. The pure crate knows groups only: class times stride plus fold.
+//! Which group a row belongs to: its class and, where rows are held out, its fold. Used by the process that reads. The pure crates know
+//! only the group, class times stride plus fold.
 
 use crate::base::errors::{Code, Failure};
 use crate::features::utf8;

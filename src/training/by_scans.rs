@@ -1,9 +1,10 @@
 //! A training by scans: the leader has PostgreSQL's own plans read the rows, and takes the sums.
 //!
-//! First a survey finds out what all rows are like and takes a sample. PostgreSQL runs it in parallel where features are numbers; values
-//! of categories get their codes in the order of the rows, and are learned by this process alone, as are rows that something is
-//! wrong with, so that the error names them. Then come scans, each with the weights of the training so far, until it has ended.
-//! Nothing of a row is kept but the sample and, with the hinge, what has come near the margin; no file is written.
+//! First comes a survey, which finds out what all rows are like and takes a sample. PostgreSQL runs it in parallel where features are
+//! numbers. Where there are categories, this process reads the rows alone, since values get their codes in the order of the rows. It also
+//! reads alone when something is wrong with a row, so that the error names the row. Then come scans, each with the weights of the training
+//! so far, until it has ended. Nothing of a row is kept but the sample and, with the hinge, rows that came near the margin. No file is
+//! written.
 
 mod mapping;
 mod refusals;

@@ -174,7 +174,7 @@ pub fn say_many_classes(job: &Job, classes: usize) {
         .notice();
 }
 
-/// About how long a grid takes, once the first of so many gammas has told, where that is long.
+/// About how long a grid takes, known from the first of so many gammas, where that is long.
 pub fn say_how_long(seconds: f64, gammas: usize) {
     const LONG_SECONDS: f64 = 10.0;
     if seconds < LONG_SECONDS || gammas < 2 {

@@ -1,5 +1,5 @@
-//! A grid over gamma: the C and folds of each gamma are trained on the rows that its own map makes, gamma after gamma, of the
-//! rows that the table gave once; what is remembered of each is how good it is on rows that were held out. Pure.
+//! A grid over gamma. The table is read once. For each gamma its own map makes the rows, and every C and fold is trained on them. What is
+//! kept of each gamma is how good it is on rows that were held out. Pure.
 
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::{LowRankJob, Scoring, TrainerReport, Validation};

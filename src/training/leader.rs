@@ -9,8 +9,8 @@
 //! | only by the leader (temporary or foreign tables, …) | trainer; the leader reads | the same | the leader takes turns |
 //! | outside parallel mode only (parallel-unsafe functions) | – | – | the leader takes turns |
 //!
-//! A training that begins from something has no workers for its roles: what it begins from is here.
-//! Helpers ([`crate::reading::helpers`]) fetch rows for the reader, whoever that is, if any process may read the source and it is
+//! A training that begins from an earlier one has no workers for its roles, since the leader has what it begins from.
+//! Helpers ([`crate::reading::helpers`]) fetch rows for the reader, whichever process that is, if any process may read the source and it is
 //! nothing but one large table.
 //! With fewer than two workers cached visits follow a fixed schedule, so that a seed gives the same
 //! weights bit for bit. Nothing is written to any table here: parallel mode forbids it.

@@ -1,5 +1,5 @@
 //! PSVM's machines as processes: this backend is the first of them, PostgreSQL's parallel workers are the others. The backend
-//! deals out rows through a queue to each; what machines tell each other goes through shared memory (`pgsvm_core::Slots`), and
+//! deals out rows through a queue to each; what machines send each other goes through shared memory (`pgsvm_core::Slots`), and
 //! what a worker leaves behind comes back through another queue. A worker sees its own rows alone, and calls nothing of
 //! PostgreSQL's but to wait.
 //!
@@ -37,7 +37,7 @@ const BATCH: usize = 32 * 1024;
 /// Words of a row before its values.
 const HEAD: usize = 4;
 
-/// What a worker is told first.
+/// The first message to a worker.
 #[derive(Serialize, Deserialize)]
 struct Instructions {
     orders: Orders,

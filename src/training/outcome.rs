@@ -125,7 +125,7 @@ impl Machine {
         }
     }
 
-    /// What is told of interior points.
+    /// What is said of interior points.
     fn factored(&self) -> Option<Factored> {
         match self {
             Self::InteriorPoint(found) => Some(Factored {

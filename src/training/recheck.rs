@@ -1,8 +1,8 @@
-//! Proves behind a training that the rows that it screened ([`crate::warm_start::screening`]) lose nothing. The distance that the
-//! weights have moved proves that for most of them; the others are looked at, and what they lose is added to the primal. Where
-//! the gap is no longer within the tolerance with that, the training is done again to a smaller one, or with all rows.
+//! Proves, after a training, that the rows that it screened ([`crate::warm_start::screening`]) lose nothing. For most of them the distance
+//! that the weights have moved is the proof. The others are looked at, and what they lose is added to the primal. If the gap is then no
+//! longer within the tolerance, the training is done again, to a smaller gap or with all rows.
 //!
-//! In the process that follows, which has no workers.
+//! Runs in the process that follows the table, which has no workers.
 
 use crate::base::errors::Failure;
 use crate::features::{Decoder, FeatureBuffer};

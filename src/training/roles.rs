@@ -1,8 +1,8 @@
 //! The two loops of a training as PostgreSQL runs them: the pure crate's reader and trainer, fed by
 //! the executor and a temporary file. A worker loops one role; the leader takes what has no worker.
 //!
-//! Every step ends within a few milliseconds; whoever loops a role checks for interrupts between
-//! steps and never inside.
+//! Every step ends within a few milliseconds. The loop of a role checks for interrupts between steps; deep loops of the pure crates ask by
+//! themselves.
 
 use crate::base::errors::OrRaise;
 use crate::features::{word_of, KernelForm, Nulls, LANDMARKS, SUPPORT_VECTORS};

@@ -1,5 +1,5 @@
-//! `options => '{"watch": "relation"}'`: how good the weights that a training had on the way are on rows of another relation, of which
-//! nothing is learned. In the leader, behind the training.
+//! `options => '{"watch": "relation"}'`: how good the weights that a training had on its way are on the rows of another relation, from
+//! which nothing is learned. In the leader, after the training.
 
 use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, Nulls};

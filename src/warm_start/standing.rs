@@ -1,5 +1,5 @@
-//! Where a training by scans has got to when it gives way to rows that stream, or finds that rows have changed: what the training that goes on
-//! begins from.
+//! The weights of a training by scans that ends before it has arrived: it gives way to rows that stream, or finds that rows have changed.
+//! The training that goes on begins from them.
 
 use crate::base::errors::Failure;
 use crate::targets::labels::LabelValue;

@@ -14,7 +14,7 @@ use pgsvm_core::memory::Room;
 use pgsvm_core::Scaling;
 
 /// Reads what is known of the slacks of `rows` rows of version `id`; None where nothing is, or it is not what a training stored
-/// here: a row says which transaction inserted it, so one that was changed, or brought from elsewhere, is told.
+/// here: a row says which transaction inserted it, so one that was changed, or brought from elsewhere, is found out.
 pub fn load(
     schema: &str,
     id: i64,

@@ -75,7 +75,7 @@ impl Mapping {
         Ok((mapped, mapping))
     }
 
-    /// As scans are told of it.
+    /// As the message of a scan has it.
     pub(super) fn view(&self) -> MapView<'_> {
         MapView {
             factor: self.map.factor(),

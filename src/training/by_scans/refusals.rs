@@ -1,4 +1,4 @@
-//! Why a training by scans cannot be.
+//! Errors of trainings by scans that cannot begin or go on.
 
 use crate::base::errors::{Code, Failure};
 use crate::combinations::scans;
