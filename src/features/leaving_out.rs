@@ -1,4 +1,4 @@
-//! Columns that were read and are no features after all: what goes with them of what a training has learned.
+//! Columns that were read and turned out to be no features: they are taken out of what a training has learned.
 
 use super::set::FeatureSet;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};

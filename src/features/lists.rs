@@ -1,5 +1,4 @@
-//! Reads the lists of rows for an index to keep: the indices and values of sparse parts as they stand in the row, and the words of
-//! texts, whatever a training makes of them.
+//! Reads the lists of rows that an index keeps: indices and values of sparse parts as they stand in the row, and the words of texts.
 
 use super::by_name::ByName;
 use super::error::FeatureError;

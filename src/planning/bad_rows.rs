@@ -1,5 +1,5 @@
-//! Rows that cannot be trained on as they are: with a NaN, an infinite number, an array of another length, a text that is none.
-//! They end the training, or where that was asked for are left out and counted.
+//! Rows that cannot be trained on: with a NaN, an infinite number, an array of another length, or a text that is no number. Such a row ends
+//! the training, or is left out and counted where the user asked for that.
 
 use crate::base::errors::Failure;
 use pgsvm_core::memory::{received, text};

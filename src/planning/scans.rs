@@ -1,4 +1,4 @@
-//! When solver 'auto' takes scans on one server: where they are clearly faster than a copy of the rows in a temporary file.
+//! When solver 'auto' takes scans on one server: where they are clearly faster than writing a copy of the rows to a temporary file.
 
 use crate::base::settings;
 use crate::pg::query::Runs;

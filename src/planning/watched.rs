@@ -1,4 +1,4 @@
-//! The relation of `options => '{"watch": "relation"}'`: looked at before the training, so that what is wrong with it is said then.
+//! The relation of `options => '{"watch": "relation"}'`, checked before the training, so that an error comes before the work.
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;

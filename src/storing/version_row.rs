@@ -1,4 +1,4 @@
-//! The row of svm_version, and those of its heads: what was asked for, and what came out.
+//! The row of svm_version and the rows of its heads: what was asked for, and what came out.
 
 use crate::base::errors::OrRaise;
 use crate::catalog::whole::StoredRows;

@@ -1,9 +1,9 @@
-//! The classes of a label column: which types can be labels, how a value becomes a class id while
-//! rows are read, and the order of the values.
+//! The classes of a label column: which types can be labels, how a value becomes a class id while rows are read, and the order of the
+//! values.
 //!
-//! Used by the reader role (class ids, in order of first appearance) and by the leader (order of
-//! the values: numbers as numbers, false before true, text bytewise, an enum as it was declared). Of
-//! two classes the positive one is the larger value: 1 of -1/1, true, 'yes' of 'no'/'yes'.
+//! The reader role uses the ids, which follow the order of first appearance. The leader uses the order of the values: numbers as numbers,
+//! false before true, text bytewise, an enum as it was declared. Of two classes the positive one is the larger value: 1 of -1/1, true,
+//! 'yes' of 'no'/'yes'.
 
 use super::amounts::{are_doubtful, are_mostly_alone, classes_hint};
 use crate::base::errors::{Code, Failure};

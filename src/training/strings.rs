@@ -1,4 +1,4 @@
-//! Which trainings keep short forms of texts, whose features are made when a row is visited.
+//! Which trainings keep texts in a short form, whose features are made when a row is visited.
 
 use crate::base::errors::Failure;
 use crate::combinations::features;

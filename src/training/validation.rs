@@ -1,4 +1,4 @@
-//! What a cross-validation found, in the words of the table. In the calling backend.
+//! The result of a cross-validation, as rows of SQL. In the calling backend.
 
 use crate::request::scoring_words;
 use crate::training::outcome::Trained;

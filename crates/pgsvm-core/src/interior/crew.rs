@@ -1,5 +1,5 @@
-//! Who the machines are: threads of this process ([`crate::interior::threads`]), or whatever else deals out rows and has
-//! [`crate::interior::work_in_slots`] called.
+//! The machines as their caller sees them: threads of this process ([`crate::interior::threads`]), or processes to which the caller deals
+//! out rows and which run [`crate::interior::work_in_slots`].
 
 use crate::base::memory::OutOfMemory;
 use crate::interior::exchange::Halt;

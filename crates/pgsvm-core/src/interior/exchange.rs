@@ -1,9 +1,8 @@
-//! What machines tell each other, and nothing else of them is seen by another: numbers that are combined over all of them, and
-//! a pivot's row. [`Exchange`] is what a machine needs; [`Channels`] is that for threads of one process,
-//! [`crate::interior::slots`] for processes.
+//! What machines send each other; a machine sees nothing else of another. It is numbers that are combined over all machines, and a pivot's
+//! row. [`Exchange`] is what a machine needs; [`Channels`] is that for threads of one process, [`crate::interior::slots`] for processes.
 //!
-//! Numbers go to the master, machine 0, which combines them in the machines' order, so that the outcome does not depend on who
-//! comes first, and from it to all. A pivot's row goes from the machine that has the row to all others.
+//! Numbers go to the master, machine 0, which combines them in the machines' order, so the outcome does not depend on which comes first.
+//! From it they go to all. A pivot's row goes from the machine that has it to all others.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

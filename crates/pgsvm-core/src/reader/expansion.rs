@@ -1,9 +1,9 @@
-//! Whether rows are kept in their short form, of which their entries are made when they are visited, or with all their entries.
+//! Whether rows are kept in their short form, from which their entries are made at each visit, or with all entries.
 //!
-//! Rows that do not fit the cache are kept short: what is not written and read costs more than making. Of rows that are expected
-//! to fit it with all their entries the first ones are looked at: how long it takes to read them, and how long to read their short
-//! forms and make the entries. Should they not fit after all, those that come from then on are kept short too. Rows of both
-//! kinds may lie side by side, and what they say is the same.
+//! Rows that do not fit the cache are kept short, since what is not written and read back costs more than making entries. Where all rows
+//! with all entries are expected to fit, the first ones decide: the time to read them with all entries is compared with the time to read
+//! the short forms and make the entries. Should the rows not fit after all, later ones are kept short too. Rows of both kinds may lie side
+//! by side and mean the same.
 
 use std::hint::black_box;
 use std::time::Instant;

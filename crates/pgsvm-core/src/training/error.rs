@@ -1,4 +1,4 @@
-//! Why training cannot go on.
+//! Why a training cannot go on.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! What follows from held-out decisions: a bit a step, rows are put in order by fold, each C is evaluated on each fold, the
-//! best is chosen, and the final heads get their probabilities from its decisions.
+//! What follows from held-out decisions. Rows are put in order by fold, each C is evaluated on each fold, the best C is chosen, and the
+//! final heads get their probabilities from its decisions. All this is done in steps.
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};

@@ -1,4 +1,4 @@
-//! What a stage trains, and what its heads begin from.
+//! Which heads a stage trains, and where they begin.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a schedule counts by itself.
+//! Counts that a schedule keeps.
 
 /// Counters beside those of the solver.
 #[derive(Debug, Clone, Copy, Default)]

@@ -15,7 +15,7 @@
 //! I and k sum u x x' over the rows with 0 < a' < u alone, which are few, and the same of the planes with b' > 0. A step goes
 //! along to where the slope is 0. Where |w - v|^2 / 2 is no more than what else is left of the gap the multipliers become a' and
 //! b', and k grows. a' and b' are feasible at any w, so each step says how far it is.
-//! Stop: the gap of the known problem, by whoever calls.
+//! Stop: by the caller, at a gap of the known problem.
 //!
 //! Rockafellar, Mathematics of Operations Research 1, 1976. Li, Sun, Toh, SIAM Journal on Optimization 28, 2018. Yan, Li, Optimization
 //! Methods and Software 35, 2020. It begins at any a and w, and neither how features are scaled nor C changes much.

@@ -1,4 +1,4 @@
-//! What Newton's method is given of a head's ledger, and what a pass of it has found, as a ledger takes that.
+//! What Newton's method takes from a head's ledger to begin with, and what a pass of it gives back to the ledger.
 
 use crate::solver::ledger::bounds::Primal;
 use crate::solver::ledger::Ledger;

@@ -1,9 +1,9 @@
-//! A pass of Newton's method, whoever goes over the rows, perhaps several of whom each have a part: what it is to sum up
-//! ([`HeadPass`]), and the sums over a part ([`HeadSums`]), which those over other parts join. Both travel as bytes.
+//! A pass of Newton's method as two messages: what it is to sum up ([`HeadPass`]), and the sums over the rows or a part of them
+//! ([`HeadSums`]), which join those over other parts. So it serves any holder of rows.
 //!
-//! Which rows were within the margin in the pass before their dual variables say, where whoever has the rows keeps these
-//! ([`HeadPass::visit_kept`]); where nothing is kept of a row ([`HeadPass::visit`]) it follows from the weights of that pass, which the
-//! next one is told.
+//! The method also wants the rows that were within the margin in the pass before. Where dual variables of the rows are kept, these say
+//! which they were ([`HeadPass::visit_kept`]). Where nothing is kept of a row ([`HeadPass::visit`]), it follows from the weights of that
+//! pass, which the message has.
 
 use serde::{Deserialize, Serialize};
 

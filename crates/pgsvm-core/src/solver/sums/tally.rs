@@ -1,4 +1,4 @@
-//! What visits sum.
+//! What visits add up.
 
 use serde::{Deserialize, Serialize};
 

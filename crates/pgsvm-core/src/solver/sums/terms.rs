@@ -1,4 +1,4 @@
-//! The constants of a head in its visits.
+//! The constants of a head that its visits need.
 
 use crate::task::loss::Loss;
 

@@ -1,4 +1,4 @@
-//! What goes over all rows that are held.
+//! The loops over all held rows.
 
 use crate::base::interrupts;
 use crate::simd::{Isa, Work};
