@@ -44,7 +44,7 @@ use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{CalibrationChoice, Inner, Leader, Scale};
+use pgsvm_core::{CalibrationChoice, Scale, SolverChoice};
 use serde_json::Value;
 
 /// The SQL arguments as they came.
@@ -121,8 +121,6 @@ pub struct Request {
     pub watch: Option<String>,
     /// The index from which numbers come of the rows that it knows.
     pub index: Option<String>,
-    /// The limit on passes as given.
-    pub max_passes: Option<i32>,
     pub class_weight: ClassWeight,
     /// Whether the new version becomes the model's current one.
     pub deploy: Deploy,
@@ -216,7 +214,7 @@ impl Arguments {
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
-        let knows_scans = choices.are_for(solver::SCAN);
+        let knows_scans = choices.are_for_scans();
         let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?)?;
         let source = required(self.source, "relation")?;
         let label = required(self.label, "label")?;
@@ -281,7 +279,7 @@ impl Arguments {
             }
         }
         if let Some(name) = &choices.warm_start {
-            check_warm_start(name, &plan, terms.inner)?;
+            check_warm_start(name, &plan, &terms)?;
         }
         let deploy = choices.deploy.check(plan.probability)?;
         let named = self.model.is_some();
@@ -313,7 +311,6 @@ impl Arguments {
             warm_start: choices.warm_start,
             watch: choices.watch,
             index: choices.index,
-            max_passes: self.max_passes,
             class_weight,
             deploy,
             options,
@@ -332,16 +329,15 @@ impl Request {
     /// The same training with each of so many folds held out, and no final model; `key` is an integer column by which rows are
     /// known.
     pub fn out_of_fold(mut self, folds: i32, key: &str) -> Result<Self, Failure> {
-        if self.terms.interior_point {
-            // as where it has c chosen: by the machine of low rank that comes before it
-            self.terms.interior_point = false;
-            self.kernel = self.kernel.map(KernelTerms::by_low_rank);
-        }
-        if self.terms.together {
+        if self.terms.together() {
             return Err(following::together_suspects());
         }
-        if self.terms.leader == Leader::Scans {
-            self.terms.leader = Leader::Auto;
+        if self.terms.scans() {
+            self.terms.parameters.solver = SolverChoice::Auto;
+        }
+        if self.terms.by_interior_points() {
+            // as where it has c chosen: by the machine of low rank that comes before it
+            self.terms.parameters.solver = SolverChoice::Stream;
         }
         self.plan = Plan {
             folds: Some(holding_out::folds(Some(folds), None, None)?),
@@ -393,14 +389,14 @@ fn check_chosen(given: &Numbers) -> Result<(), Failure> {
 }
 
 /// Refuses to begin from model `name` what cannot.
-fn check_warm_start(name: &str, plan: &Plan, inner: Inner) -> Result<(), Failure> {
+fn check_warm_start(name: &str, plan: &Plan, terms: &Terms) -> Result<(), Failure> {
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
         return Err(following::warm_start_chooses_c(name));
     }
     if !plan.truncations.is_empty() {
         return Err(following::warm_start_chooses_truncation(name));
     }
-    if matches!(inner, Inner::Pegasos(_)) {
+    if terms.solver().descends() {
         return Err(following::warm_start_pegasos(name));
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::index::stored::Stored;
 use crate::planning::bad_rows::BadRows;
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
-use crate::request::kernel::{KernelTerms, Method};
+use crate::request::kernel::KernelTerms;
 use crate::request::Terms;
 use crate::targets::labels::LabelValue;
 use pgrx::pg_sys;
@@ -14,8 +14,8 @@ use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{list, received, text};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
-    Balance, Certificate, InteriorTerms, LogEntry, LowRankJob, Problem, ProblemError, ReaderReport,
-    Scale, Timing, TrainerReport,
+    Balance, Certificate, InteriorTerms, LogEntry, LowRankJob, Machines, Problem, ProblemError,
+    ReaderReport, Scale, SolverChoice, Timing, TrainerReport,
 };
 use pgsvm_expand::KeptWords;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -213,19 +213,20 @@ impl Job {
 
     /// What interior points are to be like, where they solve the kernel machine.
     pub fn interior_terms(&self) -> Option<InteriorTerms> {
-        match self.kernel.as_ref()?.method {
-            Method::InteriorPoint(asked) => Some(InteriorTerms {
-                machines: asked.machines.unwrap_or(match self.machines {
-                    0 => self.trainers,
-                    machines => machines,
-                }),
+        match *self.terms.solver() {
+            SolverChoice::InteriorPoint(asked) => Some(InteriorTerms {
+                machines: match (asked.machines, self.machines) {
+                    (Machines::Count(machines), _) => machines,
+                    (Machines::Usual | Machines::Scans, 0) => self.trainers,
+                    (Machines::Usual | Machines::Scans, machines) => machines,
+                },
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
                 // what is reported is proved by them
                 keep_duals: true,
                 memory_bytes: self.cache_bytes,
             }),
-            Method::Auto | Method::LowRank | Method::Exact => None,
+            _ => None,
         }
     }
 
@@ -306,41 +307,25 @@ impl Job {
 
     /// Whether a head with this C times rows has arrived with this certificate.
     pub fn arrives_with(&self, certificate: &Certificate, weight: f64) -> bool {
-        !certificate.misses(self.terms.stop, self.terms.tolerance, weight)
+        let stopping = self.terms.stopping();
+        !certificate.misses(stopping.rule, stopping.tolerance, weight)
     }
 
     /// The problem for the pure solver.
     pub fn problem(&self) -> Result<Problem, ProblemError> {
         let passes = match self.only_begins() {
             true => 1,
-            false => self.terms.max_passes,
+            false => self.terms.stopping().most_passes(),
         };
         self.problem_within(passes)
     }
 
     /// The same with so many passes, or steps of an interior point.
     pub fn problem_within(&self, passes: u32) -> Result<Problem, ProblemError> {
-        let terms = &self.terms;
-        Problem::new(terms.loss, self.cost(), terms.tolerance)?
-            .with_max_passes(passes)?
-            .with_intercept(terms.intercept)
-            .with_seed(terms.seed)
-            .with_timing(self.timing)
-            .with_policy(terms.policy)
-            .with_leader(terms.leader)
-            .with_cuts(terms.cuts)
-            .with_classes_together(terms.together)
-            .with_index(terms.indexed)
-            .with_forest(terms.forest)
-            .with_free_intercept(terms.free_intercept)
-            .with_inner_rounds(terms.inner_rounds)?
-            .with_inner(terms.inner)?
-            .with_truncation(terms.truncation)?
-            .with_blocks(terms.blocks)?
-            .with_picks(terms.picks)?
-            .with_proximal(terms.proximal)
-            .with_stop(terms.stop)?
-            .with_trainers(self.trainers)
+        let mut parameters = self.terms.parameters;
+        parameters.stopping.max_passes = Some(passes);
+        let problem = Problem::of(parameters, self.cost())?.with_timing(self.timing);
+        problem.with_trainers(self.trainers)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::request::source::{qualified_relation, Source};
 use crate::request::{ClassWeight, Request};
 use crate::targets::labels;
 use pgrx::pg_sys;
-use pgsvm_core::{Folds, Leader, Plan, Purpose, Scale};
+use pgsvm_core::{Folds, Plan, Purpose, Scale};
 use std::cell::RefCell;
 use std::mem::take;
 use std::rc::Rc;
@@ -56,10 +56,10 @@ impl Prepared {
     /// to this share of the tolerance.
     pub fn screening<T>(&mut self, share: f64, train: impl FnOnce(&Self) -> T) -> T {
         let (roles, cut) = (take(&mut self.job.roles), self.job.cut.take());
-        let tolerance = self.job.terms.tolerance;
-        self.job.terms.tolerance *= share;
+        let tolerance = self.job.terms.parameters.stopping.tolerance;
+        self.job.terms.parameters.stopping.tolerance *= share;
         let trained = train(self);
-        self.job.terms.tolerance = tolerance;
+        self.job.terms.parameters.stopping.tolerance = tolerance;
         (self.job.roles, self.job.cut) = (roles, cut);
         trained
     }
@@ -88,9 +88,9 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     let adds = continuing.is_some_and(|continuing| continuing.adds);
     let (list, columns) = wanted(request, &checked, adds.then_some(false)).list();
     let select = request.source.select(&list)?;
-    let parts = match request.terms.leader {
-        Leader::Scans => parts::selects(&request.source, &list)?,
-        _ => Vec::new(),
+    let parts = match request.terms.scans() {
+        true => parts::selects(&request.source, &list)?,
+        false => Vec::new(),
     };
     let planned = query::plan(&select);
     let mut roles = roles::assign(&planned, &checked.features);
@@ -102,7 +102,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         // this process has the index
         roles.retain(|role| *role == Role::Trainer);
     }
-    if request.terms.leader == Leader::Scans {
+    if request.terms.scans() {
         roles.clear();
     }
     let statement = Statement {
@@ -253,7 +253,7 @@ fn job(
     named: bool,
     roles: Vec<Role>,
 ) -> Job {
-    let by_scans = request.terms.leader == Leader::Scans;
+    let by_scans = request.terms.scans();
     let heads = request.plan.heads_of_pair();
     let pairs_up_to = pairs_with_room(request.plan.pairs_up_to, statement.expected_rows, heads);
     let chooses = (by_scans && request.plan.holds_out()).then(|| request.plan.clone());
@@ -327,7 +327,7 @@ fn compares(request: &Request, roles: &[Role]) -> bool {
 fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
     request.key.is_some()
         // which moves by jumps when rows change sides
-        && request.terms.truncation.is_none()
+        && request.terms.truncation().is_none()
         && request.kernel.is_none()
         && (matches!(request.nulls, Nulls::Error | Nulls::Skip) || request.nulls_by_rows)
         && !request.class_weight.is_balanced()

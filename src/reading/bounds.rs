@@ -4,7 +4,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::base::settings;
 use crate::planning::job::Job;
-use pgsvm_core::{Leader, Pairs};
+use pgsvm_core::Pairs;
 
 /// Bytes of weights for each feature and head, at most: see "Memory" in docs/reference/server.md.
 const WEIGHT_BYTES: usize = 60;
@@ -50,7 +50,7 @@ pub(super) struct Seen {
 
 impl Bounds {
     pub fn of(job: &Job) -> Self {
-        let scans = job.terms.leader == Leader::Scans;
+        let scans = job.terms.scans();
         let weight = match job.trainers {
             _ if scans => SCANNED_WEIGHT_BYTES,
             1 => WEIGHT_BYTES,

@@ -16,7 +16,7 @@ use crate::targets::groups::Groups;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::admission::{Admitted, Keys};
 use pgsvm_core::memory::{filled, gathered, OutOfMemory};
-use pgsvm_core::{Example, Leader, RowError, Survey};
+use pgsvm_core::{Example, RowError, Survey};
 
 /// Turns a row into an example.
 pub struct RowDecoder {
@@ -68,7 +68,12 @@ impl RowDecoder {
         let mut decoder = Decoder::learning(&job.features, columns, job.nulls, job.categories)?;
         decoder.keep(job.kept.take());
         let fold = job.columns.fold.as_ref();
-        let groups = Groups::new(&job.columns.label, fold, &job.plan, job.terms.seed);
+        let groups = Groups::new(
+            &job.columns.label,
+            fold,
+            &job.plan,
+            job.terms.parameters.seed,
+        );
         Self::new(job, decoder, groups)
     }
 
@@ -98,7 +103,7 @@ impl RowDecoder {
             rows_skipped: 0,
             bad_rows: BadRows::default(),
             skips_bad_rows: job.skips_bad_rows,
-            scans: job.terms.leader == Leader::Scans,
+            scans: job.terms.scans(),
             keys: None,
             kept: None,
             continues: false,

@@ -74,7 +74,9 @@ impl RowSource {
             decode,
             begins,
             in_table: job.in_table,
-            sample: job.compares.then(|| RowSample::new(job.terms.seed)),
+            sample: job
+                .compares
+                .then(|| RowSample::new(job.terms.parameters.seed)),
         })
     }
 

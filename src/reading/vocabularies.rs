@@ -17,7 +17,6 @@ use crate::planning::roles::timing;
 use crate::request::Request;
 use crate::targets::costs::Costs;
 use crate::targets::labels::{LabelColumn, Labels};
-use pgsvm_core::Leader;
 use pgsvm_expand::KeptWords;
 use std::cell::RefCell;
 
@@ -107,7 +106,7 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
 
 /// Has the process that plays the reader take over words, which is this one then. Where it needs no texts, it needs no helpers.
 fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
-    if kept.is_empty() || job.terms.leader == Leader::Scans {
+    if kept.is_empty() || job.terms.scans() {
         return;
     }
     let is_cheap = |(number, part): (usize, &FeaturePart)| {

@@ -5,13 +5,13 @@ use crate::base::errors::Failure;
 use crate::combinations::{choosing, kernels};
 use crate::features::{word_of, KERNELS};
 use crate::request::numbers::{Numbers, GAMMA};
-use crate::request::options::{Choices, MachinesWord};
+use crate::request::options::Choices;
 use crate::request::solver::INTERIOR_POINT;
 use crate::request::words::{chosen, invalid, required, sql_float};
 use crate::request::Arguments;
 use pgsvm_core::kernels::kernel::MOST_DEGREE;
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
-use pgsvm_core::{InteriorRank, InteriorTerms, LowRankJob};
+use pgsvm_core::LowRankJob;
 
 /// The degree of a polynomial where none is given: LIBSVM's and scikit-learn's.
 const USUAL_DEGREE: i32 = 3;
@@ -23,17 +23,6 @@ pub enum Method {
     Auto,
     LowRank,
     Exact,
-    /// By interior points on a factor of the kernel matrix of all rows.
-    InteriorPoint(InteriorAsked),
-}
-
-/// What is asked of interior points.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct InteriorAsked {
-    /// None: as many as there are trainers.
-    pub machines: Option<usize>,
-    pub rank: InteriorRank,
-    pub trace_tolerance: f64,
 }
 
 /// Seconds that an exact machine may take where nobody says how it is to be solved; that one of low rank may likewise.
@@ -66,15 +55,7 @@ impl KernelTerms {
                 method: Method::LowRank,
                 ..self
             },
-            Method::LowRank | Method::Exact | Method::InteriorPoint(_) => self,
-        }
-    }
-
-    /// The same by low rank, whatever was asked for.
-    pub fn by_low_rank(self) -> Self {
-        Self {
-            method: Method::LowRank,
-            ..self
+            Method::LowRank | Method::Exact => self,
         }
     }
 
@@ -128,7 +109,7 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     };
     let mut maps: Vec<LowRankJob> = specs.iter().zip(&gammas).map(map).collect();
     if given.solver.as_deref() == Some(INTERIOR_POINT) {
-        return interior_point(given, choices, kind, (maps, rank)).map(Some);
+        return interior_point(given, choices, kind, maps).map(Some);
     }
     check_belongs(given, choices, kind)?;
     if kind == KernelKind::Linear {
@@ -193,7 +174,7 @@ fn interior_point(
     given: &Arguments,
     choices: &Choices,
     kind: KernelKind,
-    (maps, rank): (Vec<LowRankJob>, Option<usize>),
+    maps: Vec<LowRankJob>,
 ) -> Result<KernelTerms, Failure> {
     // the rank belongs to the factor, whatever the kernel
     let others = Arguments {
@@ -215,29 +196,13 @@ fn interior_point(
     if let Some((name, _)) = foreign.into_iter().find(|(_, given)| *given) {
         return Err(kernels::interior_option(name));
     }
-    let rank = match (rank, choices.rank_exponent) {
-        (Some(_), Some(_)) => return Err(kernels::interior_rank_twice()),
-        (Some(rank), None) => InteriorRank::Given(rank),
-        (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),
-    };
-    let asked = InteriorAsked {
-        machines: match choices.machines {
-            Some(MachinesWord::Average) => return Err(kernels::interior_average()),
-            Some(MachinesWord::Count(machines)) => Some(machines),
-            Some(MachinesWord::Scans) | None => None,
-        },
-        rank,
-        trace_tolerance: choices
-            .trace_tolerance
-            .unwrap_or(LowRankJob::DEFAULT_TOLERANCE),
-    };
     Ok(KernelTerms {
         maps,
-        method: Method::InteriorPoint(asked),
+        method: Method::LowRank,
     })
 }
 
-fn checked_rank(rank: i32) -> Result<usize, Failure> {
+pub(super) fn checked_rank(rank: i32) -> Result<usize, Failure> {
     match usize::try_from(rank) {
         Ok(rank @ 1..) => Ok(rank),
         _ => Err(invalid(format!("rank must be positive, not {rank}"))

@@ -5,7 +5,7 @@ use crate::combinations::kernels;
 use crate::request::kernel::{KernelTerms, Method};
 use crate::request::options::{Choices, Multiclass};
 use crate::request::solver::Terms;
-use pgsvm_core::{Leader, Pairs};
+use pgsvm_core::Pairs;
 
 /// Classes up to which a kernel machine tells them apart two by two where nobody says how: as LIBSVM does, and with as many as 496
 /// pairs.
@@ -25,11 +25,11 @@ impl Choices {
         terms: &Terms,
         kernel: Option<&KernelTerms>,
     ) -> Result<usize, Failure> {
-        let by_rows = terms.leader != Leader::Scans && !terms.interior_point;
+        let by_rows = !terms.scans() && !terms.by_interior_points();
         match self.multiclass {
             Some(Multiclass::OneVsRest | Multiclass::Together) => Ok(0),
             Some(Multiclass::OneVsOne) => match kernel {
-                _ if !by_rows => Err(kernels::pairs_by_rows(terms.solver())),
+                _ if !by_rows => Err(kernels::pairs_by_rows(terms.solver_word())),
                 None => Err(kernels::pairs_linear()),
                 Some(_) => Ok(usize::MAX),
             },

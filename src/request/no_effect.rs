@@ -3,24 +3,26 @@
 use crate::base::errors::Failure;
 use crate::combinations::no_effect;
 use crate::features::{FeaturePart, FeatureSet};
-use crate::request::kernel::{InteriorAsked, KernelTerms, Method};
+use crate::request::kernel::{KernelTerms, Method};
 use crate::request::options::MULTICLASS;
 use crate::request::{Expansion, Request};
-use pgsvm_core::{Compression, Inner, InteriorRank, InteriorTerms, LowRankJob};
-use pgsvm_core::{Leader, Policy, Proximal};
+use pgsvm_core::{
+    Compression, Indexed, InteriorChoice, InteriorRank, InteriorTerms, LowRankJob, Policy,
+    Proximal, SolverChoice,
+};
 use pgsvm_expand::Vocabulary;
 
 /// Whether it says how the kernel matrix of a linear machine is factored.
-fn ranks_line(kernel: &KernelTerms) -> bool {
-    let Method::InteriorPoint(asked) = kernel.method else {
+fn ranks_line(request: &Request) -> bool {
+    let SolverChoice::InteriorPoint(asked) = *request.terms.solver() else {
         return false;
     };
-    let usual = InteriorAsked {
+    let usual = InteriorChoice {
         rank: InteriorRank::Power(InteriorTerms::POWER),
         trace_tolerance: LowRankJob::DEFAULT_TOLERANCE,
         ..asked
     };
-    kernel.is_linear() && asked != usual
+    request.kernel.as_ref().is_some_and(KernelTerms::is_linear) && asked != usual
 }
 
 /// What a training came to, as far as an option may have no effect on it.
@@ -35,15 +37,15 @@ impl Request {
     /// The options that were given and have no effect on what trains.
     pub fn without_effect(&self) -> impl Iterator<Item = Failure> {
         let terms = &self.terms;
-        let solver = terms.solver();
-        let scans = terms.leader == Leader::Scans;
+        let solver = terms.solver_word();
+        let scans = terms.scans();
         let by_scans = scans && terms.expansion == Expansion::Visit;
         let visit = by_scans.then(|| no_effect::visit_by_scans(solver));
-        let copies = scans && terms.spooling.compression == Compression::On;
+        let copies = scans && terms.compression == Compression::On;
         let compression = copies.then(|| no_effect::compression(solver));
-        let ranked = scans && self.kernel.as_ref().is_some_and(ranks_line);
+        let ranked = scans && ranks_line(self);
         let rank = ranked.then(no_effect::interior_rank);
-        let shifts = terms.proximal == Proximal::On;
+        let shifts = terms.parameters.proximal == Proximal::On;
         let unshifted = self.without_shift().filter(|_| shifts);
         let shift = unshifted.map(no_effect::shift);
         [visit, compression, rank, shift].into_iter().flatten()
@@ -59,7 +61,7 @@ impl Request {
         let has = |option: &str| self.options.get(option).is_some() && is_given(option);
         let mut told = Vec::new();
         if machine.is_exact {
-            let solver = self.terms.solver();
+            let solver = self.terms.solver_word();
             let mut maps = self.kernel.iter().flat_map(|kernel| &kernel.maps);
             let has_rank = is_given("rank") && maps.any(|map| map.rank.is_some());
             let on_exact = [
@@ -74,8 +76,8 @@ impl Request {
         }
         let (terms, parts) = (&self.terms, &features.parts);
         // of scans it is told before
-        let is_kept = machine.fits && terms.leader != Leader::Scans;
-        if terms.spooling.compression == Compression::On && has("compression") && is_kept {
+        let is_kept = machine.fits && !terms.scans();
+        if terms.compression == Compression::On && has("compression") && is_kept {
             told.push(no_effect::resident_compression());
         }
         let words = || parts.iter().filter_map(FeaturePart::vocabulary);
@@ -105,33 +107,36 @@ impl Request {
     fn without_shift(&self) -> Option<String> {
         let terms = &self.terms;
         let exact = self.kernel.as_ref().map(|kernel| kernel.method) == Some(Method::Exact);
-        if terms.policy == Policy::Paper {
+        if terms.solver().policy() == Policy::Paper {
             return Some("policy \"paper\"".to_owned());
         }
         if exact {
             return Some("method \"exact\"".to_owned());
         }
-        let alone = terms.interior_point
-            || terms.leader == Leader::Newton
-            || (terms.leader == Leader::Scans && !terms.averages);
-        alone.then(|| match terms.indexed {
-            true => "inner solver \"newton\"".to_owned(),
-            false => format!("solver '{}'", terms.solver()),
-        })
+        match terms.solver() {
+            SolverChoice::Indexed(Indexed::Newton) => Some("inner solver \"newton\"".to_owned()),
+            SolverChoice::Newton | SolverChoice::Scan(_) | SolverChoice::InteriorPoint(_) => {
+                Some(format!("solver '{}'", terms.solver_word()))
+            }
+            _ => None,
+        }
     }
 
     /// That a training on so many threads went on in one, where it did because of its published form. `resident`: whether
     /// all rows were in the cache, where a form is not asked for.
     pub fn without_trainers(&self, trainers: usize, resident: bool) -> Option<Failure> {
         let terms = &self.terms;
-        let pegasos = matches!(terms.inner, Inner::Pegasos(_));
-        let published = terms.policy.is_published() || terms.indexed;
+        let pegasos = terms.solver().descends();
+        let published = terms.has_one_thread();
         let one = trainers > 1 && (pegasos || (published && !resident));
         one.then(|| {
-            let what = match (pegasos, terms.policy) {
+            let what = match (pegasos, terms.solver().policy()) {
                 (true, _) => "Pegasos".to_owned(),
                 (false, Policy::Paper) => "policy \"paper\"".to_owned(),
-                (false, _) => format!("solver '{}' with rows beyond the cache", terms.solver()),
+                (false, _) => format!(
+                    "solver '{}' with rows beyond the cache",
+                    terms.solver_word()
+                ),
             };
             no_effect::trainers(trainers, what)
         })

@@ -18,8 +18,8 @@ use crate::request::words::{invalid, number_or_word, option_word, whole_number, 
 use pgrx::spi::quote_literal;
 use pgsvm_core::memory::owned;
 use pgsvm_core::{
-    CalibrationChoice, Compression, ForestShape, InteriorTerms, LandmarkChoice, LowRankJob, Order,
-    Picks, Policy, Problem, Proximal, StopRule, Updates,
+    Blocks, CalibrationChoice, Compression, ForestShape, Inner, InteriorTerms, LandmarkChoice,
+    LowRankJob, Order, Picks, Policy, Proximal, StopRule, Updates,
 };
 use pgsvm_expand::{Frequency, Limits};
 use serde_json::Value;
@@ -131,13 +131,8 @@ static OPTIONS: [Entry; 51] = [
             .map(|policy| all.policy = Some(policy))
     }),
     entry("picks", Solvers::Stream, Of::Training, |all, it| {
-        it.or_number(
-            &[("free", Picks::Free)],
-            Problem::MOST_PICKS,
-            2,
-            Picks::Each,
-        )
-        .map(|picks| all.picks = Some(picks))
+        it.or_number(&[("free", Picks::Free)], Picks::MOST, 2, Picks::Each)
+            .map(|picks| all.picks = Some(picks))
     }),
     entry("stop", Solvers::All, Of::Training, |all, it| {
         it.word(&[
@@ -148,11 +143,11 @@ static OPTIONS: [Entry; 51] = [
         .map(|stop| all.stop = stop)
     }),
     entry("blocks", Solvers::Blocks, Of::Training, |all, it| {
-        it.number(1, Problem::MOST_BLOCKS, 40)
+        it.number(1, Blocks::MOST, 40)
             .map(|blocks| all.blocks = Some(blocks))
     }),
     entry("inner_rounds", Solvers::Blocks, Of::Training, |all, it| {
-        let most = Problem::MOST_INNER_ROUNDS;
+        let most = Inner::MOST_ROUNDS;
         let rounds = match it.text.as_str() {
             "converged" => Ok(most),
             _ => it.number(1, most, 10),
@@ -169,7 +164,7 @@ static OPTIONS: [Entry; 51] = [
     }),
     entry("inner_updates", Solvers::Block, Of::Training, |all, it| {
         let words = [("row", Updates::Row), ("block", Updates::Block)];
-        it.or_number(&words, Problem::MOST_INNER_UPDATES, 100, Updates::Sets)
+        it.or_number(&words, Updates::MOST_SETS, 100, Updates::Sets)
             .map(|updates| all.inner_updates = Some(updates))
     }),
     entry("intercept", Solvers::All, Of::Model, |all, it| {

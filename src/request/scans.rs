@@ -7,17 +7,17 @@ use crate::pg::{citus, query};
 use crate::request::kernel::{KernelTerms, Method};
 use crate::request::Request;
 use pgsvm_core::plan::Folds;
-use pgsvm_core::{Leader, Loss, Policy, Purpose};
+use pgsvm_core::{Loss, Machines, Purpose, SolverChoice};
 
 /// Refuses what a scan does not keep.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
-    if request.terms.leader != Leader::Scans {
+    if !request.terms.scans() {
         return Ok(());
     }
-    if request.terms.together && request.plan.holds_out() {
+    if request.terms.together() && request.plan.holds_out() {
         return Err(scans::together_held_out());
     }
-    kept(request).map_or(Ok(()), |refused| Err(refused(request.terms.solver())))
+    kept(request).map_or(Ok(()), |refused| Err(refused(request.terms.solver_word())))
 }
 
 /// An entry of the table of combinations, for a solver.
@@ -41,7 +41,7 @@ fn kept(request: &Request) -> Option<Refusal> {
             scans::exact,
         ),
         (
-            request.terms.truncation.is_some() && request.terms.loss != Loss::SquaredHinge,
+            request.terms.truncation().is_some() && request.terms.loss() != Loss::SquaredHinge,
             scans::ramp,
         ),
         (!plan.truncations.is_empty(), scans::truncations),
@@ -59,8 +59,7 @@ fn is(request: &Request, so: impl Fn(&KernelTerms) -> bool) -> bool {
 /// Whether solver 'auto' may take scans: what is asked for can be had by them.
 pub fn may_choose(request: &Request) -> bool {
     let terms = &request.terms;
-    terms.leader == Leader::Auto
-        && terms.policy == Policy::Cached
+    *terms.solver() == SolverChoice::Auto
         && request.plan.purpose == Purpose::Train
         && request.knows_scans
         && kept(request).is_none()
@@ -68,21 +67,18 @@ pub fn may_choose(request: &Request) -> bool {
 
 /// Whether interior points may be summed up by scans: with as many machines as there are shards.
 fn may_spread(request: &Request) -> bool {
-    let interior = |kernel: &KernelTerms| match kernel.method {
-        Method::InteriorPoint(asked) => asked.machines.is_none(),
+    let interior = match request.terms.solver() {
+        SolverChoice::InteriorPoint(choice) => choice.machines == Machines::Usual,
         _ => false,
     };
-    is(request, interior)
-        && request.terms.leader == Leader::Nobody
-        && request.plan.purpose == Purpose::Train
-        && kept(request).is_none()
+    interior && request.plan.purpose == Purpose::Train && kept(request).is_none()
 }
 
 /// Takes scans where that may be chosen and other nodes of Citus have the rows.
 pub fn choose(request: &mut Request) -> Result<(), Failure> {
     let may = may_choose(request) || may_spread(request);
     if may && citus::is_there() && is_spread(request)? {
-        request.terms.leader = Leader::Scans;
+        request.terms.parameters.solver = request.terms.solver().by_scans();
     }
     Ok(())
 }

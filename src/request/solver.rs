@@ -2,20 +2,20 @@
 //! solved, checked against each other: [`Terms`]. Pure.
 
 use crate::base::errors::Failure;
-use crate::combinations::{losses, options, scans};
+use crate::combinations::{kernels, losses, options, scans};
+use crate::request::kernel::checked_rank;
 use crate::request::options::{
     Choices, ChunksWord, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
 };
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
 use pgsvm_core::{
-    Cuts, ForestShape, Inner, Leader, Loss, Order, Picks, Policy, Problem, Proximal, Spooling,
-    StopRule, Updates,
+    Blocks, Compression, Cuts, ForestShape, Formulation, Indexed, Inner, Intercept, InteriorChoice,
+    InteriorRank, InteriorTerms, Loss, LowRankJob, Machines, Order, Parameters, Picks, Policy,
+    Proximal, SolverChoice, StopRule, Stopping, Updates,
 };
 use serde::{Deserialize, Serialize};
 
-/// Cap on passes when the user gives none: far above what a solvable problem takes.
-const DEFAULT_MAX_PASSES: u32 = 1000;
 /// Relative gap at which training stops where nothing says another.
 const USUAL_TOLERANCE: f64 = 1e-3;
 /// The same of the range of projected gradients: StreamSVM's.
@@ -44,48 +44,29 @@ pub(super) const INTERIOR_POINT: &str = "interior_point";
 pub(super) const SCAN: &str = "scan";
 pub(super) const OCAS: &str = "ocas";
 const CUTTING_PLANE: &str = "cutting_plane";
+/// The words for `solver`.
+const SOLVERS: [&str; 10] = [
+    "auto",
+    "stream",
+    "block",
+    "selective_block",
+    INDEXED,
+    "newton",
+    SCAN,
+    OCAS,
+    CUTTING_PLANE,
+    INTERIOR_POINT,
+];
 /// How far from the best weights to the newest OCAS makes a plane, where nothing is said: the paper's.
 const LAMBDA: f64 = 0.1;
 
 /// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
-    pub loss: Loss,
-    /// s, where the loss is truncated: min(L, 1 + s).
-    pub truncation: Option<f64>,
-    pub intercept: bool,
-    pub tolerance: f64,
-    pub max_passes: u32,
-    pub seed: u64,
-    pub policy: Policy,
-    pub leader: Leader,
-    /// Which planes training by scans makes.
-    pub cuts: Cuts,
-    /// Whether several classes are told apart together, by planes of all rows.
-    pub together: bool,
-    /// Whether the intercept's weight is left out of the norm.
-    pub free_intercept: bool,
-    /// Whether each process that holds rows trains on them alone, and the weights found are averaged.
-    pub averages: bool,
-    /// Whether rows that do not fit the cache are filed, so that passes leave chunks out.
-    pub indexed: bool,
-    /// A metric forest that does so; None: by how far rows are from mattering.
-    pub forest: Option<ForestShape>,
-    /// Whether interior points on a factor of the kernel matrix solve it.
-    pub interior_point: bool,
-    pub proximal: Proximal,
-    /// Rounds over a block, for the solvers that have blocks.
-    pub inner_rounds: u32,
-    /// How a block is solved.
-    pub inner: Inner,
-    /// Into how many blocks rows are split; None: as few as fit the cache.
-    pub blocks: Option<u32>,
-    /// How many rows of the cache the published form picks.
-    pub picks: Picks,
-    /// When training ends.
-    pub stop: StopRule,
-    /// How rows that do not fit the cache are spooled.
-    pub spooling: Spooling,
+    /// What the pure solver is asked.
+    pub parameters: Parameters,
+    /// Whether rows that do not fit the cache are compressed.
+    pub compression: Compression,
     /// Where the runs of strings are made.
     pub expansion: Expansion,
     /// Whether the dual variables are stored with the model.
@@ -105,10 +86,53 @@ pub enum Expansion {
 }
 
 impl Terms {
+    pub fn loss(&self) -> Loss {
+        self.parameters.formulation.loss
+    }
+
+    /// s, where the loss is truncated: min(L, 1 + s).
+    pub fn truncation(&self) -> Option<f64> {
+        self.parameters.formulation.truncation
+    }
+
+    /// Whether there is an intercept.
+    pub fn intercept(&self) -> bool {
+        self.parameters.formulation.intercept != Intercept::None
+    }
+
+    /// Whether several classes are told apart together, by planes of all rows.
+    pub fn together(&self) -> bool {
+        self.parameters.formulation.together
+    }
+
+    pub fn stopping(&self) -> Stopping {
+        self.parameters.stopping
+    }
+
+    pub fn solver(&self) -> &SolverChoice {
+        &self.parameters.solver
+    }
+
+    /// Whether interior points solve it.
+    pub fn by_interior_points(&self) -> bool {
+        matches!(self.solver(), SolverChoice::InteriorPoint(_))
+    }
+
+    /// Whether it is by scans over rows that nobody keeps.
+    pub fn scans(&self) -> bool {
+        self.solver().scans()
+    }
+
+    /// Whether one thread trains, where rows stream.
+    pub fn has_one_thread(&self) -> bool {
+        let published = self.solver().policy().is_published();
+        published || matches!(self.solver(), SolverChoice::Indexed(_))
+    }
+
     /// The word for `loss`.
     pub fn loss_word(&self) -> &'static str {
         let is = |(loss, s): (Loss, Option<f64>)| {
-            loss == self.loss && s.is_some() == self.truncation.is_some()
+            loss == self.loss() && s.is_some() == self.truncation().is_some()
         };
         let known = LOSSES.iter().find(|(_, known)| is(*known));
         known.map_or("", |(word, _)| word)
@@ -116,53 +140,44 @@ impl Terms {
 
     /// The loss of a model of so many classes, as its version has it.
     pub fn loss_of(&self, classes: usize) -> &'static str {
-        match self.together && classes > 2 {
+        match self.together() && classes > 2 {
             true => CRAMMER_SINGER,
             false => self.loss_word(),
         }
     }
 
     /// The word for `solver`.
-    pub fn solver(&self) -> &'static str {
-        match (self.policy, self.leader) {
-            _ if self.interior_point => INTERIOR_POINT,
-            _ if self.indexed => INDEXED,
-            (Policy::Cached, Leader::Auto) => "auto",
-            (Policy::Cached, Leader::Newton) => "newton",
-            (Policy::Cached, Leader::Scans) => self.by_scans(),
-            _ => self.solver_taken(false),
-        }
-    }
-
-    /// The word for how it is trained by scans.
-    fn by_scans(&self) -> &'static str {
-        match self.cuts {
-            Cuts::BesideHeld => SCAN,
-            Cuts::Ocas(_) => OCAS,
-            Cuts::Newest => CUTTING_PLANE,
-        }
-    }
-
-    /// What the NOTICE counts: scans, steps or passes.
-    pub fn what_is_counted(&self) -> &'static str {
-        match self.leader {
-            Leader::Scans => "scan",
-            _ if self.interior_point => "step",
-            _ => "pass",
+    pub fn solver_word(&self) -> &'static str {
+        match self.solver() {
+            SolverChoice::Auto => "auto",
+            SolverChoice::Stream | SolverChoice::StreamSvm(_) => "stream",
+            SolverChoice::Newton => "newton",
+            SolverChoice::Block(_) => "block",
+            SolverChoice::SelectiveBlock(_) => "selective_block",
+            SolverChoice::Indexed(_) => INDEXED,
+            SolverChoice::Scan(Cuts::BesideHeld) | SolverChoice::Average => SCAN,
+            SolverChoice::Scan(Cuts::Ocas(_)) => OCAS,
+            SolverChoice::Scan(Cuts::Newest) => CUTTING_PLANE,
+            SolverChoice::InteriorPoint(_) => INTERIOR_POINT,
         }
     }
 
     /// The word for what trained; `newton`: whether that was Newton's method.
     pub fn solver_taken(&self, newton: bool) -> &'static str {
-        match self.policy {
-            _ if self.interior_point => INTERIOR_POINT,
-            _ if self.indexed && newton => INDEXED_NEWTON,
-            _ if self.indexed => INDEXED,
-            _ if self.leader == Leader::Scans => self.by_scans(),
-            _ if newton && self.policy == Policy::Cached => "newton",
-            Policy::Cached | Policy::Paper => "stream",
-            Policy::Block => "block",
-            Policy::SelectiveBlock => "selective_block",
+        match self.solver() {
+            SolverChoice::Indexed(_) if newton => INDEXED_NEWTON,
+            SolverChoice::Auto | SolverChoice::Stream | SolverChoice::Newton if newton => "newton",
+            SolverChoice::Auto | SolverChoice::Newton => "stream",
+            _ => self.solver_word(),
+        }
+    }
+
+    /// What a training is told to have taken so many of.
+    pub fn what_is_counted(&self) -> &'static str {
+        match self.by_interior_points() {
+            _ if self.scans() => "scan",
+            true => "step",
+            false => "pass",
         }
     }
 }
@@ -182,31 +197,27 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         (None, None) if is_kernel && solver != "newton" => (Loss::Hinge, None),
         (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
     };
-    Ok(Terms {
-        loss,
-        truncation: choices.truncation(usual)?,
-        intercept: given.intercept.unwrap_or(true),
+    let truncation = choices.truncation(usual)?;
+    let stopping = Stopping {
         tolerance: tolerance(given.tolerance, choices.stop)?,
         max_passes: max_passes(given.max_passes)?,
-        seed: given.seed.unwrap_or(0) as u32 as u64,
-        policy: choices.policy_of(solver)?,
-        leader: choices.leader_of(solver, loss)?,
-        cuts: choices.cuts_of(solver),
-        together: choices.together(),
-        free_intercept: choices.free_intercept(solver, loss, given.intercept)?,
-        averages: choices.averages(solver)?,
-        indexed: solver == INDEXED,
-        forest: choices.forest()?,
-        interior_point: solver == INTERIOR_POINT,
-        proximal: choices.proximal,
-        inner_rounds: choices
-            .inner_rounds
-            .unwrap_or(Problem::DEFAULT_INNER_ROUNDS),
-        inner: choices.inner(solver, loss, usual.is_some())?,
-        blocks: choices.blocks,
-        picks: choices.picks()?,
-        stop: choices.stop_of(solver, loss)?,
-        spooling: choices.spooling(),
+        rule: choices.stop,
+    };
+    let choice = choices.solver(given, solver, (loss, usual.is_some()))?;
+    Ok(Terms {
+        parameters: Parameters {
+            formulation: Formulation {
+                loss,
+                truncation,
+                intercept: choices.kind_of_intercept(solver, loss, given.intercept)?,
+                together: choices.together(),
+            },
+            solver: choice,
+            proximal: choices.proximal,
+            stopping: choices.stopping(stopping, solver, loss)?,
+            seed: given.seed.unwrap_or(0) as u32 as u64,
+        },
+        compression: choices.compression,
         expansion: choices.expansion,
         keep_duals: choices.duals,
     })
@@ -241,34 +252,59 @@ fn tolerance(tolerance: Option<f64>, stop: StopRule) -> Result<f64, Failure> {
     }
 }
 
-fn max_passes(passes: Option<i32>) -> Result<u32, Failure> {
+fn max_passes(passes: Option<i32>) -> Result<Option<u32>, Failure> {
     match passes {
-        None => Ok(DEFAULT_MAX_PASSES),
-        Some(passes) if passes > 0 => Ok(passes as u32),
-        Some(passes) => Err(
-            invalid(format!("max_passes must be positive, not {passes}"))
-                .hint("max_passes => NULL leaves the limit to pgsvm"),
-        ),
+        Some(passes) if passes <= 0 => Err(invalid(format!(
+            "max_passes must be positive, not {passes}"
+        ))
+        .hint("max_passes => NULL leaves the limit to pgsvm")),
+        passes => Ok(passes.map(|passes| passes as u32)),
     }
 }
 
 impl Choices {
-    /// The schedule that `solver` and the options choose together.
-    fn policy_of(&self, solver: &str) -> Result<Policy, Failure> {
-        let stream = self.policy.unwrap_or(Policy::Cached);
-        let known = [
-            ("auto", stream),
-            ("stream", stream),
-            ("block", Policy::Block),
-            ("selective_block", Policy::SelectiveBlock),
-            (INDEXED, Policy::Cached),
-            ("newton", Policy::Cached),
-            (SCAN, Policy::Cached),
-            (OCAS, Policy::Cached),
-            (CUTTING_PLANE, Policy::Cached),
-            (INTERIOR_POINT, Policy::Cached),
-        ];
-        let policy = word("solver", solver, &known)?;
+    /// The solver, with the options that belong to it.
+    fn solver(
+        &self,
+        given: &Arguments,
+        solver: &str,
+        (loss, truncated): (Loss, bool),
+    ) -> Result<SolverChoice, Failure> {
+        self.check_solver(solver)?;
+        self.check_loss(solver, loss)?;
+        let free = self.kind_of_intercept(solver, loss, given.intercept)? == Intercept::Free;
+        let averages = self.averages(solver)?;
+        let indexed = self.indexed()?;
+        let inner = self.inner(solver, loss, truncated)?;
+        let picks = self.picks()?;
+        let blocks = Blocks {
+            count: self.blocks,
+            split: self.split.unwrap_or(Order::Random),
+            order: self.block_order.unwrap_or(Order::Random),
+            inner,
+        };
+        Ok(match solver {
+            "auto" | "stream" if self.policy == Some(Policy::Paper) => {
+                SolverChoice::StreamSvm(picks)
+            }
+            "auto" if free => SolverChoice::Newton,
+            "auto" => SolverChoice::Auto,
+            "newton" => SolverChoice::Newton,
+            "block" => SolverChoice::Block(blocks),
+            "selective_block" => SolverChoice::SelectiveBlock(blocks),
+            INDEXED => SolverChoice::Indexed(indexed),
+            SCAN if averages => SolverChoice::Average,
+            SCAN => SolverChoice::Scan(Cuts::BesideHeld),
+            OCAS => SolverChoice::Scan(Cuts::Ocas(self.lambda.unwrap_or(LAMBDA))),
+            CUTTING_PLANE => SolverChoice::Scan(Cuts::Newest),
+            INTERIOR_POINT => SolverChoice::InteriorPoint(self.interior_point(given.rank)?),
+            _ => SolverChoice::Stream,
+        })
+    }
+
+    /// Refuses words that name no solver, and options that this one has not.
+    fn check_solver(&self, solver: &str) -> Result<(), Failure> {
+        word("solver", solver, &SOLVERS.map(|word| (word, ())))?;
         let this = format!("'{solver}'");
         for option in &self.given {
             if let Some(solvers) = option
@@ -281,32 +317,24 @@ impl Choices {
         }
         match self.together() && ![OCAS, CUTTING_PLANE].contains(&solver) {
             true => Err(losses::together_by_planes(solver)),
-            false => Ok(policy),
+            false => Ok(()),
         }
     }
 
-    /// Whether this solver has all options that were given.
-    pub(super) fn are_for(&self, solver: &str) -> bool {
-        self.policy.is_none() && self.policy_of(solver).is_ok() && self.stop == StopRule::Gap
+    /// Whether training by scans has all options that were given.
+    pub(super) fn are_for_scans(&self) -> bool {
+        self.policy.is_none() && self.check_solver(SCAN).is_ok() && self.stop == StopRule::Gap
     }
 
-    /// What begins to solve the heads: Newton's method, scans, or neither.
-    fn leader_of(&self, solver: &str, loss: Loss) -> Result<Leader, Failure> {
+    /// Refuses a loss that this solver does not minimize.
+    fn check_loss(&self, solver: &str, loss: Loss) -> Result<(), Failure> {
         match solver {
             "newton" if loss != Loss::SquaredHinge => Err(losses::newton_hinge()),
             INTERIOR_POINT if loss != Loss::Hinge => Err(losses::interior_squared_hinge()),
             OCAS | CUTTING_PLANE if loss != Loss::Hinge => {
                 Err(losses::planes_squared_hinge(solver))
             }
-            SCAN | OCAS | CUTTING_PLANE => Ok(Leader::Scans),
-            INTERIOR_POINT if self.machines == Some(MachinesWord::Scans) => Ok(Leader::Scans),
-            "newton" => Ok(Leader::Newton),
-            INDEXED if self.inner == Some(InnerWord::Newton) => Ok(Leader::Newton),
-            "auto" if self.intercept.is_some_and(|it| it == InterceptWord::Free) => {
-                Ok(Leader::Newton)
-            }
-            "auto" => Ok(Leader::Auto),
-            _ => Ok(Leader::Nobody),
+            _ => Ok(()),
         }
     }
 
@@ -319,8 +347,8 @@ impl Choices {
         }
     }
 
-    /// The metric forest that files rows, if one is asked for.
-    fn forest(&self) -> Result<Option<ForestShape>, Failure> {
+    /// By what rows are filed in chunks, and who goes over them.
+    fn indexed(&self) -> Result<Indexed, Failure> {
         let of_forest = [
             ("tree_size", self.tree_size.is_some()),
             ("tree_width", self.tree_width.is_some()),
@@ -335,10 +363,11 @@ impl Choices {
             }
             (Some(ChunksWord::Forest), _) => {}
             (_, Some((name, _))) => return Err(options::without_forest(name)),
-            _ => return Ok(None),
+            _ if self.inner == Some(InnerWord::Newton) => return Ok(Indexed::Newton),
+            _ => return Ok(Indexed::Slack),
         }
         let usual = ForestShape::USUAL;
-        Ok(Some(ForestShape {
+        Ok(Indexed::Forest(ForestShape {
             tree_size: self.tree_size.unwrap_or(usual.tree_size),
             tree_width: self.tree_width.unwrap_or(usual.tree_width),
             query_size: self.query_size,
@@ -349,7 +378,7 @@ impl Choices {
 
     /// The s to choose from, where it is to be chosen.
     pub(super) fn truncations(&self, terms: &Terms) -> Vec<f64> {
-        match (self.truncation, terms.truncation) {
+        match (self.truncation, terms.truncation()) {
             (Some(TruncationWord::Auto), Some(usual)) => {
                 TRUNCATIONS.map(|times| times * usual).to_vec()
             }
@@ -371,28 +400,43 @@ impl Choices {
         }
     }
 
-    /// Which planes a training by scans makes.
-    fn cuts_of(&self, solver: &str) -> Cuts {
-        match solver {
-            OCAS => Cuts::Ocas(self.lambda.unwrap_or(LAMBDA)),
-            CUTTING_PLANE => Cuts::Newest,
-            _ => Cuts::BesideHeld,
-        }
+    /// What is asked of interior points.
+    fn interior_point(&self, rank: Option<i32>) -> Result<InteriorChoice, Failure> {
+        let rank = match (rank.map(checked_rank).transpose()?, self.rank_exponent) {
+            (Some(_), Some(_)) => return Err(kernels::interior_rank_twice()),
+            (Some(rank), None) => InteriorRank::Given(rank),
+            (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),
+        };
+        Ok(InteriorChoice {
+            machines: match self.machines {
+                Some(MachinesWord::Average) => return Err(kernels::interior_average()),
+                Some(MachinesWord::Count(machines)) => Machines::Count(machines),
+                Some(MachinesWord::Scans) => Machines::Scans,
+                None => Machines::Usual,
+            },
+            rank,
+            trace_tolerance: self
+                .trace_tolerance
+                .unwrap_or(LowRankJob::DEFAULT_TOLERANCE),
+        })
     }
 
-    /// Whether the intercept's weight is left out of the norm.
-    fn free_intercept(
+    /// The intercept: with interior points, whose intercept is free anyway, one in the norm before they come.
+    fn kind_of_intercept(
         &self,
         solver: &str,
         loss: Loss,
         intercept: Option<bool>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Intercept, Failure> {
         if solver == INTERIOR_POINT && self.intercept == Some(InterceptWord::Regularized) {
             return Err(losses::interior_regularized_intercept());
         }
         // whose intercept it is anyway
         if self.intercept != Some(InterceptWord::Free) || solver == INTERIOR_POINT {
-            return Ok(false);
+            return Ok(match intercept {
+                Some(false) => Intercept::None,
+                _ => Intercept::InNorm,
+            });
         }
         if intercept == Some(false) {
             return Err(losses::free_intercept_none());
@@ -404,7 +448,7 @@ impl Choices {
         if loss != Loss::SquaredHinge {
             return Err(losses::free_intercept_hinge());
         }
-        Ok(true)
+        Ok(Intercept::Free)
     }
 
     /// How many rows of the cache are picked.
@@ -416,13 +460,13 @@ impl Choices {
     }
 
     /// When training ends, if `solver` knows that.
-    fn stop_of(&self, solver: &str, loss: Loss) -> Result<StopRule, Failure> {
+    fn stopping(&self, stopping: Stopping, solver: &str, loss: Loss) -> Result<Stopping, Failure> {
         if self.stop == StopRule::Gap {
-            return Ok(self.stop);
+            return Ok(stopping);
         }
         if self.stop == StopRule::MeanLoss {
             return match [SCAN, OCAS, CUTTING_PLANE].contains(&solver) && loss == Loss::Hinge {
-                true => Ok(self.stop),
+                true => Ok(stopping),
                 false => Err(options::svmperf_without_planes()),
             };
         }
@@ -434,13 +478,14 @@ impl Choices {
         if self.proximal == Proximal::On {
             return Err(options::projected_gradient_shift());
         }
-        if !self.policy_of(solver)?.is_published() {
+        let blocks = ["block", "selective_block"].contains(&solver);
+        if !blocks && self.policy != Some(Policy::Paper) {
             return Err(options::projected_gradient_solver(solver));
         }
-        Ok(self.stop)
+        Ok(stopping)
     }
 
-    /// How a block is solved, by options that agree with each other. Over an index Newton's method solves the heads.
+    /// How a block is solved, by options that agree with each other.
     fn inner(&self, solver: &str, loss: Loss, truncated: bool) -> Result<Inner, Failure> {
         let inner = self.inner.unwrap_or(InnerWord::Dual);
         if self.inner_updates.is_some() && inner != InnerWord::Pegasos {
@@ -449,7 +494,9 @@ impl Choices {
         let has_rounds =
             self.inner_rounds.is_some() || (self.proximal == Proximal::On && solver != INDEXED);
         match inner {
-            InnerWord::Dual => Ok(Inner::CoordinateDescent),
+            InnerWord::Dual => Ok(Inner::CoordinateDescent(
+                self.inner_rounds.unwrap_or(Inner::USUAL_ROUNDS),
+            )),
             InnerWord::Newton if has_rounds => Err(options::inner_newton_rounds()),
             InnerWord::Pegasos if has_rounds => Err(options::inner_pegasos_rounds()),
             InnerWord::Newton if loss != Loss::SquaredHinge => {
@@ -458,18 +505,9 @@ impl Choices {
                     false => "squared_hinge",
                 }))
             }
-            InnerWord::Newton if solver == INDEXED => Ok(Inner::CoordinateDescent),
             InnerWord::Newton => Ok(Inner::Newton),
             InnerWord::Pegasos if solver != "block" => Err(options::pegasos_solver(solver)),
             InnerWord::Pegasos => Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row))),
-        }
-    }
-
-    fn spooling(&self) -> Spooling {
-        Spooling {
-            split: self.split.unwrap_or(Order::Random),
-            block_order: self.block_order.unwrap_or(Order::Random),
-            compression: self.compression,
         }
     }
 }

@@ -4,32 +4,32 @@ use crate::base::errors::Failure;
 use crate::combinations::losses;
 use crate::request::kernel::{KernelTerms, Method};
 use crate::request::{Request, Terms};
-use pgsvm_core::{Inner, Loss, Policy, StopRule};
+use pgsvm_core::{Loss, Policy, SolverChoice, StopRule};
 
 /// Refuses what solves convex problems alone.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
     let terms = &request.terms;
-    if terms.truncation.is_none() {
+    if terms.truncation().is_none() {
         return Ok(());
     }
     let loss = terms.loss_word();
-    if terms.averages {
+    if *terms.solver() == SolverChoice::Average {
         return Err(losses::truncated_average(loss));
     }
-    if terms.policy == Policy::Paper {
-        let more = match terms.loss {
+    if terms.solver().policy() == Policy::Paper {
+        let more = match terms.loss() {
             Loss::Hinge => "",
             Loss::SquaredHinge => "'newton', 'scan', ",
         };
         return Err(losses::truncated_paper(loss, more));
     }
-    if terms.interior_point {
+    if terms.by_interior_points() {
         return Err(losses::truncated_interior_point(loss));
     }
-    if matches!(terms.inner, Inner::Pegasos(_)) {
+    if terms.solver().descends() {
         return Err(losses::truncated_pegasos(loss));
     }
-    if terms.stop == StopRule::ProjectedGradient {
+    if terms.stopping().rule == StopRule::ProjectedGradient {
         return Err(losses::truncated_projected_gradient(loss));
     }
     Ok(())
@@ -41,10 +41,10 @@ pub(super) fn kernel(
     kernel: Option<KernelTerms>,
 ) -> Result<Option<KernelTerms>, Failure> {
     match kernel {
-        Some(kernel) if terms.truncation.is_some() && kernel.method == Method::Exact => {
+        Some(kernel) if terms.truncation().is_some() && kernel.method == Method::Exact => {
             Err(losses::truncated_exact(terms.loss_word()))
         }
-        Some(kernel) if terms.truncation.is_some() => Ok(Some(kernel.of_low_rank())),
+        Some(kernel) if terms.truncation().is_some() => Ok(Some(kernel.of_low_rank())),
         kernel => Ok(kernel),
     }
 }

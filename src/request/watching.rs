@@ -10,7 +10,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     if request.watch.is_none() {
         return Ok(());
     }
-    if request.kernel.is_some() || request.terms.interior_point {
+    if request.kernel.is_some() || request.terms.by_interior_points() {
         return Err(following::watch_kernel());
     }
     if request.unit_rows {

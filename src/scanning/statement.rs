@@ -236,5 +236,5 @@ fn check(job: &Job, planned: &Planned) -> Result<(), Failure> {
     if planned.repeats {
         return Ok(());
     }
-    Err(scans::rows_that_change(job.terms.solver()))
+    Err(scans::rows_that_change(job.terms.solver_word()))
 }

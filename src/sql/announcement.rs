@@ -26,9 +26,7 @@ use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::engine::Compared;
-use pgsvm_core::{
-    CalibrationRows, Cuts, Leader, Loss, MachineTimes, Scoring, StopReason, StopRule,
-};
+use pgsvm_core::{CalibrationRows, Loss, MachineTimes, Scoring, StopReason, StopRule, Stopping};
 use pgsvm_expand::reading::is_marker;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
@@ -375,7 +373,7 @@ impl Announcement<'_> {
 
     /// Whether it began by scans and gave that up, or the other way round.
     fn went_over(&self) -> Option<String> {
-        if let (Some(passes), Leader::Scans) = (self.trained.streamed, self.request.terms.leader) {
+        if let (Some(passes), true) = (self.trained.streamed, self.request.terms.scans()) {
             let passes = counted(passes.into(), "pass");
             return Some(format!("Went over to scans, whose dual variables have 64 bits, as rows that stream had missed the tolerance after {passes}."));
         }
@@ -387,7 +385,7 @@ impl Announcement<'_> {
     fn by_a_sample(&self) -> Option<String> {
         let report = &self.trained.trainer.report;
         let (terms, plan) = (&self.request.terms, &self.request.plan);
-        if terms.leader != Leader::Scans || report.validation.is_empty() {
+        if !terms.scans() || report.validation.is_empty() {
             return None;
         }
         let at_c = report.validation.iter().filter(|it| Some(it.c) == report.c);
@@ -443,7 +441,7 @@ impl Announcement<'_> {
     /// Of a truncated loss what is certified, and what the outliers came to.
     fn truncated(&self) -> Option<String> {
         let report = &self.trained.trainer.report;
-        let s = report.truncation.or(self.request.terms.truncation)?;
+        let s = report.truncation.or(self.request.terms.truncation())?;
         let heads = report.heads.iter().filter_map(|head| head.truncated);
         let (objective, outliers) = heads.fold((0.0, 0), |(objective, outliers), it| {
             (objective + it.objective, outliers + it.outliers)
@@ -783,9 +781,11 @@ impl Announcement<'_> {
             return None;
         }
         let passes = self.trained.trainer.report.passes;
-        let Terms {
-            tolerance, stop, ..
-        } = self.request.terms;
+        let Stopping {
+            tolerance,
+            rule: stop,
+            ..
+        } = self.request.terms.stopping();
         let of_what = match stop {
             StopRule::Gap => "its tolerance",
             StopRule::MeanLoss => "the tolerance of its mean loss",
@@ -820,11 +820,11 @@ impl Announcement<'_> {
             );
         }
         let after = counted(passes.into(), "pass");
-        let warning = match passes < self.request.terms.max_passes {
+        let warning = match passes < self.request.terms.stopping().most_passes() {
             // rows near the margin are told apart by what passes found them
-            true if self.request.terms.leader == Leader::Scans
-                && self.request.terms.loss == Loss::Hinge
-                && self.request.terms.cuts == Cuts::BesideHeld =>
+            true if self.request.terms.scans()
+                && self.request.terms.loss() == Loss::Hinge
+                && !self.request.terms.solver().by_planes() =>
             {
                 return Some(
                     warning
@@ -839,13 +839,13 @@ impl Announcement<'_> {
                         .hint(self.another_machine()),
                 );
             }
-            true if self.request.terms.cuts != Cuts::BesideHeld => warning.detail(
+            true if self.request.terms.solver().by_planes() => warning.detail(
                 "Stopped before max_passes: planes had cost more than many passes over all rows do.",
             ),
             // numbers tell no more than what it has come to
             true => warning.detail(format!("Stopped after {after}, which came no nearer.")),
             false => {
-                let most = self.request.terms.max_passes;
+                let most = self.request.terms.stopping().most_passes();
                 let more = match passes - most {
                     0 => String::new(),
                     more => format!("; {more} more measured the gap"),
@@ -857,7 +857,7 @@ impl Announcement<'_> {
                 ))
             }
         };
-        if self.request.terms.cuts != Cuts::BesideHeld {
+        if self.request.terms.solver().by_planes() {
             return Some(warning.hint(
                 "Planes alone take long over large values, a large c and weights that differ much: scale => 'standard', or solver => 'scan' or 'stream'",
             ));
@@ -885,7 +885,7 @@ impl Announcement<'_> {
     /// The solver that comes to the tolerance where others take long; of numbers as they come one that has dual variables in 64 bits.
     fn another_solver(&self) -> Option<&'static str> {
         let terms = &self.request.terms;
-        let is_usual = ["auto", "stream"].contains(&terms.solver());
+        let is_usual = ["auto", "stream"].contains(&terms.solver_word());
         match self.request.kernel {
             Some(_) => None,
             None if !is_usual => Some("solver => 'stream'"),
@@ -1046,7 +1046,7 @@ impl Announcement<'_> {
         if lines_miss && as_code.is_none() && !many {
             tries.push(RBF);
         }
-        if request.terms.loss == Loss::Hinge && !request.terms.interior_point {
+        if request.terms.loss() == Loss::Hinge && !request.terms.by_interior_points() {
             tries.push("loss => 'squared_hinge'");
         }
         // what was chosen by how it ranks may decide for one class everywhere
@@ -1114,10 +1114,7 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
     }
     let report = &trained.trainer.report;
     // of rows that stream the published forms have one
-    let share = match terms.leader {
-        Leader::Scans => report.resident,
-        _ => report.resident || !(terms.policy.is_published() || terms.indexed),
-    };
+    let share = report.resident || !(terms.scans() || terms.has_one_thread());
     // Newton's method sums up in one
     if trainers > 1 && share && !report.newton && trained.factored.is_none() {
         text += &format!(", {trainers} trainers");
@@ -1156,7 +1153,7 @@ fn memory(trained: &Trained, terms: &Terms, cache_bytes: usize) -> String {
     let rows = readable_bytes(reader.bytes);
     let cache = readable_bytes(cache_bytes as u64);
     match reader.resident {
-        _ if terms.leader == Leader::Scans && !trained.trainer.report.resident => {
+        _ if terms.scans() && !trained.trainer.report.resident => {
             let held = trained.trainer.log.iter().map(|it| it.cache_rows).max();
             let held = held.filter(|held| *held > 0);
             let held = held.map(|held| counted(held, "row"));

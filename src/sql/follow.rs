@@ -48,7 +48,6 @@ use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
-use pgsvm_core::Inner;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -219,7 +218,7 @@ impl<'a> Deployed<'a> {
         screen: bool,
     ) -> Result<Following, Failure> {
         let (schema, name, id) = (&self.owned.schema, &self.owned.name, self.stored.id);
-        let tolerance = request.terms.tolerance;
+        let tolerance = request.terms.stopping().tolerance;
         let mut memory = Memory::load(schema, self.known.clone(), id, self.kind)?;
         if let (Change::Forget(_), Some(keys)) = (self.change, given) {
             let keys = &mut keys.borrow_mut();
@@ -234,7 +233,7 @@ impl<'a> Deployed<'a> {
         following.added = added;
         following.choice = Some(Choice {
             tolerance,
-            carries_on: matches!(request.terms.inner, Inner::Pegasos(_)),
+            carries_on: request.terms.solver().descends(),
         });
         if request.kernel.is_some() {
             // landmarks are chosen of the rows as they are, so that of those that went there is nothing left

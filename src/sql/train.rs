@@ -35,7 +35,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::following::Following;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::{Leader, Loss, Scale, StopReason};
+use pgsvm_core::{Loss, Scale, StopReason};
 use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
@@ -225,7 +225,7 @@ fn train(
     deployment::check(&schema, &request.model, &request.deploy)?;
     let mut prepared = prepare(&request, None).map_err(explain)?;
     if scans::may_choose(&request) && planning::scans::pays(&prepared) {
-        request.terms.leader = Leader::Scans;
+        request.terms.parameters.solver = request.terms.solver().by_scans();
         prepared = prepare(&request, None).map_err(explain)?;
     }
     if request.warm_start.is_some() {
@@ -241,9 +241,9 @@ fn train(
     say_how_many(&request, &prepared);
     let trained = with_latest(|| {
         vocabularies::learn(&mut prepared, &request)?;
-        match prepared.job.terms.leader {
-            Leader::Scans => scan(&mut request, &mut prepared),
-            _ => {
+        match prepared.job.terms.scans() {
+            true => scan(&mut request, &mut prepared),
+            false => {
                 let trained = run(&prepared, following);
                 let may = scans::may_choose(&request);
                 match may && may_finish(&prepared, &trained) {
@@ -263,7 +263,7 @@ fn scan(request: &mut Request, prepared: &mut Prepared) -> Result<Trained, Failu
         Outcome::Trained(trained) => return Ok(*trained),
         Outcome::GaveWay(standing) => standing,
     };
-    request.terms.leader = Leader::Nobody;
+    request.terms.parameters.solver = request.terms.solver().without_scans();
     *prepared = prepare(request, None)?;
     prepared.job.roles.retain(|role| *role == Role::Helper);
     vocabularies::learn(prepared, request)?;
@@ -282,8 +282,8 @@ fn may_finish(prepared: &Prepared, trained: &Trained) -> bool {
     let stop = trained.trainer.report.summary().stop;
     !stop.is_some_and(StopReason::arrived)
         && trained.reader.report.resident
-        && job.terms.loss == Loss::Hinge
-        && job.terms.truncation.is_none()
+        && job.terms.loss() == Loss::Hinge
+        && job.terms.truncation().is_none()
         && job.scale == Scale::None
         && job.kernel.is_none()
         && !job.plan.holds_out()
@@ -298,7 +298,8 @@ fn scan_after(
 ) -> Result<Trained, Failure> {
     let report = &trained.trainer.report;
     let (streamed, gap) = (Some(report.passes), report.summary().gap);
-    let before = std::mem::replace(&mut request.terms.leader, Leader::Scans);
+    let before = *request.terms.solver();
+    request.terms.parameters.solver = before.by_scans();
     let mut anew = prepare(request, None)?;
     vocabularies::learn(&mut anew, request)?;
     match by_scans::train(&anew.job, &anew.planned, true)? {
@@ -307,7 +308,7 @@ fn scan_after(
             Ok(Trained { streamed, ..*found })
         }
         Outcome::Trained(_) | Outcome::GaveWay(_) => {
-            request.terms.leader = before;
+            request.terms.parameters.solver = before;
             Ok(Trained {
                 streamed,
                 ..trained

@@ -64,7 +64,7 @@ pub fn insert(
     let classes_by = by_probability.then_some(ClassesBy::Probability.word());
     columns.push(("classes_by", classes_by.into()));
     let s = trained.trainer.report.truncation;
-    columns.push(("truncation", s.or(request.terms.truncation).into()));
+    columns.push(("truncation", s.or(request.terms.truncation()).into()));
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
     let row = client.update(
@@ -126,10 +126,10 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("nulls", request.nulls.word().into()),
         ("loss", terms.loss_of(labelled.values.len()).into()),
         ("scale", labelled.scale.into()),
-        ("solver", terms.solver().into()),
-        ("intercept_used", terms.intercept.into()),
-        ("tolerance", terms.tolerance.into()),
-        ("seed", (terms.seed as u32 as i32).into()),
+        ("solver", terms.solver_word().into()),
+        ("intercept_used", terms.intercept().into()),
+        ("tolerance", terms.stopping().tolerance.into()),
+        ("seed", (terms.parameters.seed as u32 as i32).into()),
         ("options", Jsonb(options.as_str()).into()),
         (
             "given",
@@ -150,7 +150,10 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ),
         ("key_column", request.key.clone().into()),
         ("key_type", labelled.key_type.into()),
-        ("max_passes", request.max_passes.into()),
+        (
+            "max_passes",
+            terms.stopping().max_passes.map(|it| it as i32).into(),
+        ),
         (
             "search_path",
             labelled.reads.map(|reads| reads.search_path.clone()).into(),

@@ -11,8 +11,8 @@ use crate::training::strings;
 use pgsvm_core::engine::ThrottledSpool;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::{
-    Cache, CacheError, LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
-    OutOfMemory, ReadError, Reader, ReaderJob, ReaderReport, Scaling, Step,
+    Beyond, Cache, CacheError, LandmarkChoice, LowRankError, LowRankJob, LowRankProgress,
+    LowRankSource, OutOfMemory, ReadError, Reader, ReaderJob, ReaderReport, Scaling, Step,
 };
 
 type File = ThrottledSpool<SpoolFile>;
@@ -156,16 +156,14 @@ impl AnyReader {
 pub fn reads(job: &Job) -> ReaderJob {
     ReaderJob {
         scale: job.scale,
-        seed: job.terms.seed,
-        policy: job.terms.policy,
-        blocks: job.terms.blocks,
-        spooling: job.terms.spooling,
+        seed: job.terms.parameters.seed,
+        beyond: Beyond::of(job.terms.solver()),
+        compression: job.terms.compression,
         stride: job.plan.stride(),
         balance: job.balance,
         impute: job.nulls == Nulls::Mean,
         unit_rows: job.unit_rows,
         as_they_come: true,
-        index: job.terms.indexed,
         looks: job.looks,
         expansion: strings::kept_as(job),
     }

@@ -35,8 +35,8 @@ use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Chosen, Cuts, Holding, PartOrder, PartsFound, Problem, RowForm, SampleSearch, ScanPass,
-    ScanSums, ScanTrainer, Source, Step, Survey, Surveyed, TrainError,
+    Chosen, Holding, PartOrder, PartsFound, Problem, RowForm, SampleSearch, ScanPass, ScanSums,
+    ScanTrainer, SolverChoice, Source, Step, Survey, Surveyed, TrainError,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -105,7 +105,7 @@ fn attempt(
     run: Run,
     before: Option<&Standing>,
 ) -> Result<Attempt, Failure> {
-    let mut progress = Progress::start("leader", job.terms.tolerance);
+    let mut progress = Progress::start("leader", job.terms.stopping().tolerance);
     let (source, surveyed) = survey(job, planned, scan, &mut progress)?;
     let report = surveyed.report.copied()?;
     let form = surveyed.form.copied()?;
@@ -128,7 +128,7 @@ fn attempt(
         source,
     };
     let problem = job
-        .problem_within(job.terms.max_passes)
+        .problem_within(job.terms.stopping().most_passes())
         .map_err(problem_failure)?;
     let holding = Holding {
         bytes: job.cache_bytes - rows.sample_bytes(),
@@ -141,10 +141,9 @@ fn attempt(
         &rows.source,
         &mut progress,
     )?;
-    let terms = &job.terms;
-    let trainer = match (terms.averages, terms.interior_point) {
-        (true, _) => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
-        (_, true) => {
+    let trainer = match job.terms.solver() {
+        SolverChoice::Average => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
+        SolverChoice::InteriorPoint(_) => {
             check_features(surveyed.form.size().0)?;
             ScanTrainer::interior_point(&problem, &plan, surveyed, run.started)
         }
@@ -277,7 +276,7 @@ fn sample_bytes(job: &Job, planned: &Planned) -> usize {
 
 /// Whether all rows are to be in the sample: for planes alone, which need no other memory, where rows are expected to fit the cache.
 fn holds_all(job: &Job, planned: &Planned) -> bool {
-    job.terms.cuts != Cuts::BesideHeld
+    job.terms.solver().by_planes()
         && job.kernel.is_none()
         && !on_servers(job, planned)
         && expected_cache_bytes(planned, &job.features) <= job.cache_bytes as f64

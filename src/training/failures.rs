@@ -12,7 +12,7 @@ use crate::training::fit::VERY_MANY_CLASSES;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::plan::Purpose;
 use pgsvm_core::{
-    CacheError, ExactError, InteriorError, LowRankError, Problem, ProblemError, ReadError,
+    Blocks, CacheError, ExactError, InteriorError, LowRankError, ProblemError, ReadError,
     TrainError,
 };
 
@@ -85,7 +85,7 @@ fn without_source<S>(error: ReadError<S, Failure>, cache_bytes: usize) -> Failur
                 cache_bytes / 1024
             ),
         )
-        .hint(match needed > Problem::MOST_BLOCKS as usize {
+        .hint(match needed > Blocks::MOST as usize {
             true => "SET pgsvm.cache_size to more".to_owned(),
             false => {
                 format!("options => '{{\"blocks\": {needed}}}', or SET pgsvm.cache_size to more")
@@ -206,6 +206,7 @@ pub fn train_failure(error: TrainError) -> Failure {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
                 .hint("loss => 'squared_hinge'")
         }
+        TrainError::Problem(error) => problem_failure(error),
         TrainError::Plan(error) => {
             Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
         }

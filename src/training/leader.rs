@@ -45,7 +45,7 @@ use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
-    Cache, CacheLayout, ExactOutcome, InteriorOutcome, Leader, LowRankJob, Phase, Step, Weights,
+    Cache, CacheLayout, ExactOutcome, InteriorOutcome, LowRankJob, Phase, Step, Weights,
 };
 use std::cell::Cell;
 use std::time::Instant;
@@ -59,7 +59,7 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
     strings::check(job).or_raise();
-    if job.terms.leader == Leader::Scans {
+    if job.terms.scans() {
         return match by_scans::train(job, planned, false).or_raise() {
             Outcome::Trained(trained) => *trained,
             Outcome::GaveWay(_) => stalled(),
@@ -168,7 +168,7 @@ impl<'a> Turns<'a> {
     ) -> Trained {
         let (job, follows) = (self.job, following.is_some());
         let cache = (self.fresh)();
-        let mut progress = Progress::start("leader", job.terms.tolerance);
+        let mut progress = Progress::start("leader", job.terms.stopping().tolerance);
         let reader = ReaderRole::start(cache.clone(), job, self.planned, following, helpers);
         let maps = job.kernel.as_ref().map_or(&[][..], |it| &it.maps);
         let Ended {

@@ -257,7 +257,7 @@ impl<'a> Recheck<'a> {
                 if let Ok(Some(found)) = evaluated {
                     next += 1;
                     codes[at] = found.code;
-                    seen.add(job.terms.loss, found.margin, found.side, found.cost);
+                    seen.add(job.terms.loss(), found.margin, found.side, found.cost);
                     return Continue::Yes;
                 }
                 failure = evaluated.err();

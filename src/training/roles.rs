@@ -32,9 +32,10 @@ use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, ExactSolver, HeadReport, HeadSpec,
-    InterceptPart, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways,
-    LowRankJob, LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead, ReadError,
-    Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport, Weights,
+    Intercept, InterceptPart, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice,
+    Leeways, LowRankJob, LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead,
+    ReadError, Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport,
+    Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -172,13 +173,19 @@ impl ReaderRole {
         if classes > MOST_COMPARED_CLASSES {
             return None;
         }
-        let problem = Problem::new(job.terms.loss, 1.0, COMPARING_TOLERANCE).ok()?;
+        let problem = Problem::new(job.terms.loss(), 1.0, COMPARING_TOLERANCE).ok()?;
         let settings = Settings {
             balance: job.balance,
             impute: job.nulls == Nulls::Mean,
             ..Settings::new(0, job.scale, Threads::One)
         };
-        let problem = problem.with_intercept(job.terms.intercept);
+        let intercept = match job.terms.intercept() {
+            true => Intercept::InNorm,
+            false => Intercept::None,
+        };
+        let problem = problem
+            .with(|it| it.formulation.intercept = intercept)
+            .ok()?;
         sample.compare(&problem, &job.plan, c?, settings)
     }
 
@@ -200,7 +207,7 @@ impl ReaderRole {
                 };
                 self.exact_seconds_at_most(job, c) <= most
             }
-            Method::Auto | Method::LowRank | Method::InteriorPoint(_) => false,
+            Method::Auto | Method::LowRank => false,
         }
     }
 
@@ -400,7 +407,7 @@ impl ReaderRole {
     ) -> Option<InteriorOutcome> {
         let cache_bytes = self.cache_bytes;
         let (mapped, _) = self.reader.mapped()?;
-        let problem = job.problem_within(job.terms.max_passes);
+        let problem = job.problem_within(job.terms.stopping().most_passes());
         let problem = problem.map_err(problem_failure).or_raise();
         let solver = trainer
             .trainer
@@ -437,7 +444,7 @@ impl ReaderRole {
         let rows = self.reader.report().or_raise().rows;
         let c = trainer.report().c.unwrap_or(job.cost());
         let wanted = match terms.method {
-            Method::LowRank | Method::InteriorPoint(_) => false,
+            Method::LowRank => false,
             Method::Auto | Method::Exact => true,
         };
         let says_all = wanted && self.says_all(c);
@@ -512,7 +519,7 @@ impl ReaderRole {
                     intercept: found.intercepts[head],
                     duals: Box::new(found.duals.get(head).into_iter().flatten().copied()),
                 };
-                let intercept = match job.terms.intercept {
+                let intercept = match job.terms.intercept() {
                     true => InterceptPart::Free,
                     false => InterceptPart::None,
                 };
@@ -533,7 +540,7 @@ impl ReaderRole {
                         duals: Box::new(trainer.trainer.duals(head).iter()),
                     }
                 };
-                let intercept = match job.terms.intercept {
+                let intercept = match job.terms.intercept() {
                     true => InterceptPart::InNorm,
                     false => InterceptPart::None,
                 };

@@ -5,14 +5,13 @@ use crate::combinations::features;
 use crate::features::FeatureSet;
 use crate::planning::job::Job;
 use crate::request::Expansion;
-use pgsvm_core::{CompactForm, Expanding, Leader, Policy, Scale, MOST_PARTS};
+use pgsvm_core::{Beyond, CompactForm, Expanding, Scale, MOST_PARTS};
 
 /// How the rows of a training are kept; None where with all their features.
 pub fn kept_as(job: &Job) -> Option<Expanding> {
-    let visits = matches!(job.terms.policy, Policy::Cached | Policy::Paper)
-        && job.terms.leader != Leader::Scans
-        && !job.terms.indexed
-        && job.kernel.is_none();
+    let solver = job.terms.solver();
+    let streams = Beyond::of(solver) == Beyond::Streams;
+    let visits = streams && !solver.scans() && job.kernel.is_none();
     // what is done to entries when all rows have been seen cannot be done to a short form
     let as_they_are = matches!(job.scale, Scale::None | Scale::Standard) && !job.unit_rows;
     let asked = job.terms.expansion != Expansion::Stored;
@@ -44,7 +43,7 @@ fn form_of(features: &FeatureSet) -> Option<CompactForm> {
 /// Refuses a training that is to make features when rows are visited, and cannot.
 pub fn check(job: &Job) -> Result<(), Failure> {
     // scans keep no rows: features are made whenever a row is read
-    let kept = job.terms.leader != Leader::Scans;
+    let kept = !job.terms.scans();
     if job.terms.expansion != Expansion::Visit || !kept || kept_as(job).is_some() {
         return Ok(());
     }

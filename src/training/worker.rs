@@ -108,7 +108,7 @@ pub fn play(
     wake_up: WakeUp,
     mut step: impl FnMut() -> Step,
 ) {
-    let mut progress = Progress::start(role, job.terms.tolerance);
+    let mut progress = Progress::start(role, job.terms.stopping().tolerance);
     let mut prepared = false;
     let mut awake = Awake::default();
     loop {

@@ -15,8 +15,8 @@ use std::time::Instant;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::{
-    Folds, HeadReport, Loss, Plan, Policy, Problem, Proximal, Purpose, Scale, StopReason, Timing,
-    TrainerReport,
+    Blocks, Folds, Formulation, HeadReport, Inner, Intercept, Loss, Parameters, Picks, Plan,
+    Problem, Proximal, Purpose, Scale, SolverChoice, StopReason, Stopping, Timing, TrainerReport,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -91,27 +91,38 @@ fn problem(options: &Options, c: f64) -> Result<Problem, Box<dyn Error>> {
         "squared" => Loss::SquaredHinge,
         _ => Loss::Hinge,
     };
-    let problem = Problem::new(loss, c, options.number("tolerance", "1e-3")?)?
-        .with_max_passes(options.number("passes", "1000")?)?
-        .with_intercept(options.get("intercept", "0") == "1")
-        .with_seed(options.number("seed", "0")?)
-        .with_timing(match options.get("schedule", "timed") {
-            "lockstep" => Timing::Lockstep,
-            _ => Timing::Timed,
-        })
-        .with_policy(match options.get("policy", "cached") {
-            "paper" => Policy::Paper,
-            "block" => Policy::Block,
-            "selective" => Policy::SelectiveBlock,
-            _ => Policy::Cached,
-        })
-        .with_inner_rounds(options.number("inner_rounds", "10")?)?
-        .with_proximal(match options.get("proximal", "auto") {
+    let rounds = Inner::CoordinateDescent(options.number("inner_rounds", "10")?);
+    let usual = Parameters::usual(loss, options.number("tolerance", "1e-3")?);
+    let parameters = Parameters {
+        formulation: Formulation {
+            intercept: match options.get("intercept", "0") {
+                "1" => Intercept::InNorm,
+                _ => Intercept::None,
+            },
+            ..usual.formulation
+        },
+        stopping: Stopping {
+            max_passes: Some(options.number("passes", "1000")?),
+            ..usual.stopping
+        },
+        solver: match options.get("policy", "cached") {
+            "paper" => SolverChoice::StreamSvm(Picks::Usual),
+            "block" => SolverChoice::Block(Blocks::solved_by(rounds)),
+            "selective" => SolverChoice::SelectiveBlock(Blocks::solved_by(rounds)),
+            _ => SolverChoice::Stream,
+        },
+        proximal: match options.get("proximal", "auto") {
             "on" => Proximal::On,
             "off" => Proximal::Off,
             _ => Proximal::Auto,
-        });
-    Ok(problem)
+        },
+        seed: options.number("seed", "0")?,
+    };
+    let timing = match options.get("schedule", "timed") {
+        "lockstep" => Timing::Lockstep,
+        _ => Timing::Timed,
+    };
+    Ok(Problem::of(parameters, c)?.with_timing(timing))
 }
 
 fn settings(options: &Options) -> Result<Settings, Box<dyn Error>> {

@@ -18,12 +18,12 @@ use crate::exact::{ExactError, ExactOutcome};
 use crate::interior::{Crew, InteriorError, InteriorOutcome, InteriorTerms, MachineThreads};
 use crate::kernels::{KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankJob, LowRankSource};
-use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport, Spooling};
+use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
 use crate::rows::source::{Example, RowError, Source, Spool};
 use crate::scaling::Scale;
 use crate::task::heads::Start;
 use crate::task::plan::Goal;
-use crate::task::problem::Problem;
+use crate::task::problem::{Compression, Problem};
 use crate::training::error::TrainError;
 use crate::training::Trainer;
 pub use comparison::{Compared, RowSample};
@@ -163,8 +163,8 @@ pub struct Settings {
     pub as_they_come: bool,
     /// Whether scaled rows are divided by their length.
     pub unit_rows: bool,
-    /// How rows that do not fit are spooled.
-    pub spooling: Spooling,
+    /// Whether rows that do not fit are compressed in the spool.
+    pub compression: Compression,
 }
 
 impl Settings {
@@ -178,7 +178,7 @@ impl Settings {
             impute: false,
             as_they_come: false,
             unit_rows: false,
-            spooling: Spooling::USUAL,
+            compression: Compression::Auto,
         }
     }
 
@@ -189,7 +189,7 @@ impl Settings {
             impute: self.impute,
             as_they_come: self.as_they_come,
             unit_rows: self.unit_rows,
-            spooling: self.spooling,
+            compression: self.compression,
             ..ReaderJob::new(self.scale, problem)
         }
     }

@@ -18,7 +18,8 @@ use crate::simd::forced::{forced, Forced};
 use crate::simd::Level;
 use crate::task::problem::Problem;
 use crate::{
-    Compression, HeadSpec, Inner, Loss, Order, Policy, Proximal, Spooling, Start, Timing, Updates,
+    Blocks, Compression, HeadSpec, Inner, Intercept, Loss, Order, Policy, Proximal, SolverChoice,
+    Start, Timing, Updates,
 };
 
 #[path = "../tests/common/numbers.rs"]
@@ -124,10 +125,12 @@ fn chosen(purpose: Purpose, probability: bool) -> Goal {
 }
 
 fn problem(loss: Loss) -> Problem {
-    let problem = Problem::new(loss, 0.3, 1e-3).and_then(|problem| problem.with_max_passes(25));
+    let problem = Problem::new(loss, 0.3, 1e-3)
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(25)));
     problem
         .expect("valid")
-        .with_seed(11)
+        .with(|it| it.seed = 11)
+        .expect("valid")
         .with_timing(Timing::Lockstep)
 }
 
@@ -188,6 +191,20 @@ struct Cases {
     found: BTreeMap<String, String>,
 }
 
+/// The same, with rows that come into blocks and blocks that are delivered in these orders.
+fn in_order(problem: Problem, split: Order, order: Order) -> Problem {
+    let Some(blocks) = problem.blocks() else {
+        return problem;
+    };
+    let blocks = Blocks {
+        split,
+        order,
+        ..blocks
+    };
+    let ordered = problem.with(|it| it.solver = it.solver.solved_in(blocks));
+    ordered.expect("valid")
+}
+
 impl Cases {
     fn run(
         &mut self,
@@ -213,7 +230,7 @@ impl Cases {
     fn streaming(&mut self) {
         let (rows, folds) = (rows(900, 2, 6, 40), in_folds(rows(900, 2, 6, 40)));
         let pegasos = |updates| (Policy::Block, Inner::Pegasos(updates));
-        let descent = |policy| (policy, Inner::CoordinateDescent);
+        let descent = |policy| (policy, Inner::USUAL);
         let forms = [
             ("stream", descent(Policy::Cached)),
             ("paper", descent(Policy::Paper)),
@@ -224,8 +241,8 @@ impl Cases {
         ];
         for (form, (policy, inner)) in forms {
             for (loss_name, loss) in LOSSES {
-                let problem = problem(loss).with_policy(policy);
-                let Ok(problem) = problem.with_inner(inner) else {
+                let solver = SolverChoice::from(policy).solved_in(Blocks::solved_by(inner));
+                let Ok(problem) = problem(loss).with(|it| it.solver = solver) else {
                     continue;
                 };
                 self.in_each_order(&format!("{form} {loss_name}"), problem, &rows, &folds);
@@ -243,12 +260,8 @@ impl Cases {
     ) {
         for (split_name, split) in ORDERS {
             for (order_name, block_order) in ORDERS {
-                let mut settings = Settings::new(LITTLE, Scale::Standard, Threads::One);
-                settings.spooling = Spooling {
-                    split,
-                    block_order,
-                    ..Spooling::USUAL
-                };
+                let settings = Settings::new(LITTLE, Scale::Standard, Threads::One);
+                let problem = in_order(problem, split, block_order);
                 let name = format!("{name} split={split_name} order={order_name}");
                 self.run(name.clone(), problem, binary(), rows, settings);
                 let goal = chosen(Purpose::Train, false);
@@ -296,22 +309,37 @@ impl Cases {
             ..settings
         };
         let usual = problem(loss);
-        let block = usual.with_policy(Policy::Block);
+        let block = usual
+            .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+            .expect("valid");
         let dear = || Goal::Heads(vec![HeadSpec::binary(300.0)]);
         let mut run = |name: &str, problem, goal, rows, settings| {
             let name = format!("resident {name} {loss_name}");
             self.run(name, problem, goal, rows, settings);
         };
         let mut with = |name: &str, problem| run(name, problem, binary(), dense, settings);
-        with("no_intercept", usual.with_intercept(false));
-        with("proximal_off", usual.with_proximal(Proximal::Off));
-        with("proximal_on", usual.with_proximal(Proximal::On));
+        with(
+            "no_intercept",
+            usual
+                .with(|it| it.formulation.intercept = Intercept::None)
+                .expect("valid"),
+        );
+        with(
+            "proximal_off",
+            usual.with(|it| it.proximal = Proximal::Off).expect("valid"),
+        );
+        with(
+            "proximal_on",
+            usual.with(|it| it.proximal = Proximal::On).expect("valid"),
+        );
         with("block", block);
         for (name, updates) in [
             ("pegasos_row", Updates::Row),
             ("pegasos_block", Updates::Block),
         ] {
-            if let Ok(pegasos) = block.with_inner(Inner::Pegasos(updates)) {
+            if let Ok(pegasos) = block.with(|it| {
+                it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(updates)))
+            }) {
                 with(name, pegasos);
             }
         }
@@ -417,7 +445,7 @@ impl Cases {
         let rows = rows(900, 2, 6, 40);
         for (name, compression) in [("on", Compression::On), ("off", Compression::Off)] {
             let mut settings = Settings::new(LITTLE, Scale::Standard, Threads::One);
-            settings.spooling.compression = compression;
+            settings.compression = compression;
             let name = format!("stream hinge compression={name}");
             self.run(name, problem(Loss::Hinge), binary(), &rows, settings);
         }

@@ -58,6 +58,7 @@ use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
 use crate::task::heads::HeadSpec;
 use crate::task::problem::Problem;
+use crate::task::solver_choice::InteriorRank;
 
 pub use crew::{Crew, Told};
 pub use exchange::{Halt, MachineTimes};
@@ -72,24 +73,6 @@ pub use values::FactorSpool;
 
 /// Rows that are dealt out in a step.
 const DEALT: usize = 4096;
-
-/// How many columns H has at most.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum InteriorRank {
-    Given(usize),
-    /// n to this power.
-    Power(f64),
-}
-
-impl InteriorRank {
-    /// For so many rows.
-    pub fn of(self, rows: usize) -> usize {
-        match self {
-            Self::Given(rank) => rank,
-            Self::Power(power) => ((rows as f64).powf(power).ceil() as usize).clamp(1, rows.max(1)),
-        }
-    }
-}
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]

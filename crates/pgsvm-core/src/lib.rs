@@ -64,9 +64,8 @@ pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use interior::{
     clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorError, InteriorOutcome,
-    InteriorProgress, InteriorRank, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft,
-    MachineNews, MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told,
-    Waits,
+    InteriorProgress, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft, MachineNews,
+    MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told, Waits,
 };
 pub use maps::low_rank::proof::{InterceptPart, LowRankProof, ProvedHead, StoredHead};
 pub use maps::low_rank::scanned::{MapView, ScannedRows, ToldMap};
@@ -75,8 +74,8 @@ pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
 pub use reader::{
-    are_codes, Alone, Balance, Expanding, Packing, ReadError, Reader, ReaderJob, ReaderReport,
-    RowForm, RowMaker, Spooling, Survey, Surveyed, TellingColumn,
+    are_codes, Alone, Balance, Beyond, Expanding, Packing, ReadError, Reader, ReaderJob,
+    ReaderReport, RowForm, RowMaker, Survey, Surveyed, TellingColumn,
 };
 pub use rows::compact::{CompactForm, PartForm, StringForm, MOST_PARTS};
 pub use rows::row::Row as PackedRow;
@@ -93,18 +92,23 @@ pub use task::evaluation::{self, Sigmoid};
 pub use task::heads::{HeadSpec, HeldOut, Signs, Start};
 pub use task::isotonic::Isotonic;
 pub use task::loss::Loss;
+pub use task::objective::Intercept;
 pub use task::outside::Outside;
 pub use task::pairs::{Pairs, PairsRoom};
 pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
 pub use task::problem::{
-    self, Compression, Cuts, ForestShape, Inner, Leader, Order, Picks, Policy, Problem,
-    ProblemError, Proximal, StopRule, Timing, Updates,
+    self, Compression, Formulation, Parameters, Problem, ProblemError, Proximal, StopRule,
+    Stopping, Timing,
 };
 pub use task::report::{
     relative_gap, Certificate, Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport,
     Truncation, Validation,
 };
 pub use task::scoring::Scoring;
+pub use task::solver_choice::{
+    Blocks, Cuts, ForestShape, Indexed, Inner, InteriorChoice, InteriorRank, Machines, Order,
+    Picks, Policy, SolverChoice, SolverError, Updates,
+};
 pub use training::by_scans::{
     Chosen, Holding, PartOrder, PartRefusal, PartRows, PartsFound, SampleSearch, ScanProgress,
     ScanTrainer,

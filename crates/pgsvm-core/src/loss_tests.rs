@@ -10,10 +10,9 @@ use crate::engine::{
 use crate::fixtures::Numbers;
 use crate::kernels::{KernelKind, KernelSpec};
 use crate::plan::{Goal, Plan};
-use crate::task::problem::ForestShape;
 use crate::{
-    Balance, HeadReport, HeadSpec, Holding, Inner, Leader, Loss, LowRankJob, Policy, Problem,
-    ReaderJob, Scale, ScanTrainer, Spooling, Step, Updates,
+    Balance, Blocks, Cuts, ForestShape, HeadReport, HeadSpec, Holding, Indexed, Inner, Intercept,
+    Loss, LowRankJob, Picks, Problem, ReaderJob, Scale, ScanTrainer, SolverChoice, Step, Updates,
 };
 
 #[path = "../tests/common/parts.rs"]
@@ -42,6 +41,10 @@ fn clouds(rows: usize, classes: u32) -> Vec<OwnedExample> {
 
 fn problem(loss: Loss, c: f64) -> Problem {
     Problem::new(loss, c, TOLERANCE).expect("valid")
+}
+
+fn solved_by(problem: Problem, solver: SolverChoice) -> Problem {
+    problem.with(|it| it.solver = solver).expect("valid")
 }
 
 /// Where each head stands by both losses is the same, by what their certificates prove.
@@ -84,48 +87,44 @@ fn settings(cache: usize) -> Settings {
 fn by_coordinate_descent_and_newtons_method_over_rows_that_stay_and_stream() {
     let rows = clouds(3000, 2);
     let forms: [(&str, fn(Problem) -> Problem); 11] = [
-        ("stream", |problem| problem.with_leader(Leader::Nobody)),
-        ("paper", |problem| problem.with_policy(Policy::Paper)),
-        ("block", |problem| problem.with_policy(Policy::Block)),
+        ("stream", |problem| solved_by(problem, SolverChoice::Stream)),
+        ("paper", |problem| {
+            solved_by(problem, SolverChoice::StreamSvm(Picks::Usual))
+        }),
+        ("block", |problem| {
+            solved_by(problem, SolverChoice::Block(Blocks::USUAL))
+        }),
         ("selective", |problem| {
-            problem.with_policy(Policy::SelectiveBlock)
+            solved_by(problem, SolverChoice::SelectiveBlock(Blocks::USUAL))
         }),
         ("pegasos", |problem| {
-            let problem = problem.with_policy(Policy::Block);
-            problem
-                .with_inner(Inner::Pegasos(Updates::Row))
-                .expect("known")
+            let blocks = Blocks::solved_by(Inner::Pegasos(Updates::Row));
+            solved_by(problem, SolverChoice::Block(blocks))
         }),
         ("block newton", |problem| {
-            problem
-                .with_policy(Policy::Block)
-                .with_inner(Inner::Newton)
-                .expect("known")
+            let blocks = Blocks::solved_by(Inner::Newton);
+            solved_by(problem, SolverChoice::Block(blocks))
         }),
-        ("newton", |problem| problem.with_leader(Leader::Newton)),
+        ("newton", |problem| solved_by(problem, SolverChoice::Newton)),
         ("free intercept", |problem| {
-            problem
-                .with_leader(Leader::Newton)
-                .with_free_intercept(true)
+            let free = problem.with(|it| it.formulation.intercept = Intercept::Free);
+            solved_by(free.expect("valid"), SolverChoice::Newton)
         }),
-        ("trainers", |problem| {
-            problem
-                .with_leader(Leader::Nobody)
-                .with_trainers(2)
-                .expect("two")
+        ("trainers", |problem| problem.with_trainers(2).expect("two")),
+        ("indexed", |problem| {
+            solved_by(problem, SolverChoice::Indexed(Indexed::Slack))
         }),
-        ("indexed", |problem| problem.with_index(true)),
         ("forest", |problem| {
-            problem.with_forest(Some(ForestShape::USUAL))
+            let forest = Indexed::Forest(ForestShape::USUAL);
+            solved_by(problem, SolverChoice::Indexed(forest))
         }),
     ];
     for (name, form) in forms {
         for cache in [PLENTY, LITTLE] {
             same(name, |loss, c| {
-                let mut settings = settings(cache);
-                settings.spooling = Spooling::USUAL;
-                let problem = form(problem(loss, c)).with_max_passes(3000).expect("some");
-                let trained = train_examples(problem, binary(c), &rows, settings);
+                let problem = form(problem(loss, c)).with(|it| it.stopping.max_passes = Some(3000));
+                let problem = problem.expect("some");
+                let trained = train_examples(problem, binary(c), &rows, settings(cache));
                 reports(&trained.expect("training works"))
             });
         }
@@ -135,7 +134,7 @@ fn by_coordinate_descent_and_newtons_method_over_rows_that_stay_and_stream() {
 #[test]
 fn by_many_heads_at_a_time() {
     let rows = clouds(2000, 9);
-    for leader in [Leader::Nobody, Leader::Newton] {
+    for solver in [SolverChoice::Stream, SolverChoice::Newton] {
         same("many heads", |loss, c| {
             let signs = |class| {
                 (0..9)
@@ -143,7 +142,7 @@ fn by_many_heads_at_a_time() {
                     .collect::<Vec<i8>>()
             };
             let goal = Goal::Heads((0..9).map(|class| HeadSpec::new(signs(class), c)).collect());
-            let problem = problem(loss, c).with_leader(leader);
+            let problem = solved_by(problem(loss, c), solver);
             let trained = train_examples(problem, goal, &rows, settings(PLENTY));
             reports(&trained.expect("training works"))
         });
@@ -188,7 +187,7 @@ fn by_scans() {
     let rows = clouds(3000, 2);
     let dealt = Parts::by_turns(&rows, 3);
     same("scans", |loss, c| {
-        let problem = problem(loss, c).with_leader(Leader::Scans);
+        let problem = solved_by(problem(loss, c), SolverChoice::Scan(Cuts::BesideHeld));
         let job = ReaderJob {
             balance: Balance::None,
             ..ReaderJob::new(Scale::Standard, &problem)

@@ -43,7 +43,7 @@ pub use codec::Packing;
 pub use codes::are_codes;
 pub use form::{RowForm, RowMaker};
 use index::Index;
-pub use job::{Balance, Expanding, ReadError, ReaderJob, ReaderReport, Spooling};
+pub use job::{Balance, Beyond, Expanding, ReadError, ReaderJob, ReaderReport};
 use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
 use split::{Split, SplitError};
@@ -110,12 +110,13 @@ impl<S: Source, P: Spool> Reader<S, P> {
         PageMut::create(loading.arena(), 0);
         let room = cache.working_set_words() - PAGE_HEADER_WORDS;
         let split = Split::new(
-            job.policy.block_share().map(|share| room / share),
-            job.spooling.split,
-            job.blocks.filter(|_| job.policy.has_blocks()),
+            match job.beyond {
+                Beyond::Blocks(blocks, share) => Some((blocks, room / share)),
+                Beyond::Streams | Beyond::Chunks => None,
+            },
             Random::new(job.seed, Stream::Split),
         );
-        let spill = Spill::new(cache.cache_bytes(), split, job.spooling);
+        let spill = Spill::new(cache.cache_bytes(), split, job.compression);
         let arena_words = loading.arena().len();
         Ok(Self {
             cache,
@@ -127,7 +128,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             resident: true,
             spool_bytes: 0,
             keeps_order: false,
-            indexing: job.index.then_some(job.spooling.compression),
+            indexing: (job.beyond == Beyond::Chunks).then_some(job.compression),
         })
     }
 

@@ -17,3 +17,4 @@ pub mod problem;
 pub mod report;
 pub mod rounded;
 pub mod scoring;
+pub mod solver_choice;

@@ -48,7 +48,7 @@ fn median(mut passes: Vec<f64>) -> f64 {
 
 fn problem(loss: Loss, c: f64, timing: Timing) -> Problem {
     Problem::new(loss, c, 1e-3)
-        .and_then(|problem| problem.with_max_passes(400))
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(400)))
         .expect("valid")
         .with_timing(timing)
 }
@@ -60,7 +60,13 @@ fn do_not_grow(examples: &[OwnedExample]) {
         passes(timed, examples, Threads::Two);
         let lockstep = problem(Loss::Hinge, c, Timing::Lockstep);
         let of_seeds: Vec<Vec<f64>> = (0..SEEDS)
-            .map(|seed| passes(lockstep.with_seed(seed), examples, Threads::One))
+            .map(|seed| {
+                passes(
+                    lockstep.with(|it| it.seed = seed).expect("valid"),
+                    examples,
+                    Threads::One,
+                )
+            })
             .collect();
         let passes: Vec<f64> = (0..SHARES.len())
             .map(|share| median(of_seeds.iter().map(|passes| passes[share]).collect()))

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
 use pgsvm_core::{
-    Compression, Event, HeadSpec, Loss, Order, Policy, Problem, Proximal, Scale, Spooling,
-    StopReason, Timing,
+    Blocks, Compression, Event, HeadSpec, Inner, Loss, Order, Policy, Problem, Proximal, Scale,
+    SolverChoice, StopReason, Timing,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -15,7 +15,8 @@ const BOTH: [Policy; 2] = [Policy::Block, Policy::SelectiveBlock];
 fn problem(loss: Loss, c: f64, policy: Policy) -> Problem {
     Problem::new(loss, c, 1e-3)
         .expect("valid")
-        .with_policy(policy)
+        .with(|it| it.solver = policy.into())
+        .expect("valid")
 }
 
 fn train_in(problem: Problem, examples: &[OwnedExample], cache: usize) -> Trained {
@@ -80,16 +81,18 @@ fn without_the_random_split_a_sorted_table_hardly_converges() {
     let mut examples = clouds(6000, 15, 1.5, 6);
     examples.sort_by_key(|example| example.group);
     let problem = Problem::new(Loss::Hinge, 0.1, 1e-9)
-        .and_then(|problem| problem.with_max_passes(6))
-        .expect("valid")
-        .with_policy(Policy::Block);
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(6)))
+        .expect("valid");
     let gap = |split, block_order| {
-        let mut settings = settings(6000 * 80 / 10, Scale::Standard, Threads::One);
-        settings.spooling = Spooling {
+        let settings = settings(6000 * 80 / 10, Scale::Standard, Threads::One);
+        let blocks = Blocks {
             split,
-            block_order,
-            ..Spooling::USUAL
+            order: block_order,
+            ..Blocks::USUAL
         };
+        let problem = problem
+            .with(|it| it.solver = SolverChoice::Block(blocks))
+            .expect("valid");
         let trained = train(problem, &examples, settings);
         assert_honest(&trained, &problem, &examples);
         trained.trainer.report().unwrap().heads[0].certificate.gap
@@ -107,7 +110,7 @@ fn compression_on_or_off_gives_the_same_weights() {
     let problem = problem(Loss::Hinge, 0.1, Policy::Block);
     let run = |compression| {
         let mut settings = settings(4000 * 90 / 10, Scale::Standard, Threads::One);
-        settings.spooling.compression = compression;
+        settings.compression = compression;
         let trained = train(problem, &examples, settings);
         let weights: Vec<f64> = trained.trainer.weights(0).iter().collect();
         (trained.reader.spool_bytes, weights)
@@ -153,10 +156,11 @@ fn inner_rounds_bound_the_visits_of_a_pass() {
         // the tolerance is out of reach, so that all three passes are made, one that verifies, and one at the weights with another intercept
         let problem = Problem::new(Loss::Hinge, 0.01, 1e-9)
             .expect("valid")
-            .with_policy(Policy::Block)
-            .with_inner_rounds(rounds)
+            .with(|it| {
+                it.solver = SolverChoice::Block(Blocks::solved_by(Inner::CoordinateDescent(rounds)))
+            })
             .expect("valid")
-            .with_max_passes(3)
+            .with(|it| it.stopping.max_passes = Some(3))
             .expect("valid");
         let trained = train_in(problem, &examples, 4000 * 80 / 10);
         let report = trained.trainer.report().unwrap();
@@ -196,7 +200,9 @@ fn the_shift_is_off_unless_asked_for() {
     for policy in BOTH {
         for cache in [PLENTY, 5000 * 80 / 5] {
             let primals = [Proximal::Auto, Proximal::On].map(|proximal| {
-                let problem = problem(Loss::Hinge, 0.1, policy).with_proximal(proximal);
+                let problem = problem(Loss::Hinge, 0.1, policy)
+                    .with(|it| it.proximal = proximal)
+                    .expect("valid");
                 let trained = train_in(problem, &examples, cache);
                 assert_eq!(trained.reader.resident, cache == PLENTY);
                 assert_certified(&trained, &problem, &examples);
@@ -215,8 +221,9 @@ fn passes_used_up_give_an_honest_gap() {
     for policy in BOTH {
         let problem = Problem::new(Loss::Hinge, 100.0, 1e-9)
             .expect("valid")
-            .with_policy(policy)
-            .with_max_passes(2)
+            .with(|it| it.solver = policy.into())
+            .expect("valid")
+            .with(|it| it.stopping.max_passes = Some(2))
             .expect("valid");
         let trained = train_in(problem, &examples, 3000 * 140 / 10);
         let head = trained.trainer.report().unwrap().heads[0];
@@ -254,7 +261,8 @@ fn a_seed_gives_the_same_weights_bit_for_bit_whoever_is_faster() {
         let run = |threads, schedule, seed| {
             let problem = problem(Loss::Hinge, 0.1, policy)
                 .with_timing(schedule)
-                .with_seed(seed);
+                .with(|it| it.seed = seed)
+                .expect("valid");
             let settings = settings(4000 * 90 / 10, Scale::Standard, threads);
             let trained = train(problem, &examples, settings);
             let weights = trained.trainer.weights(0);

@@ -5,7 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{EngineError, OwnedExample, Threads, Trained};
 use pgsvm_core::{
-    Event, HeadSpec, Inner, Loss, Policy, Problem, Scale, StopReason, StopRule, TrainError,
+    Blocks, Event, HeadSpec, Inner, Loss, Policy, Problem, Scale, SolverChoice, StopReason,
+    StopRule, TrainError,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -14,8 +15,7 @@ const BOTH: [Policy; 2] = [Policy::Block, Policy::SelectiveBlock];
 fn problem(c: f64, tolerance: f64, policy: Policy, inner: Inner) -> Problem {
     Problem::new(Loss::SquaredHinge, c, tolerance)
         .expect("valid")
-        .with_policy(policy)
-        .with_inner(inner)
+        .with(|it| it.solver = SolverChoice::from(policy).solved_in(Blocks::solved_by(inner)))
         .expect("valid")
 }
 
@@ -44,7 +44,7 @@ fn objectives_are_those_of_the_dual_inner_solver() {
     for (examples, bytes) in &cases {
         for policy in BOTH {
             for c in [0.01, 0.1] {
-                let dual = problem(c, 1e-3, policy, Inner::CoordinateDescent);
+                let dual = problem(c, 1e-3, policy, Inner::USUAL);
                 let expected = primal(&train_in(dual, examples, bytes / 3));
                 for threads in [Threads::One, Threads::Two] {
                     let problem = problem(c, 1e-3, policy, Inner::Newton);
@@ -114,7 +114,14 @@ fn rows_that_fit_are_one_block_unless_more_are_asked_for() {
     assert_certified(&trained, &whole, &examples);
     assert!(trained.reader.resident && trained.trainer.report().unwrap().newton);
     let expected = primal(&trained);
-    let split = whole.with_blocks(Some(3)).expect("valid");
+    let split = whole
+        .with(|it| {
+            it.solver = it.solver.solved_in(Blocks {
+                count: Some(3),
+                ..it.solver.blocks().unwrap()
+            })
+        })
+        .expect("valid");
     let trained = train_in(split, &examples, PLENTY);
     assert!(!trained.reader.resident);
     assert_certified(&trained, &split, &examples);
@@ -126,8 +133,7 @@ fn the_hinge_and_a_stop_by_gradients_are_refused() {
     let examples = clouds(500, 5, 1.0, 37);
     let hinge = Problem::new(Loss::Hinge, 1.0, 1e-3)
         .expect("valid")
-        .with_policy(Policy::Block)
-        .with_inner(Inner::Newton)
+        .with(|it| it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Newton)))
         .expect("valid");
     let specs = vec![HeadSpec::binary(1.0)];
     let settings = settings(PLENTY, Scale::Standard, Threads::One);
@@ -137,5 +143,7 @@ fn the_hinge_and_a_stop_by_gradients_are_refused() {
         Some(EngineError::Train(TrainError::NewtonLoss))
     ));
     let newton = problem(1.0, 1e-3, Policy::Block, Inner::Newton);
-    assert!(newton.with_stop(StopRule::ProjectedGradient).is_err());
+    assert!(newton
+        .with(|it| it.stopping.rule = StopRule::ProjectedGradient)
+        .is_err());
 }

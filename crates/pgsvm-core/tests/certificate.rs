@@ -4,7 +4,10 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
-use pgsvm_core::{HeadSpec, Loss, Policy, Problem, Proximal, Scale, Scaling, StopReason, Timing};
+use pgsvm_core::{
+    HeadSpec, Intercept, Loss, Picks, Problem, Proximal, Scale, Scaling, SolverChoice, StopReason,
+    Timing,
+};
 
 const PLENTY: usize = 16 << 20;
 
@@ -19,7 +22,14 @@ fn stops_when_gap_is_below_tolerance_on_dense_rows() {
         for c in [0.01, 1.0, 100.0] {
             for scale in [Scale::None, Scale::Standard, Scale::MaxAbs] {
                 for intercept in [false, true] {
-                    let problem = problem(loss, c).with_intercept(intercept);
+                    let problem = problem(loss, c)
+                        .with(|it| {
+                            it.formulation.intercept = match intercept {
+                                true => Intercept::InNorm,
+                                false => Intercept::None,
+                            }
+                        })
+                        .expect("valid");
                     let trained = train(problem, &examples, settings(PLENTY, scale, Threads::One));
                     assert!(trained.reader.resident);
                     assert_certified(&trained, &problem, &examples);
@@ -92,7 +102,7 @@ fn a_cache_too_small_for_the_rows_that_matter_still_certifies() {
             for cache in [4000 * 90 / 5, 4000 * 90 / 10] {
                 let problem = problem(loss, c)
                     .with_timing(schedule)
-                    .with_max_passes(150)
+                    .with(|it| it.stopping.max_passes = Some(150))
                     .expect("valid");
                 let trained = train(
                     problem,
@@ -147,7 +157,9 @@ fn the_proximal_shift_changes_the_path_but_not_the_optimum() {
     let examples = clouds(3000, 10, 1.5, 8);
     let mut primals = Vec::new();
     for proximal in [Proximal::Auto, Proximal::On, Proximal::Off] {
-        let problem = problem(Loss::Hinge, 0.1).with_proximal(proximal);
+        let problem = problem(Loss::Hinge, 0.1)
+            .with(|it| it.proximal = proximal)
+            .expect("valid");
         let trained = train(
             problem,
             &examples,
@@ -168,7 +180,9 @@ fn the_proximal_shift_changes_the_path_but_not_the_optimum() {
 #[test]
 fn the_published_form_certifies_too() {
     let examples = clouds(6000, 12, 2.5, 16);
-    let problem = problem(Loss::Hinge, 0.01).with_policy(Policy::Paper);
+    let problem = problem(Loss::Hinge, 0.01)
+        .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Usual))
+        .expect("valid");
     for threads in [Threads::One, Threads::Two] {
         let trained = train(
             problem,
@@ -187,7 +201,7 @@ fn passes_used_up_give_an_honest_gap() {
     for cache in [PLENTY, 3000 * 140 / 10] {
         let problem = Problem::new(Loss::Hinge, 100.0, 1e-9)
             .expect("valid")
-            .with_max_passes(2)
+            .with(|it| it.stopping.max_passes = Some(2))
             .expect("valid");
         let trained = train(
             problem,
@@ -209,8 +223,14 @@ fn extreme_columns_and_rows_never_give_nan() {
                 for c in [1e-6, 1.0, 1e6] {
                     for intercept in [false, true] {
                         let problem = problem(loss, c)
-                            .with_intercept(intercept)
-                            .with_max_passes(30)
+                            .with(|it| {
+                                it.formulation.intercept = match intercept {
+                                    true => Intercept::InNorm,
+                                    false => Intercept::None,
+                                }
+                            })
+                            .expect("valid")
+                            .with(|it| it.stopping.max_passes = Some(30))
                             .expect("valid");
                         let settings = settings(PLENTY, scale, Threads::One);
                         let what = format!("{name} {scale:?} {loss:?} {c} {intercept}");
@@ -397,7 +417,8 @@ fn a_seed_gives_the_same_weights_bit_for_bit() {
         let run = |threads, seed| {
             let problem = problem(Loss::Hinge, 1.0)
                 .with_timing(Timing::Lockstep)
-                .with_seed(seed);
+                .with(|it| it.seed = seed)
+                .expect("valid");
             let trained = train(
                 problem,
                 &examples,

@@ -9,8 +9,8 @@ use common::*;
 use parts::Parts;
 use pgsvm_core::engine::OwnedExample;
 use pgsvm_core::{
-    Balance, Cuts, Holding, Leader, Loss, Plan, Problem, ReaderJob, Scale, ScanTrainer, StopReason,
-    StopRule, TrainerReport,
+    Balance, Cuts, Holding, Loss, Plan, Problem, ReaderJob, Scale, ScanTrainer, SolverChoice,
+    StopReason, StopRule, TrainerReport,
 };
 use std::time::Instant;
 
@@ -18,8 +18,12 @@ const PLENTY: usize = 64 << 20;
 
 fn problem(c: f64, tolerance: f64, cuts: Cuts) -> Problem {
     let problem = Problem::new(Loss::Hinge, c, tolerance).expect("valid");
-    let problem = problem.with_leader(Leader::Scans).with_cuts(cuts);
-    problem.with_classes_together(true)
+    let problem = problem
+        .with(|it| it.solver = SolverChoice::Scan(cuts))
+        .expect("valid");
+    problem
+        .with(|it| it.formulation.together = true)
+        .expect("valid")
 }
 
 /// Overlapping clouds of so many classes, numbered by first appearance.
@@ -274,13 +278,15 @@ fn it_ends_by_the_mean_loss_too_and_out_of_passes() {
     let c = 0.1;
     let problem = problem(c, 1e-3, Cuts::Ocas(0.1));
     let parts = Parts::by_turns(&rows, 2);
-    let mean = problem.with_stop(StopRule::MeanLoss).unwrap();
+    let mean = problem
+        .with(|it| it.stopping.rule = StopRule::MeanLoss)
+        .unwrap();
     let trained = train_together(&mean, &parts, None, Balance::None);
     let summary = trained.report.summary();
     assert_eq!(summary.stop, Some(StopReason::Tolerance));
     let mean = (summary.primal - summary.dual) / (c * rows.len() as f64);
     assert!((0.0..=1e-3).contains(&mean), "{mean}");
-    let short = problem.with_max_passes(4).unwrap();
+    let short = problem.with(|it| it.stopping.max_passes = Some(4)).unwrap();
     let trained = train_together(&short, &parts, None, Balance::None);
     let summary = trained.report.summary();
     assert_eq!(summary.stop, Some(StopReason::MaxPasses));
@@ -294,7 +300,9 @@ fn two_classes_are_told_apart_as_ever() {
     let rows = clouds(1000, 5, 1.0, 31);
     let parts = Parts::by_turns(&rows, 2);
     let together = problem(0.1, 1e-3, Cuts::Ocas(0.1));
-    let apart = together.with_classes_together(false);
+    let apart = together
+        .with(|it| it.formulation.together = false)
+        .expect("valid");
     let [one, other] = [together, apart].map(|it| train_together(&it, &parts, None, Balance::None));
     assert_eq!((&one.w, one.w.len()), (&other.w, 1));
 }
@@ -307,7 +315,9 @@ fn outputs_that_are_kept_change_weights_by_rounding_alone() {
         for cuts in [Cuts::Ocas(0.1), Cuts::Ocas(1.0), Cuts::Newest] {
             // a few steps, before rounding decides which planes matter: with all planes taken together that is sooner
             let passes = if cuts == Cuts::Newest { 20 } else { 6 };
-            let problem = problem(c, 1e-9, cuts).with_max_passes(passes).unwrap();
+            let problem = problem(c, 1e-9, cuts)
+                .with(|it| it.stopping.max_passes = Some(passes))
+                .unwrap();
             let parts = Parts::by_turns(rows, 1);
             let [kept, anew] = [PLENTY, 0]
                 .map(|bytes| train_together(&problem, &parts, Some((1, bytes)), Balance::None));

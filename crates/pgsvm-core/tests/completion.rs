@@ -230,7 +230,8 @@ fn balanced_positives_weigh_in_their_own_heads_alone() {
             for policy in [Policy::Cached, Policy::Block] {
                 let problem = Problem::new(loss, 0.1, 1e-4)
                     .expect("in range")
-                    .with_policy(policy);
+                    .with(|it| it.solver = policy.into())
+                    .expect("valid");
                 let expected = primals_of_weighed_heads(&problem, &examples, classes, Scale::None);
                 for cache in [PLENTY, LITTLE] {
                     let settings = Settings {

@@ -9,8 +9,8 @@ use common::*;
 use parts::Parts;
 use pgsvm_core::engine::{OwnedExample, Settings, Threads};
 use pgsvm_core::{
-    Balance, Cuts, HeadReport, Holding, Leader, Loss, Plan, Policy, Problem, ReaderJob, Scale,
-    ScanTrainer, StopReason,
+    Balance, Blocks, Cuts, HeadReport, Holding, Loss, Picks, Plan, Policy, Problem, ReaderJob,
+    Scale, ScanTrainer, SolverChoice, StopReason,
 };
 use std::time::{Duration, Instant};
 
@@ -140,7 +140,9 @@ fn scans_end() {
         let rows = nasty(seed);
         for c in COSTS {
             for s in [None, Some(1.25)] {
-                let problem = problems(Loss::SquaredHinge, c).with_truncation(s).unwrap();
+                let problem = problems(Loss::SquaredHinge, c)
+                    .with(|it| it.formulation.truncation = s)
+                    .unwrap();
                 by_scans(
                     &problem,
                     &rows,
@@ -162,7 +164,9 @@ fn cutting_planes_end() {
         let rows = nasty(seed);
         for c in COSTS {
             for cuts in [Cuts::Ocas(0.1), Cuts::Newest] {
-                let problem = problems(Loss::Hinge, c).with_cuts(cuts);
+                let problem = problems(Loss::Hinge, c)
+                    .with(|it| it.solver = SolverChoice::Scan(cuts))
+                    .expect("valid");
                 by_scans(&problem, &rows, &format!("{cuts:?}, seed {seed}, c {c}"));
             }
         }
@@ -180,17 +184,39 @@ fn kept_rows_tell_the_truth() {
                 (Loss::Hinge, Some(1.0)),
                 (Loss::SquaredHinge, Some(1.25)),
             ] {
-                let plain = problems(loss, c).with_truncation(s).unwrap();
+                let plain = problems(loss, c)
+                    .with(|it| it.formulation.truncation = s)
+                    .unwrap();
                 let mut ways = vec![
                     ("auto", plain),
-                    ("stream", plain.with_leader(Leader::Nobody)),
-                    ("block", plain.with_policy(Policy::Block)),
+                    (
+                        "stream",
+                        plain
+                            .with(|it| it.solver = SolverChoice::Stream)
+                            .expect("valid"),
+                    ),
+                    (
+                        "block",
+                        plain
+                            .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+                            .expect("valid"),
+                    ),
                 ];
                 if loss == Loss::SquaredHinge {
-                    ways.push(("newton", plain.with_leader(Leader::Newton)));
+                    ways.push((
+                        "newton",
+                        plain
+                            .with(|it| it.solver = SolverChoice::Newton)
+                            .expect("valid"),
+                    ));
                 }
                 if s.is_none() {
-                    ways.push(("paper", plain.with_policy(Policy::Paper)));
+                    ways.push((
+                        "paper",
+                        plain
+                            .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Usual))
+                            .expect("valid"),
+                    ));
                 }
                 for (what, problem) in ways {
                     let what = format!("{what}, {loss:?}, seed {seed}, c {c}, s {s:?}");
@@ -223,7 +249,9 @@ fn classes_side_by_side_end() {
             })
             .collect();
         for policy in [Policy::Cached, Policy::Block, Policy::Paper] {
-            let problem = problems(Loss::Hinge, 1e-6).with_policy(policy);
+            let problem = problems(Loss::Hinge, 1e-6)
+                .with(|it| it.solver = policy.into())
+                .expect("valid");
             let settings = Settings::new(1 << 20, Scale::None, Threads::One);
             let plan = Plan::train(problem.c());
             let trained =

@@ -10,7 +10,7 @@ use pgsvm_core::engine::{
 use pgsvm_core::kernels::{Expansion, Kernel, KernelKind, KernelSpec, Room, Rows};
 use pgsvm_core::plan::{Goal, Plan};
 use pgsvm_core::{
-    ExactError, ExactOutcome, HeadSpec, Loss, LowRankJob, Problem, Scale, StopReason,
+    ExactError, ExactOutcome, HeadSpec, Intercept, Loss, LowRankJob, Problem, Scale, StopReason,
 };
 
 use std::time::{Duration, Instant};
@@ -29,7 +29,13 @@ fn asked(kind: KernelKind, gamma: f64, rank: usize) -> LowRankJob {
 fn problem(loss: Loss, intercept: bool) -> Problem {
     Problem::new(loss, 1.0, TOLERANCE)
         .unwrap()
-        .with_intercept(intercept)
+        .with(|it| {
+            it.formulation.intercept = match intercept {
+                true => Intercept::InNorm,
+                false => Intercept::None,
+            }
+        })
+        .expect("valid")
 }
 
 fn exact<'a>(
@@ -338,7 +344,9 @@ fn certificates_are_those_of_what_is_left_behind_at_any_c() {
                 let settings = settings(LARGE, Scale::None, Threads::One);
                 let source = SliceSource::new(examples);
                 let asked = (asked(KernelKind::Rbf, gamma * size, 20), LARGE);
-                let problem = problem(loss, true).with_max_passes(60).unwrap();
+                let problem = problem(loss, true)
+                    .with(|it| it.stopping.max_passes = Some(60))
+                    .unwrap();
                 let found = train_exactly(problem, heads, source, spools, settings, asked);
                 let found = found.unwrap();
                 let report = &found.reports[0];
@@ -432,7 +440,7 @@ fn work_on_candidates_counts_as_passes() {
     });
     let examples = by_first_appearance(rows.collect());
     let problem = Problem::new(Loss::Hinge, 1e6, TOLERANCE)
-        .and_then(|problem| problem.with_max_passes(3))
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(3)))
         .unwrap();
     let began = Instant::now();
     let found = exact(

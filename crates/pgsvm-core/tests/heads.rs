@@ -182,7 +182,7 @@ fn heads_are_certified_when_the_cache_holds_few_of_the_rows_they_need() {
             example.dense.iter_mut().for_each(|x| *x *= 0.4);
         }
         let problem = problem(Loss::Hinge, 1.0)
-            .with_max_passes(most_passes)
+            .with(|it| it.stopping.max_passes = Some(most_passes))
             .expect("valid");
         for count in [1, 3] {
             let mut heads = one_against_rest(10, 1.0);
@@ -205,7 +205,7 @@ fn a_strong_shift_and_a_small_tolerance_do_not_keep_heads_from_arriving() {
         let problem = Problem::new(Loss::Hinge, c, tolerance)
             .expect("valid")
             .with_timing(Timing::Lockstep)
-            .with_max_passes(100)
+            .with(|it| it.stopping.max_passes = Some(100))
             .expect("valid");
         for cache in [PLENTY, rows * features * 4 / 3] {
             let trained = together(problem, &one_against_rest(10, c), &dense, cache);
@@ -223,8 +223,10 @@ fn every_schedule_trains_many_heads() {
     for policy in [Policy::Paper, Policy::Block, Policy::SelectiveBlock] {
         for proximal in [Proximal::Auto, Proximal::Off] {
             let problem = problem(Loss::Hinge, 0.01)
-                .with_policy(policy)
-                .with_proximal(proximal);
+                .with(|it| it.solver = policy.into())
+                .expect("valid")
+                .with(|it| it.proximal = proximal)
+                .expect("valid");
             let heads = one_against_rest(3, 0.01);
             let trained = assert_heads(problem, &heads, &examples, LITTLE);
             assert!(!trained.reader.resident);
@@ -249,7 +251,9 @@ fn heads_differ_in_c_and_in_the_rows_that_take_part() {
     }
     for loss in [Loss::Hinge, Loss::SquaredHinge] {
         for proximal in [Proximal::Auto, Proximal::On] {
-            let problem = problem(loss, 1.0).with_proximal(proximal);
+            let problem = problem(loss, 1.0)
+                .with(|it| it.proximal = proximal)
+                .expect("valid");
             assert_heads(problem, &heads, &examples, PLENTY);
         }
         assert_heads(problem(loss, 1.0), &heads, &examples, LITTLE);
@@ -309,7 +313,9 @@ fn a_seed_gives_the_same_weights_and_dual_variables_for_many_heads() {
     let dense = classes(1500, 7, 12, 10);
     let heads = one_against_rest(12, 0.2);
     for cache in [PLENTY, LITTLE] {
-        let problem = problem(Loss::Hinge, 0.2).with_seed(7);
+        let problem = problem(Loss::Hinge, 0.2)
+            .with(|it| it.seed = 7)
+            .expect("valid");
         let [one, two] = [0, 1].map(|_| together(problem, &heads, &dense, cache));
         for head in 0..heads.len() {
             assert!(one
@@ -332,7 +338,7 @@ fn heads_that_run_out_of_passes_report_the_gap_they_reached() {
     let mut heads = one_against_rest(9, 10.0);
     heads[3].c = 1e-7;
     let problem = problem(Loss::Hinge, 10.0)
-        .with_max_passes(2)
+        .with(|it| it.stopping.max_passes = Some(2))
         .expect("valid");
     let trained = together(problem, &heads, &examples, PLENTY);
     let report = trained.trainer.report().unwrap();

@@ -12,8 +12,8 @@ use pgsvm_core::engine::{
 use pgsvm_core::kernels::{Expansion, KernelError, KernelKind, KernelSpec, Room, Rows};
 use pgsvm_core::plan::{Goal, Plan};
 use pgsvm_core::{
-    HeadSpec, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms, Loss, LowRankJob,
-    Problem, Scale, StopReason,
+    HeadSpec, Intercept, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms, Loss,
+    LowRankJob, Problem, Scale, StopReason,
 };
 
 use shared_machines::SharedMachines;
@@ -140,7 +140,9 @@ fn what_predicts_has_the_objectives_that_are_told() {
 #[test]
 fn without_an_intercept_it_is_what_coordinate_descent_finds() {
     let examples = rings(400, 2, 3);
-    let problem = problem(1e-5).with_intercept(false);
+    let problem = problem(1e-5)
+        .with(|it| it.formulation.intercept = Intercept::None)
+        .expect("valid");
     let heads = || vec![HeadSpec::binary(2.0)];
     let found = solved(problem, heads(), &examples, KernelKind::Rbf, terms(400, 2)).unwrap();
     let asked = LowRankJob {
@@ -393,7 +395,9 @@ fn what_cannot_be_done_is_said() {
 fn a_forced_end_leaves_what_is_feasible() {
     let examples = rings(300, 2, 9);
     for steps in [1, 3, 6] {
-        let problem = problem(1e-6).with_max_passes(steps).unwrap();
+        let problem = problem(1e-6)
+            .with(|it| it.stopping.max_passes = Some(steps))
+            .unwrap();
         let heads = vec![HeadSpec::binary(1.0)];
         let found = solved(problem, heads, &examples, KernelKind::Rbf, terms(40, 2)).unwrap();
         let report = found.reports[0];

@@ -11,8 +11,8 @@ use pgsvm_core::engine::{
 };
 use pgsvm_core::kernels::{KernelKind, KernelSpec};
 use pgsvm_core::{
-    HeadSpec, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob, Scale,
-    ScanTrainer, StopReason, Survey, TrainerReport,
+    HeadSpec, Intercept, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob,
+    Scale, ScanTrainer, StopReason, Survey, TrainerReport,
 };
 use std::time::Instant;
 
@@ -149,7 +149,9 @@ fn how_rows_are_dealt_out_does_not_matter() {
 fn without_an_intercept_it_is_the_problem_of_coordinate_descent() {
     let examples = clouds(1000, 5, 0.7, 8);
     let problem = Problem::new(Loss::Hinge, 1.0, 1e-4).unwrap();
-    let problem = problem.with_intercept(false);
+    let problem = problem
+        .with(|it| it.formulation.intercept = Intercept::None)
+        .expect("valid");
     let found = by_scans(&problem, &examples, 2);
     assert_eq!(found.w.last(), Some(&0.0));
     let kept = common::train(

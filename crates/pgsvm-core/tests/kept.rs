@@ -6,8 +6,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples, MemorySpool, OwnedExample, SliceSource, Threads};
 use pgsvm_core::{
-    Cache, HeadSpec, Inner, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale, Step,
-    StopReason, Timing, Trainer, Updates,
+    Blocks, Cache, HeadSpec, Inner, Loss, Phase, Policy, Problem, Reader, ReaderJob, Scale,
+    SolverChoice, Step, StopReason, Timing, Trainer, Updates,
 };
 
 /// Overlapping clouds, some of their columns far from 0 and far from 1 in size.
@@ -52,14 +52,18 @@ fn case(seed: u64) -> Case {
     let c = [0.01, 1.0, 100.0, 10_000.0][pick(5) % 4];
     let policy = POLICIES[pick(6) % 5];
     let mut problem = Problem::new(loss, c, 1e-3)
-        .and_then(|it| it.with_max_passes(1 + (pick(7) % 40) as u32))
+        .and_then(|it| it.with(|it| it.stopping.max_passes = Some(1 + (pick(7) % 40) as u32)))
         .expect("valid")
-        .with_seed(seed)
+        .with(|it| it.seed = seed)
+        .expect("valid")
         .with_timing(Timing::Lockstep)
-        .with_policy(policy);
+        .with(|it| it.solver = policy.into())
+        .expect("valid");
     if policy == Policy::Block && loss == Loss::Hinge && classes == 2 {
         problem = problem
-            .with_inner(Inner::Pegasos(Updates::Row))
+            .with(|it| {
+                it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(Updates::Row)))
+            })
             .expect("the hinge loss");
     }
     let share = [2.0, 0.2, 0.5, 0.9][(seed % 4) as usize];

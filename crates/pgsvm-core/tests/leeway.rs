@@ -6,8 +6,8 @@ use common::*;
 use pgsvm_core::engine::{MemorySpool, OwnedExample, SliceSource};
 use pgsvm_core::leeway::{leeway_of, Metric, Ruler};
 use pgsvm_core::{
-    Cache, Goal, HeadSpec, Leeways, Loss, Policy, Problem, Reader, ReaderJob, Scale, Scaling, Step,
-    Trainer,
+    Blocks, Cache, Goal, HeadSpec, Leeways, Loss, Problem, Reader, ReaderJob, Scale, Scaling,
+    SolverChoice, Step, Trainer,
 };
 
 const ALL_IN_CACHE: usize = 64 << 20;
@@ -208,14 +208,18 @@ fn rows_of_several_heads_of_blocks_and_of_trainings_that_do_not_arrive_have_none
         None
     );
     let one = || vec![HeadSpec::binary(1.0)];
-    let blocks = problem().with_policy(Policy::Block);
+    let blocks = problem()
+        .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+        .expect("valid");
     let small = (Scale::None, 16 << 10);
     assert_eq!(
         train_measured(&examples, blocks, one(), small).leeways,
         None
     );
     let short = Problem::new(Loss::Hinge, 100.0, 1e-9).expect("valid");
-    let short = short.with_max_passes(1).expect("valid");
+    let short = short
+        .with(|it| it.stopping.max_passes = Some(1))
+        .expect("valid");
     assert_eq!(
         train_measured(&examples, short, one(), in_cache).leeways,
         None

@@ -6,19 +6,24 @@ use common::*;
 use pgsvm_core::engine::{
     train_examples, train_examples_from, EngineError, OwnedExample, Threads, Trained,
 };
-use pgsvm_core::{HeadSpec, Leader, Loss, Problem, Scale, Start, StopReason, TrainError};
+use pgsvm_core::{
+    HeadSpec, Intercept, Loss, Problem, Scale, SolverChoice, Start, StopReason, TrainError,
+};
 
 const PLENTY: usize = 64 << 20;
 
 fn problem(c: f64, tolerance: f64) -> Problem {
     Problem::new(Loss::SquaredHinge, c, tolerance)
-        .and_then(|problem| problem.with_max_passes(2000))
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(2000)))
         .expect("valid")
-        .with_leader(Leader::Newton)
+        .with(|it| it.solver = SolverChoice::Newton)
+        .expect("valid")
 }
 
 fn by_descent(problem: Problem) -> Problem {
-    problem.with_leader(Leader::Nobody)
+    problem
+        .with(|it| it.solver = SolverChoice::Stream)
+        .expect("valid")
 }
 
 fn primal(trained: &Trained, head: usize) -> f64 {
@@ -134,7 +139,14 @@ fn arrives_at_what_coordinate_descent_finds() {
                 (Scale::Standard, false),
             ] {
                 for (tolerance, apart) in [(1e-3, 1e-3), (1e-6, 1e-6)] {
-                    let problem = problem(c, tolerance).with_intercept(intercept);
+                    let problem = problem(c, tolerance)
+                        .with(|it| {
+                            it.formulation.intercept = match intercept {
+                                true => Intercept::InNorm,
+                                false => Intercept::None,
+                            }
+                        })
+                        .expect("valid");
                     let of = |problem| {
                         let settings = settings(PLENTY, scale, Threads::One);
                         let trained = train(problem, &examples, settings);
@@ -231,16 +243,33 @@ fn arrives_whatever_the_rows_are_like() {
         };
         for c in [0.01, 1.0, 100.0] {
             for intercept in [true, false] {
-                check(problem(c, 1e-3).with_intercept(intercept), &examples);
+                check(
+                    problem(c, 1e-3)
+                        .with(|it| {
+                            it.formulation.intercept = match intercept {
+                                true => Intercept::InNorm,
+                                false => Intercept::None,
+                            }
+                        })
+                        .expect("valid"),
+                    &examples,
+                );
             }
             check(problem(c, 1e-5), &examples);
-            check(problem(c, 1e-3).with_free_intercept(true), &examples);
+            check(
+                problem(c, 1e-3)
+                    .with(|it| it.formulation.intercept = Intercept::Free)
+                    .expect("valid"),
+                &examples,
+            );
         }
     }
 }
 
 fn claims_no_more_than_is_true(problem: Problem, examples: &[OwnedExample]) -> Trained {
-    let problem = problem.with_max_passes(150).expect("valid");
+    let problem = problem
+        .with(|it| it.stopping.max_passes = Some(150))
+        .expect("valid");
     let trained = train(
         problem,
         examples,
@@ -265,14 +294,24 @@ fn a_free_intercept_is_not_in_the_norm() {
     }
     let problem = problem(0.01, 1e-5);
     let regularized = arrives(problem, &examples);
-    let free = arrives(problem.with_free_intercept(true), &examples);
+    let free = arrives(
+        problem
+            .with(|it| it.formulation.intercept = Intercept::Free)
+            .expect("valid"),
+        &examples,
+    );
     assert!(primal(&free, 0) < 0.999 * primal(&regularized, 0));
     // moving all rows moves the intercept alone
     let weights = |trained: &Trained| trained.trainer.weights(0).iter().collect::<Vec<f64>>();
     for example in &mut examples {
         example.dense.iter_mut().for_each(|x| *x -= 20.0);
     }
-    let moved = arrives(problem.with_free_intercept(true), &examples);
+    let moved = arrives(
+        problem
+            .with(|it| it.formulation.intercept = Intercept::Free)
+            .expect("valid"),
+        &examples,
+    );
     for (a, b) in weights(&free).iter().zip(weights(&moved)) {
         assert!((a - b).abs() < 1e-2, "{a} {b}");
     }
@@ -397,8 +436,12 @@ fn streamed_rows_arrive_whatever_they_are_like() {
         for c in [0.01, 1.0, 100.0] {
             for problem in [
                 problem(c, 1e-3),
-                problem(c, 1e-5).with_intercept(false),
-                problem(c, 1e-4).with_free_intercept(true),
+                problem(c, 1e-5)
+                    .with(|it| it.formulation.intercept = Intercept::None)
+                    .expect("valid"),
+                problem(c, 1e-4)
+                    .with(|it| it.formulation.intercept = Intercept::Free)
+                    .expect("valid"),
             ] {
                 let cache = small(&examples, 0.1);
                 let settings = settings(cache, Scale::None, Threads::One);
@@ -451,7 +494,9 @@ fn streamed_rows_begin_where_another_training_ended_and_go_on_where_passes_run_o
     let specs = vec![HeadSpec::binary(1.0)];
     let same = train_examples_from(problem(1.0, 1e-3), specs, &examples, start, settings).unwrap();
     assert_eq!(passes(&same), 1);
-    let short = problem(1.0, 1e-9).with_max_passes(3).expect("valid");
+    let short = problem(1.0, 1e-9)
+        .with(|it| it.stopping.max_passes = Some(3))
+        .expect("valid");
     let trained = train(short, &examples, settings);
     let report = trained.trainer.report().unwrap();
     assert_eq!(report.heads[0].stop, Some(StopReason::MaxPasses));
@@ -518,9 +563,13 @@ fn products_arrive_whatever_the_rows_are_like() {
         for c in [0.01, 1.0, 100.0] {
             for problem in [
                 problem(c, 1e-3),
-                problem(c, 1e-3).with_intercept(false),
+                problem(c, 1e-3)
+                    .with(|it| it.formulation.intercept = Intercept::None)
+                    .expect("valid"),
                 problem(c, 1e-4),
-                problem(c, 1e-3).with_free_intercept(true),
+                problem(c, 1e-3)
+                    .with(|it| it.formulation.intercept = Intercept::Free)
+                    .expect("valid"),
             ] {
                 arrives(problem, &examples);
             }
@@ -538,7 +587,14 @@ fn few_rows_arrive_nearly_always() {
         }
         for c in [0.01, 1.0, 100.0] {
             for free in [false, true] {
-                let problem = problem(c, 1e-3).with_free_intercept(free);
+                let problem = problem(c, 1e-3)
+                    .with(|it| {
+                        it.formulation.intercept = match free {
+                            true => Intercept::Free,
+                            false => Intercept::InNorm,
+                        }
+                    })
+                    .expect("valid");
                 let trained = claims_no_more_than_is_true(problem, &examples);
                 let head = trained.trainer.report().unwrap().heads[0];
                 all += 1;
@@ -586,19 +642,37 @@ fn says_why_it_cannot_lead() {
     let squared = problem(1.0, 1e-3);
     let hinge = Problem::new(Loss::Hinge, 1.0, 1e-3).unwrap();
     assert_eq!(
-        run(hinge.with_leader(Leader::Newton), &examples, PLENTY),
+        run(
+            hinge
+                .with(|it| it.solver = SolverChoice::Newton)
+                .expect("valid"),
+            &examples,
+            PLENTY
+        ),
         None
     );
     for (examples, cache) in [(&examples, PLENTY), (&examples, 60_000), (&wide, PLENTY)] {
         assert_eq!(run(squared, examples, cache), Some(true));
         assert_eq!(
-            run(squared.with_leader(Leader::Nobody), examples, cache),
+            run(
+                squared
+                    .with(|it| it.solver = SolverChoice::Stream)
+                    .expect("valid"),
+                examples,
+                cache
+            ),
             Some(false)
         );
     }
     // where that is left open, another way is taken
     assert_eq!(
-        run(squared.with_leader(Leader::Auto), &wide, PLENTY),
+        run(
+            squared
+                .with(|it| it.solver = SolverChoice::Auto)
+                .expect("valid"),
+            &wide,
+            PLENTY
+        ),
         Some(false)
     );
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{clouds, recompute, settings, words};
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
-use pgsvm_core::{HeadSpec, Leader, Loss, Problem, Scale, StopReason};
+use pgsvm_core::{HeadSpec, Loss, Problem, Scale, SolverChoice, StopReason};
 
 const ROWS: usize = 40_000;
 const PLENTY: usize = 64 << 20;
@@ -33,7 +33,9 @@ fn run(
 fn problem(trainers: usize) -> Problem {
     let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-4).expect("in range");
     let problem = problem.with_trainers(trainers).expect("in range");
-    problem.with_leader(Leader::Newton)
+    problem
+        .with(|it| it.solver = SolverChoice::Newton)
+        .expect("valid")
 }
 
 fn heads(costs: &[f64]) -> Vec<HeadSpec> {

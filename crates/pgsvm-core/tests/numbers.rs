@@ -4,7 +4,9 @@ mod common;
 
 use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Threads, Trained};
-use pgsvm_core::{Folds, HeadSpec, Loss, Plan, Policy, Problem, Purpose, Scale, StopReason};
+use pgsvm_core::{
+    Folds, HeadSpec, Intercept, Loss, Plan, Policy, Problem, Purpose, Scale, StopReason,
+};
 
 const PLENTY: usize = 1 << 20;
 const COSTS: [f64; 5] = [1e-6, 1e-3, 1.0, 1e3, 1e6];
@@ -14,7 +16,7 @@ const SCALES: [Scale; 4] = [Scale::None, Scale::Standard, Scale::MaxAbs, Scale::
 fn limited(loss: Loss, c: f64) -> Problem {
     Problem::new(loss, c, 1e-3)
         .expect("valid")
-        .with_max_passes(100)
+        .with(|it| it.stopping.max_passes = Some(100))
         .expect("valid")
 }
 
@@ -103,7 +105,9 @@ fn rows_of_zeros_without_an_intercept() {
         .map(|i| OwnedExample::dense(i % 2, vec![0.0; 3]))
         .collect();
     for loss in LOSSES {
-        let problem = limited(loss, 1.0).with_intercept(false);
+        let problem = limited(loss, 1.0)
+            .with(|it| it.formulation.intercept = Intercept::None)
+            .expect("valid");
         let trained = train(problem, &zeros, settings(PLENTY, Scale::None, Threads::One));
         assert_finite(&trained);
         assert_honest(&trained, &problem, &zeros);
@@ -210,7 +214,9 @@ fn blocks_at_the_edges() {
     }
     for policy in [Policy::Block, Policy::SelectiveBlock, Policy::Paper] {
         for c in COSTS {
-            let problem = limited(Loss::Hinge, c).with_policy(policy);
+            let problem = limited(Loss::Hinge, c)
+                .with(|it| it.solver = policy.into())
+                .expect("valid");
             let trained = train(
                 problem,
                 &examples,

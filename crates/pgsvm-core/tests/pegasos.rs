@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples_from, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{
-    Event, HeadReport, HeadSpec, Inner, Loss, Order, Policy, Problem, ProblemError, Proximal,
-    Scale, Start, StopReason, Timing, Updates,
+    Blocks, Event, HeadReport, HeadSpec, Inner, Loss, Order, Problem, ProblemError, Proximal,
+    Scale, SolverChoice, SolverError, Start, StopReason, Timing, Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -15,11 +15,11 @@ const TENTH: usize = 4000 * 80 / 10;
 fn problem(c: f64, updates: Updates, tolerance: f64, passes: u32) -> Problem {
     Problem::new(Loss::Hinge, c, tolerance)
         .and_then(|problem| {
-            problem
-                .with_policy(Policy::Block)
-                .with_inner(Inner::Pegasos(updates))
+            problem.with(|it| {
+                it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(updates)))
+            })
         })
-        .and_then(|problem| problem.with_max_passes(passes))
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(passes)))
         .expect("valid")
 }
 
@@ -95,13 +95,16 @@ fn rows_that_find_no_room_count_in_the_certificate() {
         for updates in [Updates::Block, Updates::Sets(5)] {
             let problem = Problem::new(loss, 0.1, 1e-6)
                 .and_then(|it| {
-                    it.with_policy(Policy::Block)
-                        .with_inner(Inner::Pegasos(updates))
+                    it.with(|it| {
+                        it.solver = SolverChoice::Block(Blocks {
+                            split: Order::Sequential,
+                            ..Blocks::solved_by(Inner::Pegasos(updates))
+                        })
+                    })
                 })
-                .and_then(|it| it.with_max_passes(7))
+                .and_then(|it| it.with(|it| it.stopping.max_passes = Some(7)))
                 .expect("valid");
-            let mut settings = settings(16 << 10, Scale::Standard, Threads::One);
-            settings.spooling.split = Order::Sequential;
+            let settings = settings(16 << 10, Scale::Standard, Threads::One);
             let trained = train(problem, &examples, settings);
             assert_honest(&trained, &problem, &examples);
             // each row comes once a pass, whether it finds room or not
@@ -144,7 +147,9 @@ fn a_seed_gives_the_same_weights_whoever_is_faster() {
 
 #[test]
 fn it_has_no_shift() {
-    let problem = problem(1.0, Updates::Row, 1e-3, 1).with_proximal(Proximal::On);
+    let problem = problem(1.0, Updates::Row, 1e-3, 1)
+        .with(|it| it.proximal = Proximal::On)
+        .expect("valid");
     assert_eq!(problem.proximal(), Proximal::Off);
 }
 
@@ -171,11 +176,12 @@ fn updates_by_sets_lie_between_rows_and_the_block() {
     }
     assert_eq!(run(Updates::Sets(1), TENTH), run(Updates::Block, TENTH));
     assert_eq!(run(Updates::Sets(1), PLENTY), run(Updates::Block, PLENTY));
-    for refused in [0, Problem::MOST_INNER_UPDATES + 1] {
+    for refused in [0, Updates::MOST_SETS + 1] {
         let problem = Problem::new(Loss::Hinge, 1.0, 1e-3).expect("valid");
         assert_eq!(
-            problem.with_inner(Inner::Pegasos(Updates::Sets(refused))),
-            Err(ProblemError::InnerUpdates(refused))
+            problem.with(|it| it.solver =
+                SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(Updates::Sets(refused))))),
+            Err(ProblemError::Solver(SolverError::InnerUpdates(refused)))
         );
     }
 }
@@ -201,10 +207,11 @@ fn the_squared_hinge_arrives_too() {
     let squared = |c, updates, tolerance, passes| {
         Problem::new(Loss::SquaredHinge, c, tolerance)
             .and_then(|it| {
-                it.with_policy(Policy::Block)
-                    .with_inner(Inner::Pegasos(updates))
+                it.with(|it| {
+                    it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(updates)))
+                })
             })
-            .and_then(|it| it.with_max_passes(passes))
+            .and_then(|it| it.with(|it| it.stopping.max_passes = Some(passes)))
             .expect("valid")
     };
     for cache in [PLENTY, TENTH] {
@@ -270,10 +277,11 @@ fn it_is_carried_on_over_rows_that_are_added() {
 fn block(loss: Loss, updates: Updates, passes: u32) -> Problem {
     Problem::new(loss, 0.002, 1e-9)
         .and_then(|it| {
-            it.with_policy(Policy::Block)
-                .with_inner(Inner::Pegasos(updates))
+            it.with(|it| {
+                it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(updates)))
+            })
         })
-        .and_then(|it| it.with_max_passes(passes))
+        .and_then(|it| it.with(|it| it.stopping.max_passes = Some(passes)))
         .expect("valid")
 }
 

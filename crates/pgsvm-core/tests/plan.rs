@@ -266,7 +266,8 @@ fn the_c_with_the_most_rows_right_is_trained_on_all_rows() {
         ] {
             for cache in [PLENTY, little(&examples)] {
                 let problem = problem(Loss::Hinge)
-                    .with_policy(policy)
+                    .with(|it| it.solver = policy.into())
+                    .expect("valid")
                     .with_trainers(2)
                     .expect("valid");
                 let plan = plan(&[0.3, 1e-6, 0.05], 5, Purpose::Train);
@@ -549,7 +550,9 @@ fn plans_that_cannot_be_carried_out_are_refused() {
 #[test]
 fn a_hopeless_c_holds_the_others_up_for_so_many_passes_at_most() {
     let examples = grouped(400, 30, 2, 2);
-    let problem = problem(Loss::Hinge).with_proximal(Proximal::Off);
+    let problem = problem(Loss::Hinge)
+        .with(|it| it.proximal = Proximal::Off)
+        .expect("valid");
     let plan = plan(&[1e6, 0.01], 2, Purpose::Train);
     let trained = carry_out(problem, &plan, &examples, little(&examples));
     let report = trained.trainer.report().unwrap();
@@ -654,7 +657,9 @@ fn what_is_said_of_the_fit_is_what_the_weights_decide() {
         (5, Policy::Block),
     ] {
         let examples = grouped(3000, 6, classes, 1);
-        let problem = problem(Loss::SquaredHinge).with_policy(policy);
+        let problem = problem(Loss::SquaredHinge)
+            .with(|it| it.solver = policy.into())
+            .expect("valid");
         for cache in [PLENTY, little(&examples)] {
             let trained = carry_out(problem, &Plan::train(1.0), &examples, cache);
             assert_fit(&trained, &examples, classes);

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use pgsvm_core::engine::{train_examples, EngineError, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::{
-    Event, HeadSpec, Inner, LogEntry, Loss, Order, Picks, Policy, Problem, ProblemError, Proximal,
-    ReadError, Scale, Spooling, StopReason, StopRule, Timing, Updates,
+    Blocks, Event, HeadSpec, Inner, LogEntry, Loss, Order, Picks, Policy, Problem, ProblemError,
+    Proximal, ReadError, Scale, SolverChoice, SolverError, StopReason, StopRule, Timing, Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -20,7 +20,8 @@ fn rows() -> Vec<OwnedExample> {
 fn problem(policy: Policy, tolerance: f64) -> Problem {
     Problem::new(Loss::Hinge, 0.05, tolerance)
         .expect("valid")
-        .with_policy(policy)
+        .with(|it| it.solver = policy.into())
+        .expect("valid")
         .with_timing(Timing::Lockstep)
 }
 
@@ -48,13 +49,27 @@ fn as_many_blocks_as_were_asked_for_whatever_the_cache() {
     let examples = rows();
     for policy in [Policy::Block, Policy::SelectiveBlock] {
         for blocks in [2, 7, 40, 64, 65, 300] {
-            let problem = problem(policy, 1e-3).with_blocks(Some(blocks)).unwrap();
+            let problem = problem(policy, 1e-3)
+                .with(|it| {
+                    it.solver = it.solver.solved_in(Blocks {
+                        count: Some(blocks),
+                        ..it.solver.blocks().unwrap()
+                    })
+                })
+                .unwrap();
             let trained = run(problem, &examples, PLENTY);
             assert!(!trained.reader.resident);
             assert_eq!(blocks_of(&trained), blocks as usize, "{policy:?}");
             assert_certified(&trained, &problem, &examples);
         }
-        let one = problem(policy, 1e-3).with_blocks(Some(1)).unwrap();
+        let one = problem(policy, 1e-3)
+            .with(|it| {
+                it.solver = it.solver.solved_in(Blocks {
+                    count: Some(1),
+                    ..it.solver.blocks().unwrap()
+                })
+            })
+            .unwrap();
         let usual = run(problem(policy, 1e-3), &examples, PLENTY);
         let trained = run(one, &examples, PLENTY);
         assert!(trained.reader.resident);
@@ -66,12 +81,15 @@ fn as_many_blocks_as_were_asked_for_whatever_the_cache() {
 #[test]
 fn pieces_of_the_table_can_be_counted_too() {
     let examples = rows();
-    let problem = problem(Policy::Block, 1e-3).with_blocks(Some(5)).unwrap();
-    let mut settings = settings(PLENTY, Scale::Standard, Threads::One);
-    settings.spooling = Spooling {
+    let blocks = Blocks {
+        count: Some(5),
         split: Order::Sequential,
-        ..Spooling::USUAL
+        ..Blocks::USUAL
     };
+    let problem = problem(Policy::Block, 1e-3)
+        .with(|it| it.solver = SolverChoice::Block(blocks))
+        .unwrap();
+    let settings = settings(PLENTY, Scale::Standard, Threads::One);
     for cache in [TENTH * 4, PLENTY / 64] {
         let trained = train(
             problem,
@@ -90,7 +108,12 @@ fn pieces_of_the_table_can_be_counted_too() {
 fn more_blocks_than_rows_leave_some_empty() {
     let examples = clouds(60, 4, 2.0, 5);
     let problem = problem(Policy::Block, 1e-3)
-        .with_blocks(Some(1000))
+        .with(|it| {
+            it.solver = it.solver.solved_in(Blocks {
+                count: Some(1000),
+                ..it.solver.blocks().unwrap()
+            })
+        })
         .unwrap();
     let trained = run(problem, &examples, PLENTY);
     let blocks = blocks_of(&trained);
@@ -104,7 +127,12 @@ fn a_block_without_room_says_how_many_would_do() {
     let settings = settings(TENTH, Scale::Standard, Threads::One);
     let attempt = |blocks| {
         let problem = problem(Policy::Block, 1e-3)
-            .with_blocks(Some(blocks))
+            .with(|it| {
+                it.solver = it.solver.solved_in(Blocks {
+                    count: Some(blocks),
+                    ..it.solver.blocks().unwrap()
+                })
+            })
             .unwrap();
         let heads = vec![HeadSpec::binary(problem.c())];
         train_examples(problem, heads, &examples, settings)
@@ -128,7 +156,7 @@ fn projected_gradients_stop_what_they_are_said_to() {
         (Policy::SelectiveBlock, TENTH),
     ] {
         let problem = problem(policy, 1e-3)
-            .with_stop(StopRule::ProjectedGradient)
+            .with(|it| it.stopping.rule = StopRule::ProjectedGradient)
             .unwrap();
         let trained = run(problem, &examples, cache);
         let head = trained.trainer.report().unwrap().heads[0];
@@ -167,7 +195,7 @@ fn several_heads_stop_by_their_own_gradients() {
         .collect();
     for (policy, cache) in [(Policy::Paper, 16_384), (Policy::Block, 16_384)] {
         let problem = problem(policy, 1e-2)
-            .with_stop(StopRule::ProjectedGradient)
+            .with(|it| it.stopping.rule = StopRule::ProjectedGradient)
             .unwrap();
         let settings = settings(cache, Scale::Standard, Threads::One);
         let trained = train_examples(problem, heads.clone(), &examples, settings).unwrap();
@@ -183,17 +211,21 @@ fn what_has_no_projected_gradient_is_refused() {
     let stop = StopRule::ProjectedGradient;
     let refused = [
         problem(Policy::Cached, 1e-3),
-        problem(Policy::Block, 1e-3).with_proximal(Proximal::On),
         problem(Policy::Block, 1e-3)
-            .with_inner(Inner::Pegasos(Updates::Row))
+            .with(|it| it.proximal = Proximal::On)
+            .expect("valid"),
+        problem(Policy::Block, 1e-3)
+            .with(|it| {
+                it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(Updates::Row)))
+            })
             .unwrap(),
     ];
     for problem in refused {
         assert_eq!(
-            problem.with_stop(stop),
+            problem.with(|it| it.stopping.rule = stop),
             Err(ProblemError::NoProjectedGradient)
         );
-        assert!(problem.with_stop(StopRule::Gap).is_ok());
+        assert!(problem.with(|it| it.stopping.rule = StopRule::Gap).is_ok());
     }
 }
 
@@ -202,8 +234,8 @@ fn a_pass_picks_as_often_as_was_asked_for() {
     let examples = rows();
     for count in [1, 4, 50] {
         let problem = problem(Policy::Paper, 1e-6)
-            .with_picks(Picks::Each(count))
-            .and_then(|it| it.with_max_passes(5))
+            .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Each(count)))
+            .and_then(|it| it.with(|it| it.stopping.max_passes = Some(5)))
             .unwrap();
         let report = run(problem, &examples, TENTH).trainer.report().unwrap();
         let asked = 5 * ROWS as u64 * u64::from(count);
@@ -215,9 +247,13 @@ fn a_pass_picks_as_often_as_was_asked_for() {
             report.visits
         );
     }
-    for refused in [0, Problem::MOST_PICKS + 1] {
-        let refuses = problem(Policy::Paper, 1e-3).with_picks(Picks::Each(refused));
-        assert_eq!(refuses, Err(ProblemError::Picks(refused)));
+    for refused in [0, Picks::MOST + 1] {
+        let refuses = problem(Policy::Paper, 1e-3)
+            .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Each(refused)));
+        assert_eq!(
+            refuses,
+            Err(ProblemError::Solver(SolverError::Picks(refused)))
+        );
     }
 }
 
@@ -225,14 +261,16 @@ fn a_pass_picks_as_often_as_was_asked_for() {
 fn free_picks_need_a_process_of_their_own() {
     let examples = rows();
     let weights = |picks| {
-        let problem = problem(Policy::Paper, 1e-3).with_picks(picks).unwrap();
+        let problem = problem(Policy::Paper, 1e-3)
+            .with(|it| it.solver = SolverChoice::StreamSvm(picks))
+            .unwrap();
         let trained = run(problem, &examples, TENTH);
         trained.trainer.weights(0).iter().collect::<Vec<_>>()
     };
     assert_eq!(weights(Picks::Free), weights(Picks::Usual));
     let timed = problem(Policy::Paper, 1e-3)
         .with_timing(Timing::Timed)
-        .with_picks(Picks::Free)
+        .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Free))
         .unwrap();
     let settings = settings(TENTH, Scale::Standard, Threads::Two);
     let trained = train(timed, &examples, settings);

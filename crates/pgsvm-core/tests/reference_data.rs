@@ -11,7 +11,7 @@ use std::process::Command;
 
 use common::*;
 use pgsvm_core::engine::{OwnedExample, Threads};
-use pgsvm_core::{Event, Loss, Problem, Scale, StopReason, Timing};
+use pgsvm_core::{Event, Intercept, Loss, Problem, Scale, StopReason, Timing};
 
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("PGSVM_DATA").map(PathBuf::from);
@@ -74,7 +74,8 @@ fn check(file: &str, reference: f64) {
             for loss in [Loss::Hinge, Loss::SquaredHinge] {
                 let problem = Problem::new(loss, 1.0, 1e-3)
                     .expect("valid")
-                    .with_intercept(false)
+                    .with(|it| it.formulation.intercept = Intercept::None)
+                    .expect("valid")
                     .with_timing(schedule);
                 let trained = train(problem, &examples, settings(cache, Scale::None, threads));
                 assert_eq!(trained.reader.resident, resident);
@@ -135,8 +136,13 @@ fn truncated_losses_arrive_on_wrong_labels_from_any_beginning() {
     for (loss, s) in [(Loss::Hinge, 1.0), (Loss::SquaredHinge, 1.25)] {
         for seed in 0..12 {
             let problem = Problem::new(loss, 1.0, 1e-3).expect("valid");
-            let problem = problem.with_truncation(Some(s)).expect("valid");
-            let problem = problem.with_seed(seed).with_timing(Timing::Lockstep);
+            let problem = problem
+                .with(|it| it.formulation.truncation = Some(s))
+                .expect("valid");
+            let problem = problem
+                .with(|it| it.seed = seed)
+                .expect("valid")
+                .with_timing(Timing::Lockstep);
             let settings = settings(64 << 20, Scale::Standard, Threads::One);
             let trained = train(problem, &examples, settings);
             let report = trained.trainer.report().unwrap();
@@ -173,11 +179,17 @@ fn truncated_losses_of_rows_that_stream_are_no_higher_than_in_memory() {
             }
             for (loss, s) in [(Loss::Hinge, 1.0), (Loss::SquaredHinge, 1.25)] {
                 let problem = Problem::new(loss, 1.0, 1e-3).expect("valid");
-                let problem = problem.with_truncation(Some(s)).expect("valid");
+                let problem = problem
+                    .with(|it| it.formulation.truncation = Some(s))
+                    .expect("valid");
                 let problem = problem.with_timing(Timing::Lockstep);
                 let objective = |seed, cache| {
                     let settings = settings(cache, Scale::None, Threads::One);
-                    let trained = train(problem.with_seed(seed), &examples, settings);
+                    let trained = train(
+                        problem.with(|it| it.seed = seed).expect("valid"),
+                        &examples,
+                        settings,
+                    );
                     let head = trained.trainer.report().unwrap().heads[0];
                     assert_eq!(head.stop, Some(StopReason::Tolerance), "{file} {loss:?}");
                     head.truncated.expect("a truncated loss").objective

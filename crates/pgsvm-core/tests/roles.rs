@@ -9,23 +9,21 @@ use pgsvm_core::engine::{
     train_examples, EngineError, MemorySpool, OwnedExample, SliceSource, Threads, ThrottledSpool,
 };
 use pgsvm_core::{
-    Cache, CacheError, CacheLayout, Folds, HeadSpec, Loss, Phase, Plan, Policy, Problem, Purpose,
-    ReadError, Reader, ReaderJob, RowError, Scale, Spool, Spooling, Step, StopReason, Timing,
-    TrainError, Trainer,
+    Beyond, Blocks, Cache, CacheError, CacheLayout, Compression, Folds, HeadSpec, Inner, Loss,
+    Phase, Plan, Policy, Problem, Purpose, ReadError, Reader, ReaderJob, RowError, Scale,
+    SolverChoice, Spool, Step, StopReason, Timing, TrainError, Trainer,
 };
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 3,
-    spooling: Spooling::USUAL,
-    policy: Policy::Cached,
-    blocks: None,
+    beyond: Beyond::Streams,
+    compression: Compression::Auto,
     stride: 1,
     balance: pgsvm_core::Balance::None,
     impute: false,
     unit_rows: false,
     as_they_come: false,
-    index: false,
     looks: false,
     expansion: None,
 };
@@ -231,9 +229,17 @@ fn bad_parameters_are_refused() {
     assert!(Problem::new(Loss::Hinge, f64::NAN, 1e-3).is_err());
     assert!(Problem::new(Loss::Hinge, 1.0, 1.0).is_err());
     assert!(Problem::new(Loss::Hinge, 1.0, 0.0).is_err());
-    assert!(problem().with_max_passes(0).is_err());
-    assert!(problem().with_inner_rounds(0).is_err());
-    assert!(problem().with_inner_rounds(1001).is_err());
+    assert!(problem()
+        .with(|it| it.stopping.max_passes = Some(0))
+        .is_err());
+    assert!(problem()
+        .with(|it| it.solver = SolverChoice::Block(Blocks::solved_by(Inner::CoordinateDescent(0))))
+        .is_err());
+    assert!(problem()
+        .with(
+            |it| it.solver = SolverChoice::Block(Blocks::solved_by(Inner::CoordinateDescent(1001)))
+        )
+        .is_err());
     assert!(matches!(
         CacheLayout::for_bytes(100),
         Err(CacheError::TooSmall {
@@ -391,7 +397,9 @@ fn a_compressed_spool_gives_the_same_weights() {
     let examples = words(4000, 100, 0, 32);
     let at_rate = |policy: Policy, bytes_per_second: f64| {
         let trained = pgsvm_core::engine::train(
-            problem().with_policy(policy),
+            problem()
+                .with(|it| it.solver = policy.into())
+                .expect("valid"),
             vec![HeadSpec::binary(1.0)],
             SliceSource::new(&examples),
             ThrottledSpool::new(MemorySpool::default(), bytes_per_second),

@@ -9,8 +9,8 @@ use common::*;
 use parts::Parts;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
 use pgsvm_core::{
-    Cuts, HeadReport, HeadSpec, Holding, Leader, Loss, Plan, Policy, Problem, ReaderJob, Scale,
-    Scaling, ScanTrainer, StopReason,
+    Blocks, Cuts, HeadReport, HeadSpec, Holding, Intercept, Loss, Plan, Problem, ReaderJob, Scale,
+    Scaling, ScanTrainer, SolverChoice, StopReason,
 };
 use std::time::Instant;
 
@@ -127,17 +127,40 @@ fn by_scans(
 
 /// The problems of a loss and a C, by whether they are solved by scans.
 fn problems(loss: Loss, c: f64) -> Vec<(bool, Problem)> {
-    let plain = Problem::new(loss, c, 1e-3).and_then(|it| it.with_max_passes(60));
+    let plain =
+        Problem::new(loss, c, 1e-3).and_then(|it| it.with(|it| it.stopping.max_passes = Some(60)));
     let plain = plain.unwrap();
-    let scans = plain.with_leader(Leader::Scans);
+    let scans = plain
+        .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+        .expect("valid");
     let mut all = vec![
-        (false, plain.with_leader(Leader::Nobody)),
-        (false, plain.with_policy(Policy::Block)),
+        (
+            false,
+            plain
+                .with(|it| it.solver = SolverChoice::Stream)
+                .expect("valid"),
+        ),
+        (
+            false,
+            plain
+                .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+                .expect("valid"),
+        ),
         (true, scans),
     ];
     match loss {
-        Loss::Hinge => all.push((true, scans.with_cuts(Cuts::Ocas(0.1)))),
-        Loss::SquaredHinge => all.push((false, plain.with_leader(Leader::Newton))),
+        Loss::Hinge => all.push((
+            true,
+            scans
+                .with(|it| it.solver = SolverChoice::Scan(Cuts::Ocas(0.1)))
+                .expect("valid"),
+        )),
+        Loss::SquaredHinge => all.push((
+            false,
+            plain
+                .with(|it| it.solver = SolverChoice::Newton)
+                .expect("valid"),
+        )),
     }
     all
 }
@@ -250,7 +273,9 @@ fn a_dual_holds_for_rows_far_from_zero() {
         for loss in [Loss::Hinge, Loss::SquaredHinge] {
             for c in [1e-4, 1.0, 1e2] {
                 for (scans, problem) in problems(loss, c) {
-                    let problem = problem.with_intercept(false);
+                    let problem = problem
+                        .with(|it| it.formulation.intercept = Intercept::None)
+                        .expect("valid");
                     let found = match scans {
                         true => by_scans(&problem, &rows, (Scale::None, false)),
                         false => Some(by_visits(problem, &rows, (Scale::None, false))),
@@ -319,7 +344,9 @@ fn a_certificate_holds_for_rows_that_are_divided_by_their_lengths() {
             for c in [1e-3, 1.0, 1e3] {
                 let mut known = None;
                 for (scans, problem) in problems(loss, c) {
-                    let problem = problem.with_intercept(false);
+                    let problem = problem
+                        .with(|it| it.formulation.intercept = Intercept::None)
+                        .expect("valid");
                     let found = match scans {
                         true => by_scans(&problem, &rows, (scale, true)),
                         false => Some(by_visits(problem, &rows, (scale, true))),

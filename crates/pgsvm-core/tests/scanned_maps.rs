@@ -10,8 +10,8 @@ use parts::example;
 use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
 use pgsvm_core::{
-    message, Holding, LandmarkChoice, Leader, Loss, LowRankJob, MapSearch, MapView, PackedRow,
-    Plan, Problem, ReaderJob, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows, Step,
+    message, Holding, LandmarkChoice, Loss, LowRankJob, MapSearch, MapView, PackedRow, Plan,
+    Problem, ReaderJob, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows, SolverChoice, Step,
     StopReason, Survey, ToldMap,
 };
 use serde::de::DeserializeOwned;
@@ -139,7 +139,9 @@ fn a_kernel_machine_by_scans_is_that_of_the_mapped_rows() {
             let found = mapped(&problem, &examples, &rbf(40, landmarks)).unwrap();
             let rows = made(&found, &examples, examples.len());
             assert_eq!(rows.len(), examples.len());
-            let nobody = problem.with_leader(Leader::Nobody);
+            let nobody = problem
+                .with(|it| it.solver = SolverChoice::Stream)
+                .expect("valid");
             let kept = train(nobody, &rows, settings(64 << 20, Scale::None, Threads::One));
             let expected = kept.trainer.report().unwrap().heads[0].certificate.primal;
             let third = examples.len() / 3;

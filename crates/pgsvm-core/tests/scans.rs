@@ -11,8 +11,8 @@ use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
-    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Leader, Loss, PartRefusal, PartRows,
-    PartsFound, Plan, Problem, ReaderJob, SampleSearch, Scale, ScanTrainer, Step, StopReason,
+    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Loss, PartRefusal, PartRows, PartsFound, Plan,
+    Problem, ReaderJob, SampleSearch, Scale, ScanTrainer, SolverChoice, Step, StopReason,
     TrainError, TrainerReport,
 };
 use std::time::Instant;
@@ -76,7 +76,9 @@ fn with_room(
 
 /// The objective of the same rows when they are kept.
 fn kept(problem: &Problem, examples: &[OwnedExample], scale: Scale) -> f64 {
-    let problem = problem.with_leader(Leader::Nobody);
+    let problem = problem
+        .with(|it| it.solver = SolverChoice::Stream)
+        .expect("valid");
     let trained = train(problem, examples, settings(PLENTY, scale, Threads::One));
     assert_certified(&trained, &problem, examples);
     trained.trainer.report().unwrap().heads[0]
@@ -163,7 +165,13 @@ fn what_a_scan_certifies_is_true_of_the_rows() {
         let accuracy = right.count() as f64 / examples.len() as f64;
         assert!((accuracy - head.training_accuracy).abs() < 1e-12);
         // no dual can be above the smallest primal
-        let least = kept(&problem.with_leader(Leader::Nobody), &examples, Scale::None);
+        let least = kept(
+            &problem
+                .with(|it| it.solver = SolverChoice::Stream)
+                .expect("valid"),
+            &examples,
+            Scale::None,
+        );
         assert!(head.certificate.dual <= least * (1.0 + 1e-9));
     }
 }
@@ -175,8 +183,12 @@ fn a_truncated_loss_is_scanned_for_too() {
         example.group = 1 - example.group;
     }
     for (c, s) in [(0.01, 1.25), (1.0, 0.5), (1.0, 3.0)] {
-        let problem = problem(c, 1e-4).with_leader(Leader::Scans);
-        let problem = problem.with_truncation(Some(s)).expect("valid");
+        let problem = problem(c, 1e-4)
+            .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+            .expect("valid");
+        let problem = problem
+            .with(|it| it.formulation.truncation = Some(s))
+            .expect("valid");
         let dealt = [
             (Parts::by_turns(&examples, 1), 0, 1 << 20),
             (Parts::by_turns(&examples, 3), 20_000, 100_000),
@@ -344,7 +356,9 @@ fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
         let folded = in_folds(&examples, 3, problem.seed());
         let kept = pgsvm_core::engine::train_examples(problem, plan.clone(), &folded, settings);
         let kept = kept.unwrap().trainer.report().unwrap();
-        let scans = problem.with_leader(Leader::Scans);
+        let scans = problem
+            .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+            .expect("valid");
         let (chosen, rows) = on_a_sample(&scans, &plan, &examples, PLENTY);
         assert_eq!(rows, examples.len());
         assert_eq!(chosen.validation.len(), kept.validation.len());
@@ -376,7 +390,9 @@ fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
 #[test]
 fn a_c_means_on_a_sample_what_it_means_on_all_rows() {
     let examples = clouds(20_000, 5, 0.8, 23);
-    let problem = problem(1.0, 1e-3).with_leader(Leader::Scans);
+    let problem = problem(1.0, 1e-3)
+        .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+        .expect("valid");
     let plan = choosing(&[1e-4, 1e-1]);
     let (all, _) = on_a_sample(&problem, &plan, &examples, PLENTY);
     let (some, rows) = on_a_sample(&problem, &plan, &examples, 200_000);
@@ -401,7 +417,9 @@ fn a_class_that_cannot_be_held_out_of_the_sample_is_an_error() {
             .into_iter()
             .filter(|it| it.group == 1),
     );
-    let problem = problem(1.0, 1e-3).with_leader(Leader::Scans);
+    let problem = problem(1.0, 1e-3)
+        .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+        .expect("valid");
     let job = ReaderJob::new(Scale::Standard, &problem);
     let survey = Parts::by_turns(&examples, 1).survey(&job, 3000);
     let surveyed = survey.finish(&[], 1).unwrap();
@@ -427,7 +445,13 @@ fn the_hinge_arrives_where_kept_rows_do_with_whatever_room() {
     for (at, (examples, scale)) in sets.iter().enumerate() {
         for c in [0.01, 1.0, 100.0] {
             let problem = hinge(c, 1e-3);
-            let expected = kept(&problem.with_max_passes(2000).unwrap(), examples, *scale);
+            let expected = kept(
+                &problem
+                    .with(|it| it.stopping.max_passes = Some(2000))
+                    .unwrap(),
+                examples,
+                *scale,
+            );
             let dealt = [
                 (Parts::by_turns(examples, 1), 100_000, 1 << 20),
                 (Parts::by_turns(examples, 3), 40_000, 200_000),
@@ -474,7 +498,14 @@ fn planes_alone_arrive_too_and_a_line_search_saves_scans() {
             let expected = kept(&problem, examples, Scale::Standard);
             let parts = Parts::by_turns(examples, 2);
             let scans = [Cuts::Ocas(0.1), Cuts::Newest].map(|cuts| {
-                let found = by_scans(&problem.with_cuts(cuts), &parts, Scale::Standard, 20_000);
+                let found = by_scans(
+                    &problem
+                        .with(|it| it.solver = SolverChoice::Scan(cuts))
+                        .expect("valid"),
+                    &parts,
+                    Scale::Standard,
+                    20_000,
+                );
                 let head = found.report.heads[0];
                 let place = format!("set {at}, C {c}, {cuts:?}: {head:?}");
                 assert_eq!(head.stop, Some(StopReason::Tolerance), "{place}");
@@ -577,7 +608,9 @@ fn a_part_with_too_many_rows_says_so() {
 fn rows_that_are_all_here_are_gone_over_by_any_number_of_threads() {
     let examples = weighed(clouds(3000, 10, 1.0, 43));
     for cuts in [Cuts::Ocas(0.1), Cuts::Newest] {
-        let problem = hinge(0.01, 1e-3).with_cuts(cuts);
+        let problem = hinge(0.01, 1e-3)
+            .with(|it| it.solver = SolverChoice::Scan(cuts))
+            .expect("valid");
         let parts = Parts::by_turns(&examples, 1);
         let scanned = with_room(&problem, &parts, Scale::Standard, (PLENTY, 0));
         // with room for outputs beside the rows and without

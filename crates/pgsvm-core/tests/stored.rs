@@ -9,8 +9,8 @@ use common::*;
 use parts::Parts;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads};
 use pgsvm_core::{
-    Balance, Cuts, HeadReport, HeadSpec, Holding, Inner, Leader, Loss, Plan, Policy, Problem,
-    ReaderJob, Scale, ScanTrainer, StopReason, StopRule, Updates,
+    Balance, Blocks, Cuts, HeadReport, HeadSpec, Holding, Indexed, Inner, Intercept, Loss, Picks,
+    Plan, Problem, ReaderJob, Scale, ScanTrainer, SolverChoice, StopReason, StopRule, Updates,
 };
 use std::collections::HashMap;
 use std::time::Instant;
@@ -276,33 +276,73 @@ impl Known {
 /// The problems of a loss, by the names of those who solve them over rows that are kept.
 fn visited(plain: Problem) -> Vec<(&'static str, Problem)> {
     let mut all = vec![
-        ("stream", plain.with_leader(Leader::Nobody)),
-        ("auto", plain.with_leader(Leader::Auto)),
+        (
+            "stream",
+            plain
+                .with(|it| it.solver = SolverChoice::Stream)
+                .expect("valid"),
+        ),
+        (
+            "auto",
+            plain
+                .with(|it| it.solver = SolverChoice::Auto)
+                .expect("valid"),
+        ),
         (
             "indexed",
-            plain.with_leader(Leader::Nobody).with_index(true),
+            plain
+                .with(|it| it.solver = SolverChoice::Indexed(Indexed::Slack))
+                .expect("valid"),
         ),
-        ("block", plain.with_policy(Policy::Block)),
-        ("selective", plain.with_policy(Policy::SelectiveBlock)),
+        (
+            "block",
+            plain
+                .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+                .expect("valid"),
+        ),
+        (
+            "selective",
+            plain
+                .with(|it| it.solver = SolverChoice::SelectiveBlock(Blocks::USUAL))
+                .expect("valid"),
+        ),
     ];
     if plain.truncation().is_none() {
-        all.push(("paper", plain.with_policy(Policy::Paper)));
+        all.push((
+            "paper",
+            plain
+                .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Usual))
+                .expect("valid"),
+        ));
     }
     match plain.loss() {
         Loss::SquaredHinge => {
-            all.push(("newton", plain.with_leader(Leader::Newton)));
-            let indexed = plain.with_leader(Leader::Newton).with_index(true);
+            all.push((
+                "newton",
+                plain
+                    .with(|it| it.solver = SolverChoice::Newton)
+                    .expect("valid"),
+            ));
+            let indexed = plain
+                .with(|it| it.solver = SolverChoice::Indexed(Indexed::Newton))
+                .expect("valid");
             all.push(("indexed newton", indexed));
-            let block = plain.with_policy(Policy::Block).with_inner(Inner::Newton);
+            let block =
+                plain.with(|it| it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Newton)));
             if plain.truncation().is_none() {
                 all.extend(block.map(|it| ("block newton", it)));
-                let free = plain.with_leader(Leader::Newton).with_free_intercept(true);
+                let free = plain
+                    .with(|it| it.solver = SolverChoice::Newton)
+                    .expect("valid")
+                    .with(|it| it.formulation.intercept = Intercept::Free)
+                    .expect("valid");
                 all.push(("free intercept", free));
             }
         }
         Loss::Hinge if plain.truncation().is_none() => {
             let inner = Inner::Pegasos(Updates::Row);
-            let pegasos = plain.with_policy(Policy::Block).with_inner(inner);
+            let pegasos =
+                plain.with(|it| it.solver = SolverChoice::Block(Blocks::solved_by(inner)));
             all.extend(pegasos.map(|it| ("pegasos", it)));
         }
         Loss::Hinge => {}
@@ -323,8 +363,11 @@ fn rows_that_are_kept() {
                 (Loss::Hinge, Some(1.0)),
                 (Loss::SquaredHinge, Some(1.25)),
             ] {
-                let plain = Problem::new(loss, c, 1e-3).and_then(|it| it.with_truncation(s));
-                let plain = plain.and_then(|it| it.with_max_passes(25)).unwrap();
+                let plain = Problem::new(loss, c, 1e-3)
+                    .and_then(|it| it.with(|it| it.formulation.truncation = s));
+                let plain = plain
+                    .and_then(|it| it.with(|it| it.stopping.max_passes = Some(25)))
+                    .unwrap();
                 let mut known = Known::default();
                 for (name, problem) in visited(plain) {
                     for cache in caches {
@@ -345,17 +388,37 @@ fn rows_that_are_scanned() {
         let rows = twins(classes, 36, 100 + seed);
         for c in COSTS {
             let new = |loss, s| {
-                let plain = Problem::new(loss, c, 1e-3).and_then(|it| it.with_truncation(s));
-                let plain = plain.and_then(|it| it.with_max_passes(25)).unwrap();
-                plain.with_leader(Leader::Scans)
+                let plain = Problem::new(loss, c, 1e-3)
+                    .and_then(|it| it.with(|it| it.formulation.truncation = s));
+                let plain = plain
+                    .and_then(|it| it.with(|it| it.stopping.max_passes = Some(25)))
+                    .unwrap();
+                plain
+                    .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+                    .expect("valid")
             };
             let hinge = new(Loss::Hinge, None);
-            let ocas = hinge.with_cuts(Cuts::Ocas(0.1));
+            let ocas = hinge
+                .with(|it| it.solver = SolverChoice::Scan(Cuts::Ocas(0.1)))
+                .expect("valid");
             let mut ways = vec![
                 ("ocas", ocas),
-                ("cutting plane", hinge.with_cuts(Cuts::Newest)),
-                ("mean loss", ocas.with_stop(StopRule::MeanLoss).unwrap()),
-                ("together", ocas.with_classes_together(true)),
+                (
+                    "cutting plane",
+                    hinge
+                        .with(|it| it.solver = SolverChoice::Scan(Cuts::Newest))
+                        .expect("valid"),
+                ),
+                (
+                    "mean loss",
+                    ocas.with(|it| it.stopping.rule = StopRule::MeanLoss)
+                        .unwrap(),
+                ),
+                (
+                    "together",
+                    ocas.with(|it| it.formulation.together = true)
+                        .expect("valid"),
+                ),
                 ("scan", hinge),
             ];
             ways.push(("scan, squared", new(Loss::SquaredHinge, None)));
@@ -374,7 +437,9 @@ fn rows_that_are_scanned() {
                     }
                 }
             }
-            let free = hinge.with_free_intercept(true);
+            let free = hinge
+                .with(|it| it.formulation.intercept = Intercept::Free)
+                .expect("valid");
             let what = format!("interior point, C {c}, {classes} classes, seed {seed}");
             let found = by_scans(&hinge, true, &rows, false).unwrap();
             Known::default().take(&free, classes, &found, &rows, &what);

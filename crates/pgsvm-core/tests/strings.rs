@@ -5,8 +5,8 @@ mod common;
 use common::Numbers;
 use pgsvm_core::engine::{MemorySpool, OwnedExample, SliceSource};
 use pgsvm_core::{
-    Cache, CompactForm, Expanding, Goal, HeadSpec, Leader, Loss, PartForm, Plan, Policy, Problem,
-    Proximal, Reader, ReaderJob, Scale, Step, StringForm, Timing, Trainer,
+    Cache, CompactForm, Expanding, Goal, HeadSpec, Loss, PartForm, Plan, Policy, Problem, Proximal,
+    Reader, ReaderJob, Scale, SolverChoice, Step, StringForm, Timing, Trainer,
 };
 use pgsvm_expand::{Degree, NoLetter};
 
@@ -152,20 +152,24 @@ fn ways() -> Vec<(&'static str, usize, Problem, Goal)> {
         (
             "without shift",
             2,
-            hinge.with_proximal(Proximal::Off),
+            hinge.with(|it| it.proximal = Proximal::Off).expect("valid"),
             one(1.0),
         ),
         (
             "newton",
             2,
-            problem(Loss::SquaredHinge).with_leader(Leader::Newton),
+            problem(Loss::SquaredHinge)
+                .with(|it| it.solver = SolverChoice::Newton)
+                .expect("valid"),
             one(1.0),
         ),
         ("three classes", 3, hinge, Goal::from(several(3))),
         (
             "five classes, newton",
             5,
-            problem(Loss::SquaredHinge).with_leader(Leader::Newton),
+            problem(Loss::SquaredHinge)
+                .with(|it| it.solver = SolverChoice::Newton)
+                .expect("valid"),
             Goal::from(several(5)),
         ),
         ("two trainers", 2, hinge.with_trainers(2).unwrap(), one(1.0)),
@@ -222,7 +226,7 @@ fn strings_stream_too() {
     for (name, classes, problem, goal) in ways() {
         for policy in [Policy::Cached, Policy::Paper] {
             println!("{name} {policy:?}");
-            let problem = problem.with_policy(policy);
+            let problem = problem.with(|it| it.solver = policy.into()).expect("valid");
             let examples = examples(classes, 1);
             let kept = trained(&examples, (problem, goal.clone()), PLENTY, None);
             let made = trained(&examples, (problem, goal.clone()), STREAMS, Some(FORM));

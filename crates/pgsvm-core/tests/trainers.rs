@@ -84,7 +84,9 @@ fn columns_of_different_scale_get_their_metric_from_the_rows_of_all_trainers() {
 #[test]
 fn without_the_shift_several_trainers_arrive_too() {
     let examples = clouds(ROWS, 12, 3.0, 4);
-    let problem = problem(Loss::Hinge, 0.001, 4).with_proximal(Proximal::Off);
+    let problem = problem(Loss::Hinge, 0.001, 4)
+        .with(|it| it.proximal = Proximal::Off)
+        .expect("valid");
     assert_certified(&train_in_memory(problem, &examples), &problem, &examples);
 }
 
@@ -201,7 +203,9 @@ fn heads_by_themselves_are_dealt_out_likewise() {
             let problem = Problem::new(Loss::Hinge, 1.0, 1e-6).expect("in range");
             let problem = problem.with_trainers(trainers).expect("in range");
             let problem = problem.with_timing(Timing::Lockstep);
-            let problem = problem.with_proximal(Proximal::On);
+            let problem = problem
+                .with(|it| it.proximal = Proximal::On)
+                .expect("valid");
             let trained = train_heads(problem, &heads, &examples, (cache, Threads::One));
             all_bits(&trained, heads.len())
         };

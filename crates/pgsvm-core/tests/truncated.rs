@@ -7,8 +7,9 @@ use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
 use pgsvm_core::{
-    CalibrationChoice, ForestShape, HeadSpec, Inner, Leader, Loss, Policy, Problem, ProblemError,
-    Scale, Scoring, StopReason, StopRule, Timing, Updates,
+    Blocks, CalibrationChoice, Cuts, ForestShape, HeadSpec, Indexed, Inner, Intercept, Loss, Picks,
+    Policy, Problem, ProblemError, Scale, Scoring, SolverChoice, StopReason, StopRule, Timing,
+    Updates,
 };
 
 const PLENTY: usize = 16 << 20;
@@ -20,7 +21,9 @@ const BAND_OF_S: f64 = 0.25;
 
 fn problem(loss: Loss, c: f64, s: f64) -> Problem {
     let problem = Problem::new(loss, c, TOLERANCE).expect("valid");
-    problem.with_truncation(Some(s)).expect("valid")
+    problem
+        .with(|it| it.formulation.truncation = Some(s))
+        .expect("valid")
 }
 
 /// These rows with the labels of a share of them wrong.
@@ -159,7 +162,10 @@ fn what_a_truncated_training_says_is_so() {
 /// What Newton's method is to minimize.
 fn run(c: f64, s: f64) -> Problem {
     let problem = Problem::new(Loss::SquaredHinge, c, TOLERANCE).expect("valid");
-    let problem = problem.with_leader(Leader::Newton).with_truncation(Some(s));
+    let problem = problem
+        .with(|it| it.solver = SolverChoice::Newton)
+        .expect("valid")
+        .with(|it| it.formulation.truncation = Some(s));
     problem.expect("valid")
 }
 
@@ -182,7 +188,9 @@ fn newtons_method_finds_outliers_anew_in_each_pass() {
             let head = report.heads[0];
             // no row is on the wrong side
             assert_eq!(head.certificate.primal, objective(&trained));
-            let problem = problem.with_leader(Leader::Nobody);
+            let problem = problem
+                .with(|it| it.solver = SolverChoice::Stream)
+                .expect("valid");
             let visited = check(&problem, &rows, settings());
             let (a, b) = (objective(&trained), objective(&visited));
             assert!(a <= 1.03 * b, "{c} {s}: {a} {b}");
@@ -196,13 +204,13 @@ fn a_rare_class_is_not_given_up() {
     let rows = thinned(clouds(12_000, 6, 4.0, 66), 100);
     let problem = run(1.0, 1.25);
     for (cache, leader) in [
-        (PLENTY, Leader::Newton),
-        (PLENTY, Leader::Nobody),
-        (24 * 1024, Leader::Newton),
-        (24 * 1024, Leader::Nobody),
+        (PLENTY, SolverChoice::Newton),
+        (PLENTY, SolverChoice::Stream),
+        (24 * 1024, SolverChoice::Newton),
+        (24 * 1024, SolverChoice::Stream),
     ] {
         let trained = check(
-            &problem.with_leader(leader),
+            &problem.with(|it| it.solver = leader).expect("valid"),
             &rows,
             settings(cache, Scale::None, Threads::One),
         );
@@ -421,34 +429,48 @@ fn what_solves_one_convex_problem_is_refused() {
     let plain = Problem::new(Loss::SquaredHinge, 1.0, TOLERANCE).expect("valid");
     for s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(
-            plain.with_truncation(Some(s)),
+            plain.with(|it| it.formulation.truncation = Some(s)),
             Err(ProblemError::Truncation(_))
         ));
     }
     let hinge = Problem::new(Loss::Hinge, 1.0, TOLERANCE).expect("valid");
-    let pegasos = hinge.with_policy(Policy::Block);
+    let pegasos = hinge
+        .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+        .expect("valid");
     let pegasos = pegasos
-        .with_inner(Inner::Pegasos(Updates::Row))
+        .with(|it| it.solver = SolverChoice::Block(Blocks::solved_by(Inner::Pegasos(Updates::Row))))
         .expect("valid");
     let others = [
-        hinge.with_leader(Leader::Newton),
-        hinge.with_leader(Leader::Scans),
-        plain.with_policy(Policy::Paper),
-        hinge.with_policy(Policy::Paper),
+        hinge
+            .with(|it| it.solver = SolverChoice::Newton)
+            .expect("valid"),
+        hinge
+            .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+            .expect("valid"),
+        plain
+            .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Usual))
+            .expect("valid"),
+        hinge
+            .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Usual))
+            .expect("valid"),
         pegasos,
     ];
     for other in others {
         assert_eq!(
-            other.with_truncation(Some(1.0)),
+            other.with(|it| it.formulation.truncation = Some(1.0)),
             Err(ProblemError::CannotTruncate)
         );
-        assert!(other.with_truncation(None).is_ok());
+        assert!(other.with(|it| it.formulation.truncation = None).is_ok());
     }
     // the projected gradients of a round say nothing of the next one
-    let blocks = plain.with_policy(Policy::Block);
-    let blocks = blocks.with_truncation(Some(1.0)).expect("valid");
+    let blocks = plain
+        .with(|it| it.solver = SolverChoice::Block(Blocks::USUAL))
+        .expect("valid");
+    let blocks = blocks
+        .with(|it| it.formulation.truncation = Some(1.0))
+        .expect("valid");
     assert_eq!(
-        blocks.with_stop(StopRule::ProjectedGradient),
+        blocks.with(|it| it.stopping.rule = StopRule::ProjectedGradient),
         Err(ProblemError::NoProjectedGradient)
     );
 }
@@ -459,16 +481,21 @@ fn blocks_come_to_the_same() {
     let settings = || settings(4000 * 96 / 4, Scale::None, Threads::One);
     // Newton's method has no shift: with a larger C the split into blocks is slow
     for (loss, inner, c) in [
-        (Loss::Hinge, Inner::CoordinateDescent, 1.0),
-        (Loss::SquaredHinge, Inner::CoordinateDescent, 1.0),
+        (Loss::Hinge, Inner::USUAL, 1.0),
+        (Loss::SquaredHinge, Inner::USUAL, 1.0),
         (Loss::SquaredHinge, Inner::Newton, 0.01),
     ] {
         let plain = Problem::new(loss, c, TOLERANCE).expect("valid");
-        let streamed = plain.with_truncation(Some(1.0)).expect("valid");
+        let streamed = plain
+            .with(|it| it.formulation.truncation = Some(1.0))
+            .expect("valid");
         let streamed = check(&streamed, &rows, settings());
         for policy in [Policy::Block, Policy::SelectiveBlock] {
-            let by_blocks = plain.with_policy(policy).with_inner(inner);
-            let by_blocks = by_blocks.and_then(|it| it.with_truncation(Some(1.0)));
+            let by_blocks = plain.with(|it| {
+                it.solver = SolverChoice::from(policy).solved_in(Blocks::solved_by(inner))
+            });
+            let by_blocks =
+                by_blocks.and_then(|it| it.with(|it| it.formulation.truncation = Some(1.0)));
             let trained = check(&by_blocks.expect("valid"), &rows, settings());
             let (a, b) = (objective(&trained), objective(&streamed));
             assert!(a <= 1.03 * b, "{loss:?} {inner:?} {policy:?}: {a} {b}");
@@ -499,7 +526,14 @@ fn an_index_leaves_rows_out_and_what_is_said_is_so() {
                     settings(48 * 1024, Scale::None, Threads::One),
                 )
             };
-            let (plain, indexed) = (trained(problem), trained(problem.with_index(true)));
+            let (plain, indexed) = (
+                trained(problem),
+                trained(
+                    problem
+                        .with(|it| it.solver = SolverChoice::Indexed(Indexed::Slack))
+                        .expect("valid"),
+                ),
+            );
             let ((_, passes), (read, announced)) = (shares(&plain), shares(&indexed));
             assert!(read <= announced, "{loss:?} {s}: {read} {announced}");
             saved = (saved.0 + read, saved.1 + announced);
@@ -524,7 +558,11 @@ fn a_metric_forest_serves_several_classes_and_two_roles() {
 fn serves_several_classes(forest: Option<ForestShape>) {
     let rows = on_a_circle(12_000);
     let problem = problem(Loss::Hinge, 1.0, 1.0);
-    let problem = problem.with_index(true).with_forest(forest);
+    let problem = problem
+        .with(|it| {
+            it.solver = SolverChoice::Indexed(forest.map_or(Indexed::Slack, Indexed::Forest))
+        })
+        .expect("valid");
     let specs = || -> Vec<HeadSpec> {
         let signs = [vec![1, -1, -1], vec![-1, 1, -1], vec![-1, -1, 1]];
         signs.map(|signs| HeadSpec::new(signs, 1.0)).into()
@@ -554,7 +592,9 @@ fn an_index_of_a_convex_loss_leaves_rows_out_and_what_is_said_is_so() {
                 assert_certified(&trained, &problem, &rows);
                 trained
             };
-            let indexed = plain.with_index(true);
+            let indexed = plain
+                .with(|it| it.solver = SolverChoice::Indexed(Indexed::Slack))
+                .expect("valid");
             let (stream, indexed) = (trained(plain), trained(indexed));
             let ((_, passes), (read, announced)) = (shares(&stream), shares(&indexed));
             assert!(read <= announced, "{loss:?}: {read} {announced}");
@@ -590,7 +630,9 @@ fn a_metric_forest_is_asked_for_rows_and_what_is_said_is_so() {
             (Loss::SquaredHinge, Some(1.0)),
         ] {
             let plain = Problem::new(loss, 1.0, FINE).expect("valid");
-            let plain = plain.with_truncation(s).expect("valid");
+            let plain = plain
+                .with(|it| it.formulation.truncation = s)
+                .expect("valid");
             let plain = plain.with_timing(Timing::Lockstep);
             let trained = |problem: Problem| {
                 let settings = settings(8 * 1024 * features, Scale::None, Threads::One);
@@ -604,7 +646,9 @@ fn a_metric_forest_is_asked_for_rows_and_what_is_said_is_so() {
                 }
                 trained
             };
-            let asked = plain.with_index(true).with_forest(Some(SMALL_TREES));
+            let asked = plain
+                .with(|it| it.solver = SolverChoice::Indexed(Indexed::Forest(SMALL_TREES)))
+                .expect("valid");
             let (stream, asked) = (trained(plain), trained(asked));
             let ((_, passes), (read, announced)) = (shares(&stream), shares(&asked));
             println!(
@@ -634,8 +678,17 @@ fn streamed_and_indexed(
         assert!(!trained.reader.resident && report.newton, "{report:?}");
         trained
     };
-    let problem = problem.with_leader(Leader::Newton);
-    [trained(problem), trained(problem.with_index(true))]
+    let problem = problem
+        .with(|it| it.solver = SolverChoice::Newton)
+        .expect("valid");
+    [
+        trained(problem),
+        trained(
+            problem
+                .with(|it| it.solver = SolverChoice::Indexed(Indexed::Newton))
+                .expect("valid"),
+        ),
+    ]
 }
 
 /// Checks that passes over an index find what passes over all rows do. Gives back the rows that each read.
@@ -669,7 +722,9 @@ fn newtons_method_finds_over_an_index_what_it_finds_over_all_rows() {
     ] {
         let rows = weighted(flipped(clouds(12_000, features, 4.0, 71), wrong, 72), 73);
         let problem = Problem::new(Loss::SquaredHinge, c, 1e-6).expect("valid");
-        let problem = problem.with_truncation(s).expect("valid");
+        let problem = problem
+            .with(|it| it.formulation.truncation = s)
+            .expect("valid");
         let specs = [HeadSpec::binary(c)];
         let cache = (8 * 1024 * features.max(6), Threads::One);
         let both = streamed_and_indexed(problem, &specs, &rows, cache);
@@ -698,7 +753,9 @@ fn newtons_method_over_an_index_serves_several_classes_and_two_roles() {
     for threads in [Threads::One, Threads::Two] {
         for s in [None, Some(1.25)] {
             let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-6).expect("valid");
-            let problem = problem.with_truncation(s).expect("valid");
+            let problem = problem
+                .with(|it| it.formulation.truncation = s)
+                .expect("valid");
             let both = streamed_and_indexed(problem, &specs, &rows, (32 * 1024, threads));
             assert_the_same(&both);
             for (head, spec) in specs.iter().enumerate() {
@@ -722,7 +779,10 @@ fn a_free_intercept_is_part_of_what_weights_move_by() {
     let rows = clouds(12_000, 6, 4.0, 81);
     for s in [None, Some(1.25)] {
         let problem = Problem::new(Loss::SquaredHinge, 10.0, 1e-6).expect("valid");
-        let problem = problem.with_free_intercept(true).with_truncation(s);
+        let problem = problem
+            .with(|it| it.formulation.intercept = Intercept::Free)
+            .expect("valid")
+            .with(|it| it.formulation.truncation = s);
         let (problem, specs) = (problem.expect("valid"), [HeadSpec::binary(10.0)]);
         let both = streamed_and_indexed(problem, &specs, &rows, (48 * 1024, Threads::One));
         let (read, all) = assert_the_same(&both);
@@ -735,7 +795,9 @@ fn products_read_chunks_with_rows_within_the_margin_alone() {
     let rows = words(6000, 3000, 0, 74);
     for s in [None, Some(1.25)] {
         let problem = Problem::new(Loss::SquaredHinge, 10.0, TOLERANCE).expect("valid");
-        let problem = problem.with_truncation(s).expect("valid");
+        let problem = problem
+            .with(|it| it.formulation.truncation = s)
+            .expect("valid");
         let cache = (96 * 1024, Threads::One);
         let both = streamed_and_indexed(problem, &[HeadSpec::binary(10.0)], &rows, cache);
         let ((all, _), (read, _)) = (shares(&both[0]), shares(&both[1]));
@@ -760,8 +822,12 @@ fn coordinate_descent_goes_on_over_the_index_where_newtons_method_does_not_arriv
         *value = value.powi(7);
     }
     let problem = Problem::new(Loss::SquaredHinge, 10.0, FINE).expect("valid");
-    let problem = problem.with_leader(Leader::Newton).with_index(true);
-    let indexed = problem.with_truncation(Some(0.1)).expect("valid");
+    let problem = problem
+        .with(|it| it.solver = SolverChoice::Indexed(Indexed::Newton))
+        .expect("valid");
+    let indexed = problem
+        .with(|it| it.formulation.truncation = Some(0.1))
+        .expect("valid");
     let trained = train(
         indexed,
         &rows,
@@ -790,10 +856,20 @@ fn newtons_method_chooses_c_over_an_index() {
     deal_into_folds(&mut rows);
     for s in [None, Some(1.25)] {
         let problem = Problem::new(Loss::SquaredHinge, 1.0, TOLERANCE).expect("valid");
-        let problem = problem.with_leader(Leader::Newton).with_truncation(s);
+        let problem = problem
+            .with(|it| it.solver = SolverChoice::Newton)
+            .expect("valid")
+            .with(|it| it.formulation.truncation = s);
         let trained = [false, true].map(|index| {
             let settings = settings(48 * 1024, Scale::None, Threads::One);
-            let problem = problem.expect("valid").with_index(index);
+            let problem = problem
+                .expect("valid")
+                .with(|it| {
+                    if index {
+                        it.solver = SolverChoice::Indexed(Indexed::Newton)
+                    }
+                })
+                .expect("valid");
             train_examples(problem, Goal::Plan(three_folds()), &rows, settings).expect("works")
         });
         let [a, b] = [0, 1].map(|k| trained[k].trainer.report().unwrap());

@@ -10,7 +10,7 @@ const PLENTY: usize = 16 << 20;
 
 fn problem(loss: Loss, c: f64) -> Problem {
     Problem::new(loss, c, 1e-3)
-        .and_then(|problem| problem.with_max_passes(600))
+        .and_then(|problem| problem.with(|it| it.stopping.max_passes = Some(600)))
         .expect("valid")
 }
 

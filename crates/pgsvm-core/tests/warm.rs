@@ -136,7 +136,9 @@ fn changed_rows_are_learned_from_what_was_known_in_the_cache_and_out_of_it() {
 fn blocks_and_two_threads_begin_from_dual_variables_too() {
     for policy in [Policy::Block, Policy::SelectiveBlock, Policy::Cached] {
         let (mut examples, others) = (clouds(6000, 20, 2.0, 3), clouds(6000, 20, 2.0, 4));
-        let problem = problem(Loss::Hinge, 1.0).with_policy(policy);
+        let problem = problem(Loss::Hinge, 1.0)
+            .with(|it| it.solver = policy.into())
+            .expect("valid");
         let settings = settings(6000 * 100 / 4, Scale::Standard, Threads::Two);
         visits(
             &mut examples,
@@ -154,12 +156,14 @@ fn several_heads_begin_from_dual_variables_of_their_own() {
         let (mut examples, others) = (quarters(6000, 5), quarters(6000, 6));
         let specs = one_against_rest(4, c);
         let problem = problem(Loss::Hinge, c)
-            .with_max_passes(3000)
+            .with(|it| it.stopping.max_passes = Some(3000))
             .expect("valid");
         let settings = settings(bytes, Scale::Standard, Threads::One);
         if c > 1e3 {
             // too hard to finish: what is claimed must be true all the same
-            let problem = problem.with_max_passes(4).expect("valid");
+            let problem = problem
+                .with(|it| it.stopping.max_passes = Some(4))
+                .expect("valid");
             let start = vec![without_weights(vec![0.5; 6000]); 4];
             let warm = train_examples_from(problem, specs.clone(), &examples, start, settings)
                 .expect("trains");

@@ -4,7 +4,6 @@ use crate::base::errors::Failure;
 use crate::features::{word_of, KernelForm, LANDMARKS};
 use crate::pg::check_for_interrupts;
 use crate::planning::job::Job;
-use crate::request::kernel::Method;
 use crate::training::any_reader::reads;
 use crate::training::by_scans::refusals::rank_beyond_sample;
 use crate::training::outcome::Machine;
@@ -12,7 +11,8 @@ use crate::training::progress::Progress;
 use pgsvm_core::kernels::{KernelError, KernelKind, LowRank};
 use pgsvm_core::memory::copied;
 use pgsvm_core::{
-    LandmarkChoice, LowRankJob, MapSearch, MapView, ReaderReport, RowForm, SampledMap, Surveyed,
+    LandmarkChoice, LowRankJob, MapSearch, MapView, ReaderReport, RowForm, SampledMap,
+    SolverChoice, Surveyed,
 };
 
 /// A map, and what it was chosen for.
@@ -36,13 +36,13 @@ impl Mapping {
             memory_bytes: job.source_cache_bytes(),
             ..*map
         };
-        Some(match terms.method {
-            Method::InteriorPoint(interior) => LowRankJob {
+        Some(match job.terms.solver() {
+            SolverChoice::InteriorPoint(interior) => LowRankJob {
                 rank: Some(interior.rank.of(rows as usize)),
                 tolerance: interior.trace_tolerance,
                 ..asked
             },
-            Method::Auto | Method::LowRank | Method::Exact => asked,
+            _ => asked,
         })
     }
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use pgsvm_core::engine::{train, MemorySpool, Settings, Threads};
 use pgsvm_core::kernels::{Expansion, Room, Rows};
 use pgsvm_core::{
-    HeadSpec, InteriorOutcome, InteriorTerms, LowRankSource, MachineThreads, Policy, Problem,
-    Scale, Source, Step, Trainer,
+    HeadSpec, InteriorOutcome, InteriorTerms, LowRankSource, MachineThreads, Problem, Scale,
+    SolverChoice, Source, Step, Trainer,
 };
 
 use crate::arrays::Arrays;
@@ -110,8 +110,9 @@ fn descend(found: &InteriorOutcome, problem: &Problem, mut rows: Arrays) -> Resu
     let source = Arrays::of(classes, found.map.rank(), mapped);
     let settings = Settings::new(4_000_000_000, Scale::None, Threads::One);
     let problem = problem
-        .with_max_passes(Problem::DEFAULT_MAX_PASSES)?
-        .with_policy(Policy::Cached);
+        .with(|it| it.stopping.max_passes = Some(Problem::DEFAULT_MAX_PASSES))?
+        .with(|it| it.solver = SolverChoice::Stream)
+        .expect("valid");
     let heads = vec![HeadSpec::binary(problem.c())];
     let clock = Clock::start()?;
     let trained = train(problem, heads, source, MemorySpool::default(), settings);

@@ -58,9 +58,10 @@ use observer::{Limit, Observer, Point};
 use options::Options;
 use pgsvm_core::engine::{MemorySpool, ThrottledSpool};
 use pgsvm_core::{
-    Awake, Cache, CompactForm, Expanding, ForestShape, HeadSpec, Inner, Leader, LogEntry, Loss,
-    LowRankSource, PartForm, Phase, Policy, Problem, Proximal, Reader, ReaderJob, Scale, Source,
-    Start, Step, StringForm, Timing, Trainer, TrainerReport,
+    Awake, Blocks, Cache, CompactForm, Expanding, ForestShape, Formulation, HeadSpec, Indexed,
+    Inner, Intercept, LogEntry, Loss, LowRankSource, Parameters, PartForm, Phase, Picks, Problem,
+    Proximal, Reader, ReaderJob, Scale, SolverChoice, Source, Start, Step, Stopping, StringForm,
+    Timing, Trainer, TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -152,7 +153,7 @@ fn main() -> Result<()> {
     let test = asked.test.as_deref().map(load).transpose()?;
     low_rank::tell(reader.source(), &trainer, test)?;
     if let Some(terms) = asked.interior {
-        let problem = exact_problem.with_max_passes(asked.steps)?;
+        let problem = exact_problem.with(|it| it.stopping.max_passes = Some(asked.steps))?;
         let [test, rows] = [
             asked.test.as_deref(),
             asked.beside.then_some(folder.as_str()),
@@ -296,17 +297,6 @@ fn tell(fields: &[(&str, f64)], report: &TrainerReport, points: &[Point], log: &
 }
 
 fn problem(options: &mut Options, c: f64) -> Result<Problem> {
-    let indexed = options.peek("solver") == Some("indexed");
-    let policy = options.word(
-        "solver",
-        &[
-            ("stream", Policy::Cached),
-            ("indexed", Policy::Cached),
-            ("paper", Policy::Paper),
-            ("block", Policy::Block),
-            ("selective_block", Policy::SelectiveBlock),
-        ],
-    )?;
     let loss = [
         ("hinge", Loss::Hinge),
         ("squared_hinge", Loss::SquaredHinge),
@@ -321,16 +311,47 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         ("on", Proximal::On),
         ("off", Proximal::Off),
     ];
-    let leader = [
-        ("off", Leader::Nobody),
-        ("auto", Leader::Auto),
-        ("on", Leader::Newton),
-    ];
-    let inner = [
-        ("dual", Inner::CoordinateDescent),
-        ("newton", Inner::Newton),
-    ];
-    let forest = options.word("chunks_by", &[("slack", false), ("forest", true)])?;
+    let solver = solver(options)?;
+    let truncation = options.take("truncation").map(|s| s.parse());
+    let usual = Parameters::usual(loss, options.number("tolerance", 1e-3)?);
+    let parameters = Parameters {
+        formulation: Formulation {
+            truncation: truncation.transpose()?,
+            intercept: match options.number("intercept", 1)? {
+                1 => Intercept::InNorm,
+                _ => Intercept::None,
+            },
+            ..usual.formulation
+        },
+        stopping: Stopping {
+            max_passes: Some(options.number("passes", 1000)?),
+            ..usual.stopping
+        },
+        solver,
+        proximal: options.word("proximal", &proximal)?,
+        seed: options.number("seed", 0)?,
+    };
+    let trainers = options.number("trainers", 1)?;
+    let problem = Problem::of(parameters, c)?.with_trainers(trainers)?;
+    Ok(problem.with_timing(timing))
+}
+
+fn solver(options: &mut Options) -> Result<SolverChoice> {
+    let newton = options.word(
+        "newton",
+        &[
+            ("off", SolverChoice::Stream),
+            ("auto", SolverChoice::Auto),
+            ("on", SolverChoice::Newton),
+        ],
+    )?;
+    let inner = match options.word(
+        "inner",
+        &[("dual", Inner::USUAL), ("newton", Inner::Newton)],
+    )? {
+        Inner::Newton => Inner::Newton,
+        _ => Inner::CoordinateDescent(options.number("inner_rounds", Inner::USUAL_ROUNDS)?),
+    };
     let usual = ForestShape::USUAL;
     let shape = ForestShape {
         tree_size: options.number("tree_size", usual.tree_size)?,
@@ -339,21 +360,27 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         query_end: options.take("query_end").map(|n| n.parse()).transpose()?,
         shrink_above: options.number("shrink_above", usual.shrink_above)?,
     };
-    let truncation = options.take("truncation").map(|s| s.parse());
-    Ok(Problem::new(loss, c, options.number("tolerance", 1e-3)?)?
-        .with_max_passes(options.number("passes", 1000)?)?
-        .with_intercept(options.number("intercept", 1)? == 1)
-        .with_seed(options.number("seed", 0)?)
-        .with_policy(policy)
-        .with_index(indexed)
-        .with_forest(forest.then_some(shape))
-        .with_timing(timing)
-        .with_inner(options.word("inner", &inner)?)?
-        .with_inner_rounds(options.number("inner_rounds", Problem::DEFAULT_INNER_ROUNDS)?)?
-        .with_proximal(options.word("proximal", &proximal)?)
-        .with_leader(options.word("newton", &leader)?)
-        .with_trainers(options.number("trainers", 1)?)?
-        .with_truncation(truncation.transpose()?)?)
+    let chunks = [
+        ("slack", Indexed::Slack),
+        ("forest", Indexed::Forest(shape)),
+    ];
+    let indexed = match (options.word("chunks_by", &chunks)?, newton) {
+        (_, SolverChoice::Newton) => Indexed::Newton,
+        (by, _) => by,
+    };
+    options.word(
+        "solver",
+        &[
+            ("stream", newton),
+            ("indexed", SolverChoice::Indexed(indexed)),
+            ("paper", SolverChoice::StreamSvm(Picks::Usual)),
+            ("block", SolverChoice::Block(Blocks::solved_by(inner))),
+            (
+                "selective_block",
+                SolverChoice::SelectiveBlock(Blocks::solved_by(inner)),
+            ),
+        ],
+    )
 }
 
 fn heads(count: usize, c: f64) -> Vec<HeadSpec> {

@@ -24,11 +24,6 @@ impl Options {
         self.0.remove(key)
     }
 
-    /// The value of a key that is still to be taken.
-    pub fn peek(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
-    }
-
     /// The same as a number, or `default`.
     pub fn number<T: FromStr<Err: Display>>(&mut self, key: &str, default: T) -> Result<T> {
         match self.take(key) {

@@ -55,11 +55,10 @@ use crate::cache::{Cache, CacheError};
 use crate::maps::low_rank::mapping::{Mapping, BLOCK};
 use crate::maps::low_rank::sampling::Sampling;
 use crate::maps::stored::{GoError, Polled, Stored};
-use crate::reader::{ReadError, Reader, ReaderJob, ReaderReport};
+use crate::reader::{Beyond, ReadError, Reader, ReaderJob, ReaderReport};
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError, Source, Spool};
-use crate::task::problem::Policy;
 
 /// Raw rows that are looked at or read in a call of `fetch`.
 const LOOKED_AT: usize = 4096;
@@ -239,9 +238,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     ) -> Result<Self, CacheError> {
         let cache = Cache::in_memory(cache_bytes)?;
         let job = ReaderJob {
-            policy: Policy::Cached,
-            blocks: None,
-            index: false,
+            beyond: Beyond::Streams,
             ..job
         };
         let mut reader = Reader::new(cache.clone(), job, source, spool)?;

@@ -9,7 +9,8 @@ use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::compact::CompactForm;
 use crate::rows::source::RowError;
 use crate::scaling::{Scale, Scaling, Spread};
-use crate::task::problem::{Compression, Order, Policy, Problem};
+use crate::task::problem::{Compression, Problem};
+use crate::task::solver_choice::{Blocks, SolverChoice};
 
 /// What the reader is to do with the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -18,12 +19,10 @@ pub struct ReaderJob {
     pub scale: Scale,
     /// Seed of the order of each pass.
     pub seed: u64,
-    /// The trainer's schedule: whether rows that do not fit are to be split into blocks.
-    pub policy: Policy,
-    /// Into how many blocks; None: as few as fit the cache.
-    pub blocks: Option<u32>,
-    /// How rows that do not fit are spooled and come back.
-    pub spooling: Spooling,
+    /// What becomes of rows that do not fit the cache.
+    pub beyond: Beyond,
+    /// Whether they are compressed in the spool.
+    pub compression: Compression,
     /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
     pub stride: u32,
     /// Whether classes are balanced.
@@ -34,8 +33,6 @@ pub struct ReaderJob {
     pub unit_rows: bool,
     /// Whether certificates are to hold for rows as they come, and not as 32 bits have them.
     pub as_they_come: bool,
-    /// Whether rows that do not fit are filed as the trainer says, so that passes can leave chunks out.
-    pub index: bool,
     /// Whether features are looked at that may tell the classes apart alone.
     pub looks: bool,
     /// Where sparse features have a short form: rows keep that, and the features are made when a row is visited.
@@ -63,24 +60,26 @@ pub enum Balance {
     PositivesBeyond(usize),
 }
 
-/// How rows are spooled. What differs from the default is for comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spooling {
-    /// How rows come into blocks, where there are blocks: drawn, or as they were read.
-    pub split: Order,
-    /// In which order blocks are delivered in each pass.
-    pub block_order: Order,
-    /// Whether chunks are compressed.
-    pub compression: Compression,
+/// What becomes of rows that do not fit the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Beyond {
+    /// They stream, pass after pass.
+    Streams,
+    /// They are split into blocks, each of this share of the cache's room, as one in so many.
+    Blocks(Blocks, usize),
+    /// They are filed as the trainer says, so that passes can leave chunks out.
+    Chunks,
 }
 
-impl Spooling {
-    /// Rows drawn into blocks, blocks in a new order each pass, compressed while that is faster.
-    pub const USUAL: Self = Self {
-        split: Order::Random,
-        block_order: Order::Random,
-        compression: Compression::Auto,
-    };
+impl Beyond {
+    /// What a solver needs.
+    pub fn of(solver: &SolverChoice) -> Self {
+        match (solver, solver.blocks(), solver.policy().block_share()) {
+            (SolverChoice::Indexed(_), ..) => Self::Chunks,
+            (_, Some(blocks), Some(share)) => Self::Blocks(blocks, share),
+            _ => Self::Streams,
+        }
+    }
 }
 
 impl ReaderJob {
@@ -89,15 +88,13 @@ impl ReaderJob {
         Self {
             scale,
             seed: problem.seed(),
-            policy: problem.policy(),
-            blocks: problem.blocks(),
-            spooling: Spooling::USUAL,
+            beyond: Beyond::of(problem.solver()),
+            compression: Compression::Auto,
             stride: 1,
             balance: Balance::None,
             impute: false,
             unit_rows: false,
             as_they_come: false,
-            index: problem.indexed(),
             looks: false,
             expansion: None,
         }

@@ -7,11 +7,11 @@ use std::ops::Range;
 use super::codec::{ChunkError, Chunks};
 use crate::base::random::Random;
 use crate::cache::Ends;
-use crate::reader::job::Spooling;
 use crate::reader::split::{Split, SplitError};
 use crate::rows::row::Row;
 use crate::rows::source::Spool;
-use crate::task::problem::Order;
+use crate::task::problem::Compression;
+use crate::task::solver_choice::Order;
 
 /// Bytes of a chunk where the cache is large: long enough for a sequential read, short enough to shuffle by.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -47,11 +47,10 @@ pub(super) struct Spill {
     staged: usize,
     last: usize,
     chunk_words: usize,
-    block_order: Order,
 }
 
 impl Spill {
-    pub(super) fn new(cache_bytes: usize, split: Split, spooling: Spooling) -> Self {
+    pub(super) fn new(cache_bytes: usize, split: Split, compression: Compression) -> Self {
         let chunk = match (split.cells(), split.count()) {
             (1, Some(count)) => (cache_bytes / CHUNKS_PER_BLOCK / count)
                 .clamp(SMALLEST_CELL_CHUNK_BYTES, CHUNK_BYTES),
@@ -60,13 +59,12 @@ impl Spill {
                 .max(SMALLEST_CELL_CHUNK_BYTES),
         };
         Self {
-            chunks: Chunks::new(spooling.compression),
+            chunks: Chunks::new(compression),
             stages: (0..split.cells()).map(|_| SpillStage::default()).collect(),
             split,
             staged: 0,
             last: 0,
             chunk_words: chunk / 4,
-            block_order: spooling.block_order,
         }
     }
 
@@ -183,10 +181,11 @@ impl Spill {
     /// Begins to read it all back; rows that are not split into blocks perhaps in order.
     pub(super) fn into_replay(self, in_order: bool) -> Result<Replay, SplitError> {
         drop(self.stages);
+        let block_order = self.split.order();
         let (order, blocks) = self.split.blocks()?;
         // as at the end of a pass
         let at = (blocks.len() - 1, order.len());
-        let shuffled = (self.block_order, in_order);
+        let shuffled = (block_order, in_order);
         Ok(Replay::new(self.chunks, shuffled, (order, blocks), at))
     }
 }

@@ -16,7 +16,7 @@ use std::collections::TryReserveError;
 use std::ops::Range;
 
 use crate::base::random::Random;
-use crate::task::problem::Order;
+use crate::task::solver_choice::{Blocks, Order};
 
 /// Cells drawn from, each with a chunk of its own being filled: tables of up to 64 blocks are split as in the paper.
 const CELLS: usize = 64;
@@ -36,6 +36,8 @@ pub(super) struct Split {
     room: usize,
     /// The number of blocks, where it is given.
     count: Option<usize>,
+    /// In which order blocks are delivered in each pass.
+    order: Order,
     random: Random,
 }
 
@@ -56,25 +58,31 @@ impl From<TryReserveError> for SplitError {
 }
 
 impl Split {
-    /// `room`: words of a block; None when rows are not to be split. `order`: how rows come into blocks; `count`: into how
-    /// many, where that is given.
-    pub(super) fn new(
-        room: Option<usize>,
-        order: Order,
-        count: Option<u32>,
-        random: Random,
-    ) -> Self {
+    /// Blocks, with the words of each; None when rows are not to be split.
+    pub(super) fn new(blocks: Option<(Blocks, usize)>, random: Random) -> Self {
+        let count = blocks.and_then(|(blocks, _)| blocks.count);
         let count = count.map(|count| count as usize);
         Self {
-            cells: match (room, order) {
-                (Some(_), Order::Random) => count.unwrap_or(CELLS),
+            cells: match blocks {
+                Some((
+                    Blocks {
+                        split: Order::Random,
+                        ..
+                    },
+                    _,
+                )) => count.unwrap_or(CELLS),
                 _ => 1,
             },
             count,
             pieces: Vec::new(),
-            room: room.unwrap_or(usize::MAX),
+            room: blocks.map_or(usize::MAX, |(_, room)| room),
+            order: blocks.map_or(Order::Random, |(blocks, _)| blocks.order),
             random,
         }
+    }
+
+    pub(super) fn order(&self) -> Order {
+        self.order
     }
 
     pub(super) fn cells(&self) -> usize {

@@ -3,20 +3,18 @@ use crate::cache::{Consumer, TrainerSide};
 use crate::engine::{MemorySpool, OwnedExample, SliceSource};
 use crate::rows::row::Row;
 use crate::scaling::Scale;
-use crate::task::problem::Policy;
+use crate::task::solver_choice::Policy;
 
 const JOB: ReaderJob = ReaderJob {
     scale: Scale::Standard,
     seed: 5,
-    spooling: Spooling::USUAL,
-    policy: Policy::Cached,
-    blocks: None,
+    beyond: Beyond::Streams,
+    compression: Compression::Auto,
     stride: 1,
     balance: Balance::None,
     impute: false,
     unit_rows: false,
     as_they_come: false,
-    index: false,
     looks: false,
     expansion: None,
 };
@@ -73,7 +71,10 @@ fn streaming(
 ) -> (Reader<SliceSource<'_>, MemorySpool>, Consumer) {
     let cache = Cache::in_memory(cache_bytes).unwrap();
     let mut waiting = cache.claim_trainer().unwrap();
-    let job = ReaderJob { policy, ..JOB };
+    let job = ReaderJob {
+        beyond: Beyond::of(&policy.into()),
+        ..JOB
+    };
     let mut reader = Reader::new(
         cache.clone(),
         job,

@@ -19,8 +19,9 @@ use crate::solver::newton_run::{NewtonHeads, NewtonRun};
 use crate::solver::weights::Weights;
 use crate::task::heads::HeadSpec;
 use crate::task::objective::{Intercept, Objective};
-use crate::task::problem::{Cuts, Problem};
+use crate::task::problem::Problem;
 use crate::task::report::HeadReport;
+use crate::task::solver_choice::Cuts;
 
 pub(crate) struct ScannedHeads {
     heads: Vec<Scanned>,

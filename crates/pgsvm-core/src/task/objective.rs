@@ -32,8 +32,8 @@ pub(crate) struct Objective {
 }
 
 /// An intercept: none, one in the norm, or a free one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Intercept {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Intercept {
     None,
     InNorm,
     Free,

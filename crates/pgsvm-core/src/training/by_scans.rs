@@ -39,8 +39,9 @@ use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
 use crate::task::objective::Intercept;
 use crate::task::plan::{Goal, Plan};
-use crate::task::problem::{Leader, Problem};
+use crate::task::problem::Problem;
 use crate::task::report::{Fit, TrainerReport};
+use crate::task::solver_choice::{Cuts, SolverChoice};
 use crate::training::error::TrainError;
 use crate::training::log::{Event, Log, LogEntry, Moment, Snapshot};
 use crate::training::schedule::survey::Survey;
@@ -182,7 +183,12 @@ impl ScanTrainer {
         let goal = Goal::Plan(plan.clone());
         let positive_weights = Arc::new(positive_weights);
         let heads = StageHeads::first(&goal, problem, &facts, &positive_weights)?;
-        let problem = problem.with_leader(Leader::Scans);
+        let problem = match problem.solver().scans() {
+            true => *problem,
+            false => problem
+                .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+                .map_err(TrainError::Problem)?,
+        };
         let solver = ScannedHeads::new(&problem, &heads.specs, &facts, intercept)?;
         Ok(Self {
             method: method(&solver, &facts, &sample)?,

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::base::memory::OutOfMemory;
 use crate::cache::CacheError;
 use crate::task::plan::PlanError;
+use crate::task::problem::ProblemError;
 
 /// Why training cannot go on.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub enum TrainError {
     NewtonLoss,
     /// The plan cannot be carried out.
     Plan(PlanError),
+    /// The problem is none that can be trained this way.
+    Problem(ProblemError),
     /// A class of which so few rows are in the sample that none can be held out.
     Sample { class: usize, rows: u64 },
     /// The reader gave up.
@@ -40,6 +43,7 @@ impl fmt::Display for TrainError {
             }
             Self::NewtonLoss => write!(f, "Newton's method minimizes the squared hinge loss only"),
             Self::Plan(error) => error.fmt(f),
+            Self::Problem(error) => error.fmt(f),
             Self::Sample { class, rows } => {
                 write!(f, "class {class} has {rows} row(s) in the sample")
             }

@@ -82,7 +82,7 @@ pub(super) fn begin<T: Real>(
             let resident = Resident::new(solver, facts, arena, random, trainers, log)?;
             Ok(Box::new(Newton::new(resident, problem.seed())?))
         }
-        TrainerSide::Streaming(facts, region, consumer) if problem.policy().has_blocks() => {
+        TrainerSide::Streaming(facts, region, consumer) if problem.blocks().is_some() => {
             let block =
                 BlockMinimization::new(solver, facts, region, consumer, problem, random, log)?;
             Ok(Box::new(block))

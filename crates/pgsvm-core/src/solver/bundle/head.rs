@@ -11,8 +11,9 @@ use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_C
 use crate::solver::fixed_weights::Numbers;
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
-use crate::task::problem::{Cuts, StopRule};
+use crate::task::problem::StopRule;
 use crate::task::report::relative_gap;
+use crate::task::solver_choice::Cuts;
 
 /// The part of the rows that come in a pass, at first; and how many times as many where the gap has not fallen to a third.
 const FIRST_SHARE: f64 = 0.1;

@@ -21,8 +21,9 @@ use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::ShrinkLimits;
 use crate::solver::visit::outliers::Sorted;
 use crate::task::heads::HeadSpec;
-use crate::task::problem::{Policy, Problem, Proximal};
+use crate::task::problem::{Problem, Proximal};
 use crate::task::report::{relative_gap, HeadReport, StopReason};
+use crate::task::solver_choice::Policy;
 
 /// Scores in 32 bits do where what the support vectors' losses count is no more than so many times the primal.
 const NARROW: f64 = 8.0;

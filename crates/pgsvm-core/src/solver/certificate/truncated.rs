@@ -335,7 +335,9 @@ mod tests {
 
     fn problem() -> Problem {
         let problem = Problem::new(Loss::Hinge, 1.0, TOLERANCE).unwrap();
-        problem.with_truncation(Some(1.0)).unwrap()
+        problem
+            .with(|it| it.formulation.truncation = Some(1.0))
+            .unwrap()
     }
 
     fn truncated() -> Truncated {

@@ -8,7 +8,8 @@ use crate::rows::facts::Facts;
 use crate::solver::newton::head::{Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
 use crate::task::heads::HeadSpec;
-use crate::task::problem::{Leader, Policy, Problem, Proximal};
+use crate::task::problem::{Problem, Proximal};
+use crate::task::solver_choice::{Indexed, Policy, SolverChoice};
 
 /// How Newton's method solves heads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,23 +48,22 @@ pub(crate) fn by_newton(
 ) -> Option<ByNewton> {
     // rows that are all in the cache are one block, unless more are asked for
     let one_block =
-        together >= facts.rows && problem.block_newton() && problem.blocks().unwrap_or(1) == 1;
+        together >= facts.rows && problem.block_newton() && problem.block_count().unwrap_or(1) == 1;
     let can = problem.loss().is_smooth()
         && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
     let does = can
-        && match problem.leader() {
+        && match problem.solver() {
             _ if one_block => true,
-            Leader::Auto => {
+            SolverChoice::Auto => {
                 let all_c = specs.iter().map(|spec| spec.c);
                 (together >= facts.rows || as_they_came(facts, &Costs::new(facts)))
                     && problem.truncation().is_none()
                     && leaves_open(problem, specs)
                     && pays(facts, problem.trainers(), all_c)
             }
-            Leader::Newton => true,
-            // their rows are gone over by somebody else
-            Leader::Nobody | Leader::Scans => false,
+            SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton) => true,
+            _ => false,
         };
     does.then_some(ByNewton {
         free: problem.free_intercept(),
@@ -81,8 +81,11 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
 
 /// Whether it is asked for what it cannot do: it minimizes smooth losses alone.
 pub(crate) fn refuses(problem: &Problem) -> bool {
-    let newton = problem.leader() == Leader::Newton || problem.block_newton();
-    newton && !problem.loss().is_smooth()
+    let newton = matches!(
+        problem.solver(),
+        SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton)
+    );
+    (newton || problem.block_newton()) && !problem.loss().is_smooth()
 }
 
 /// Whether Newton's method is expected to be faster than coordinate descent for heads with these C.

@@ -18,7 +18,7 @@ use crate::base::zeros::zeros;
 use crate::rows::filing::FiledRows;
 use crate::solver::single::skippable::Look;
 use crate::task::loss::NO_LOSS_FROM;
-use crate::task::problem::ForestShape;
+use crate::task::solver_choice::ForestShape;
 
 /// n of all rows, and n_eps of n, where nobody says another.
 const QUERY_SHARE: usize = 100;

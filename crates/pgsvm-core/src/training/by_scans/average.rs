@@ -18,7 +18,8 @@ use crate::solver::averaged::{AveragedHead, TrainedPart};
 use crate::solver::scanned::ScannedHeads;
 use crate::task::heads::HeadSpec;
 use crate::task::plan::Goal;
-use crate::task::problem::{Cuts, Leader, Problem};
+use crate::task::problem::Problem;
+use crate::task::solver_choice::{Cuts, SolverChoice};
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedRows, ROWS_A_STEP};
 use crate::training::error::TrainError;
@@ -102,14 +103,15 @@ impl PartOrder {
 impl PartOrder {
     /// The problem as a part solves it, and what is known of all rows.
     fn alone(&self) -> Result<(Problem, Facts), TrainError> {
-        let problem = self.problem.with_leader(Leader::Nobody).with_trainers(1);
+        let problem = self.problem.with(|it| it.solver = SolverChoice::Stream);
+        let problem = problem.and_then(|it| it.with_trainers(1));
         let facts = Facts {
             rows: self.rows as usize,
             dense: self.dense as usize,
             features: self.features as usize,
             ..Facts::default()
         };
-        Ok((problem.map_err(|_| TrainError::ReaderFailed)?, facts))
+        Ok((problem.map_err(TrainError::Problem)?, facts))
     }
 }
 

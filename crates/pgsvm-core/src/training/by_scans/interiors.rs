@@ -7,7 +7,7 @@ use crate::solver::bundle::head::Due;
 use crate::solver::interior::head::InteriorHead;
 use crate::solver::ledger::Ledgers as _;
 use crate::solver::scanned::ScannedHeads;
-use crate::task::problem::Cuts;
+use crate::task::solver_choice::Cuts;
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::error::TrainError;
 

@@ -9,13 +9,14 @@
 use crate::base::memory::Room;
 use crate::base::step::Step;
 use crate::cache::{Cache, Phase};
-use crate::reader::{Balance, Reader, ReaderJob, Surveyed};
+use crate::reader::{Balance, Beyond, Reader, ReaderJob, Surveyed};
 use crate::rows::batch::Batch;
 use crate::scaling::Scale;
 use crate::task::calibration::Calibrations;
 use crate::task::plan::{Folds, Plan};
-use crate::task::problem::{Leader, Problem};
+use crate::task::problem::Problem;
 use crate::task::report::Validation;
+use crate::task::solver_choice::SolverChoice;
 use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedRows, ROWS_A_STEP};
 use crate::training::error::TrainError;
 use crate::training::Trainer;
@@ -52,13 +53,16 @@ impl SampleSearch {
         check_classes(&surveyed, plan)?;
         let cache = Cache::in_memory(room_for(rows, bytes));
         let cache = cache.map_err(TrainError::Cache)?;
-        let problem = problem.with_leader(match problem.free_intercept() {
-            true => Leader::Newton,
-            false => Leader::Auto,
+        let problem = problem.with(|it| {
+            it.solver = match problem.free_intercept() {
+                true => SolverChoice::Newton,
+                false => SolverChoice::Auto,
+            }
         });
+        let problem = problem.map_err(TrainError::Problem)?;
         let job = ReaderJob {
             stride: plan.stride(),
-            index: false,
+            beyond: Beyond::Streams,
             // otherwise the rows' costs are balanced already
             balance: match surveyed.positive_weights.is_empty() {
                 true => Balance::None,

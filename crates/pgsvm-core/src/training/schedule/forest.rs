@@ -24,7 +24,7 @@ use crate::rows::filing::{ENDS_TREE, MOST_FILES, UNITS};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::visit::visitor::score;
-use crate::task::problem::ForestShape;
+use crate::task::solver_choice::ForestShape;
 use crate::training::schedule::survey::Sample;
 
 /// Rows of the pool, and their words: 4 MB.

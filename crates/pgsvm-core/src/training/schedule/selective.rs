@@ -7,7 +7,7 @@
 
 use crate::base::bits::Bits;
 use crate::rows::page::{PageMut, PAGE_HEADER_WORDS};
-use crate::task::problem::Policy;
+use crate::task::solver_choice::Policy;
 use crate::training::error::TrainError;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
 
