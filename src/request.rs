@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod multiclass;
 pub mod no_effect;
 pub mod numbers;
+mod option_words;
 mod options;
 pub mod reads;
 pub mod scans;
@@ -22,9 +23,11 @@ mod watching;
 pub mod words;
 
 pub use class_weight::ClassWeight;
-pub use holding_out::scoring_words;
-pub use options::{read_options, TextTerms, CRAMMER_SINGER};
-pub use solver::{Expansion, Terms};
+pub use holding_out::{scoring_words, ChoiceArguments};
+pub use kernel::KernelArguments;
+pub use option_words::{Expansion, Method, Metric, CRAMMER_SINGER};
+pub use options::{is_left_out_by_a_refresh, read_options};
+pub use solver::{SolvingArguments, Terms};
 pub use words::{invalid, required};
 
 use crate::base::errors::Failure;
@@ -38,83 +41,60 @@ use crate::request::deploy::Deploy;
 use crate::request::holding_out::{costs, folds, scoring, MOST_BEYOND};
 use crate::request::kernel::KernelTerms;
 use crate::request::numbers::Numbers;
-use crate::request::options::{Choices, BAD_ROWS, FOLDS, FOLD_COLUMN, FOLD_ORDER};
+use crate::request::options::{table, Choices};
 use crate::request::solver::terms;
 use crate::request::source::Source;
 use crate::request::words::{chosen, entries, excluded};
 use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{CalibrationChoice, Scale, SolverChoice};
+use pgsvm_expand::Limits;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
 pub struct Arguments {
     pub source: Option<Source>,
-    pub label: Option<String>,
-    pub features: Option<Vec<Option<String>>>,
+    pub columns: ColumnArguments,
     pub model: Option<String>,
-    /// One C, or those to choose from.
-    pub c: Numbers,
-    pub folds: Option<i32>,
-    pub fold_column: Option<String>,
-    pub fold_order: Option<String>,
-    pub metric: Option<String>,
+    pub choice: ChoiceArguments,
     pub loss: Option<String>,
     pub intercept: Option<bool>,
     pub scale: Option<String>,
     pub nulls: Option<String>,
     pub bad_rows: Option<String>,
-    pub tolerance: Option<f64>,
-    pub max_passes: Option<i32>,
-    pub solver: Option<String>,
-    pub seed: Option<i32>,
+    pub solving: SolvingArguments,
     pub class_weight: Option<String>,
-    pub weight: Option<String>,
     pub probability: Option<bool>,
-    pub key: Option<String>,
     pub options: Option<JsonText>,
-    pub exclude: Option<Vec<Option<String>>>,
-    pub kernel: Option<String>,
-    /// One gamma, or those to choose from.
-    pub gamma: Numbers,
-    pub degree: Option<i32>,
-    pub coef0: Option<f64>,
-    pub rank: Option<i32>,
+    pub kernel: KernelArguments,
+}
+
+/// The columns that it asks for, as they came.
+#[derive(Clone, Default)]
+pub struct ColumnArguments {
+    pub label: Option<String>,
+    pub features: Option<given::Names>,
+    pub exclude: Option<given::Names>,
+    pub weight: Option<String>,
+    pub key: Option<String>,
 }
 
 /// A training that can start.
 #[derive(Debug)]
 pub struct Request {
     pub source: Source,
-    pub label: String,
-    pub features: Option<Vec<String>>,
-    /// Columns that are to be no features.
-    pub exclude: Vec<String>,
+    pub columns: AskedColumns,
     /// Empty where no model is to be stored.
     pub model: String,
-    /// Whether the user gave that name.
-    pub named: bool,
     pub scale: ScaleWord,
-    /// Whether scaled rows are divided by their length.
-    pub unit_rows: bool,
-    pub nulls: Nulls,
-    /// Whether the rows say what that is, as nobody did: means where there are NULLs, and an error where there are none.
-    pub nulls_by_rows: bool,
-    /// Whether rows that something is wrong with are left out.
-    pub skips_bad_rows: bool,
-    pub categories: CategoryLimits,
+    pub rows: RowTerms,
     pub texts: TextTerms,
     pub terms: Terms,
     /// The kernel machine that is asked for; None for a linear one.
     pub kernel: Option<KernelTerms>,
     pub plan: Plan,
-    pub fold_column: Option<String>,
-    /// The column in whose order folds go forward.
-    pub fold_order: Option<String>,
-    pub weight_column: Option<String>,
-    /// The column by which the model knows its rows.
-    pub key: Option<String>,
     /// The model from which to begin.
     pub warm_start: Option<String>,
     /// The relation on whose rows weights on the way are tested, written as SQL writes it.
@@ -124,14 +104,51 @@ pub struct Request {
     pub class_weight: ClassWeight,
     /// Whether the new version becomes the model's current one.
     pub deploy: Deploy,
-    /// As given, stored with the model.
-    pub options: serde_json::Value,
+    pub call: CallAsGiven,
+}
+
+/// The columns of the source that a training asks for.
+#[derive(Debug)]
+pub struct AskedColumns {
+    pub label: String,
+    pub features: Option<Vec<String>>,
+    /// Those that are to be no features.
+    pub exclude: Vec<String>,
+    pub weight: Option<String>,
+    /// The one by which the model knows its rows.
+    pub key: Option<String>,
+    /// The one whose value says the fold.
+    pub fold_column: Option<String>,
+    /// The one in whose order folds go forward.
+    pub fold_order: Option<String>,
+}
+
+/// What somebody gave, as it is stored with the model and said again.
+#[derive(Debug)]
+pub struct CallAsGiven {
+    /// Whether it gave the model's name.
+    pub named: bool,
+    pub options: Value,
     /// Whether training by scans has all options that were given.
     pub knows_scans: bool,
     /// The settings that somebody gave, which the next version takes over; None where that is not known.
     pub given: Option<JsonText>,
     /// The arguments that were given, but for source, label, features, exclude and model, for a hint that has the call again.
     pub typed: String,
+}
+
+/// What is made of rows before they are trained on.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RowTerms {
+    /// What a NULL counts as.
+    pub nulls: Nulls,
+    /// Whether the rows say what that is, as nobody did: means where there are NULLs, and an error where there are none.
+    pub nulls_by_rows: bool,
+    /// Whether rows that something is wrong with are left out.
+    pub skips_bad_rows: bool,
+    pub categories: CategoryLimits,
+    /// Whether scaled rows are divided by their length.
+    pub unit_rows: bool,
 }
 
 /// The word given for `scale`; 'auto' is resolved once the feature columns are known.
@@ -156,7 +173,7 @@ impl ScaleWord {
 impl Arguments {
     /// The same once more; what may be long is copied with a way to fail, or shared.
     pub fn copied(&mut self) -> Result<Self, OutOfMemory> {
-        let lists = [self.features.take(), self.exclude.take()];
+        let lists = [self.columns.features.take(), self.columns.exclude.take()];
         let class_weight = self.class_weight.take();
         let copy = |list: &Option<given::Names>| {
             let names = list.as_ref().map(|list| gathered(list.iter().cloned()));
@@ -164,12 +181,15 @@ impl Arguments {
         };
         let (features, exclude) = (copy(&lists[0])?, copy(&lists[1])?);
         let copied = Self {
-            features,
-            exclude,
+            columns: ColumnArguments {
+                features,
+                exclude,
+                ..self.columns.clone()
+            },
             class_weight: class_weight.as_deref().map(owned).transpose()?,
             ..self.clone()
         };
-        [self.features, self.exclude] = lists;
+        [self.columns.features, self.columns.exclude] = lists;
         self.class_weight = class_weight;
         Ok(copied)
     }
@@ -187,10 +207,22 @@ impl Arguments {
     /// Puts the arguments that are kept as options among these.
     pub fn settle_options(&mut self) -> Result<(), Failure> {
         let arguments = [
-            (BAD_ROWS, self.bad_rows.take().map(Value::from)),
-            (FOLDS, self.folds.take().map(Value::from)),
-            (FOLD_COLUMN, self.fold_column.take().map(Value::from)),
-            (FOLD_ORDER, self.fold_order.take().map(Value::from)),
+            (
+                table::BAD_ROWS.name(),
+                self.bad_rows.take().map(Value::from),
+            ),
+            (
+                table::FOLDS.name(),
+                self.choice.folds.take().map(Value::from),
+            ),
+            (
+                table::FOLD_COLUMN.name(),
+                self.choice.fold_column.take().map(Value::from),
+            ),
+            (
+                table::FOLD_ORDER.name(),
+                self.choice.fold_order.take().map(Value::from),
+            ),
         ];
         let given = arguments.into_iter();
         let mut given = given
@@ -214,31 +246,32 @@ impl Arguments {
         let options = read_options(self.options.as_ref())?;
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
-        let knows_scans = choices.are_for_scans();
+        let knows_scans = choices.are_for_scans()?;
         let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?)?;
         let source = required(self.source, "relation")?;
-        let label = required(self.label, "label")?;
+        let label = required(self.columns.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
         let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
         let (nulls, nulls_by_rows) = (nulls.unwrap_or(Nulls::Mean), nulls.is_none());
         let class_weight = class_weight(self.class_weight.as_deref())?;
         let is_grid = kernel.as_ref().is_some_and(KernelTerms::is_grid);
-        let truncations = choices.truncations(&terms);
-        // a user who names the measure, but no C and nothing else to choose, has C chosen
+        let truncations = choices.truncations(&terms)?;
+        // whoever says by what is chosen, and no C and nothing else to choose, has C chosen
         let chooses_others = is_grid || !truncations.is_empty() || purpose == Purpose::Validate;
-        let by_metric = self.metric.is_some() && !chooses_others;
-        let is_chosen = choices.chooses_c || by_metric || purpose == Purpose::Validate;
-        let c = match self.c {
+        let by_metric = self.choice.metric.is_some() && !chooses_others;
+        let (chooses_c, _) = choices.chosen()?;
+        let is_chosen = chooses_c || by_metric || purpose == Purpose::Validate;
+        let c = match self.choice.c {
             Numbers::Default if is_chosen => Numbers::Auto,
             c => c,
         };
-        if choices.chooses_c {
+        if chooses_c {
             check_chosen(&c)?;
         }
         let pairs_up_to = choices.pairs_up_to(&terms, kernel.as_ref())?;
-        // beyond the usual C there may be better ones; a user who names some wants these
-        let usual = c == Numbers::Auto && choices.costs.is_none();
-        let (costs, given) = costs(c, choices.costs)?;
+        // beyond the usual C there may be better ones; whoever names some wants these
+        let usual = c == Numbers::Auto && !choices.has(&table::COSTS);
+        let (costs, given) = costs(c, choices.get(&table::COSTS)?)?;
         let probability = self.probability.unwrap_or(false);
         let mut plan = Plan {
             costs,
@@ -246,10 +279,14 @@ impl Arguments {
             folds: None,
             purpose,
             probability,
-            calibration: calibration(choices.calibration, probability)?,
-            by_probability: by_probability(choices.classes_by, probability, &class_weight)?,
+            calibration: calibration(choices.get(&table::CALIBRATION)?, probability)?,
+            by_probability: by_probability(
+                choices.get(&table::CLASSES_FROM)?,
+                probability,
+                &class_weight,
+            )?,
             pairs_up_to,
-            scoring: scoring(self.metric.as_deref(), &class_weight)?,
+            scoring: scoring(self.choice.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
             final_stop: None,
         };
@@ -257,31 +294,33 @@ impl Arguments {
             return Err(choosing::truncation_and_gamma());
         }
         let holds_out = plan.holds_out() || is_grid;
-        if self.metric.is_some() && !holds_out {
+        if self.choice.metric.is_some() && !holds_out {
             return Err(choosing::metric_without_choice());
         }
-        let (fold_column, fold_order) = (choices.fold_column, choices.fold_order);
+        let fold_column = choices.get(&table::FOLD_COLUMN)?;
+        let fold_order = choices.get(&table::FOLD_ORDER)?;
         if holds_out {
             plan.folds = Some(folds(
-                choices.folds,
+                choices.get(&table::FOLDS)?,
                 fold_column.as_deref(),
                 fold_order.as_deref(),
             )?);
         } else {
             let all = [
-                (FOLDS, choices.folds.is_some()),
-                (FOLD_COLUMN, fold_column.is_some()),
-                (FOLD_ORDER, fold_order.is_some()),
+                (table::FOLDS.name(), choices.has(&table::FOLDS)),
+                (table::FOLD_COLUMN.name(), fold_column.is_some()),
+                (table::FOLD_ORDER.name(), fold_order.is_some()),
                 ("\"costs\"", given),
             ];
             if let Some((name, _)) = all.into_iter().find(|(_, is_given)| *is_given) {
                 return Err(choosing::folds_without_choice(name));
             }
         }
-        if let Some(name) = &choices.warm_start {
+        let warm_start = choices.get(&table::WARM_START)?;
+        if let Some(name) = &warm_start {
             check_warm_start(name, &plan, &terms)?;
         }
-        let deploy = choices.deploy.check(plan.probability)?;
+        let deploy = choices.deploy(plan.probability)?;
         let named = self.model.is_some();
         let model = match purpose {
             Purpose::Train => model_name(self.model, &source, &label)?,
@@ -289,34 +328,40 @@ impl Arguments {
         };
         let request = Request {
             model,
-            named,
-            features: self.features.map(entries).transpose()?,
-            exclude: excluded(self.exclude.unwrap_or_default())?,
+            columns: AskedColumns {
+                features: self.columns.features.map(entries).transpose()?,
+                exclude: excluded(self.columns.exclude.unwrap_or_default())?,
+                label,
+                weight: self.columns.weight,
+                key: self.columns.key,
+                fold_column: fold_column.filter(|_| holds_out),
+                fold_order: fold_order.filter(|_| holds_out),
+            },
             source,
-            label,
             scale,
-            unit_rows: choices.unit_rows,
-            nulls,
-            nulls_by_rows,
-            skips_bad_rows: choices.skips_bad_rows,
-            categories: choices.categories,
-            texts: choices.texts,
+            rows: RowTerms {
+                nulls,
+                nulls_by_rows,
+                skips_bad_rows: choices.get(&table::BAD_ROWS)?.unwrap_or_default(),
+                categories: choices.categories()?,
+                unit_rows: choices.get(&table::NORMALIZE_ROWS)?.unwrap_or_default(),
+            },
+            texts: choices.texts()?,
             terms,
             kernel,
-            fold_column: fold_column.filter(|_| holds_out),
-            fold_order: fold_order.filter(|_| holds_out),
             plan,
-            weight_column: self.weight,
-            key: self.key,
-            warm_start: choices.warm_start,
-            watch: choices.watch,
-            index: choices.index,
+            warm_start,
+            watch: choices.get(&table::WATCH)?,
+            index: choices.get(&table::INDEX)?,
             class_weight,
             deploy,
-            options,
-            knows_scans,
-            given: settings,
-            typed,
+            call: CallAsGiven {
+                named,
+                options,
+                knows_scans,
+                given: settings,
+                typed,
+            },
         };
         scans::check(&request)?;
         truncated::check(&request)?;
@@ -348,9 +393,42 @@ impl Request {
             final_stop: None,
             ..self.plan
         };
-        (self.fold_column, self.fold_order) = (None, None);
-        self.key = Some(key.to_owned());
+        (self.columns.fold_column, self.columns.fold_order) = (None, None);
+        self.columns.key = Some(key.to_owned());
         Ok(self)
+    }
+}
+
+/// How words of texts are learned and weighted.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct TextTerms {
+    pub limits: Limits,
+    pub sublinear: bool,
+}
+
+impl Choices<'_> {
+    fn texts(&self) -> Result<TextTerms, Failure> {
+        let usual = Limits::default();
+        Ok(TextTerms {
+            limits: Limits {
+                most: self.get(&table::MAX_WORDS)?.unwrap_or(usual.most),
+                least: self.get(&table::MIN_DF)?.unwrap_or(usual.least),
+                greatest: self.get(&table::MAX_DF)?.unwrap_or(usual.greatest),
+                ..usual
+            },
+            sublinear: self.get(&table::SUBLINEAR)?.unwrap_or_default(),
+        })
+    }
+
+    fn categories(&self) -> Result<CategoryLimits, Failure> {
+        let usual = CategoryLimits::default();
+        let hash_bits = self.get(&table::HASH_BITS)?;
+        Ok(CategoryLimits {
+            most: self.get(&table::MAX_CATEGORIES)?.unwrap_or(usual.most),
+            hash_bits: hash_bits.unwrap_or(usual.hash_bits),
+            hash_keys: hash_bits.is_some() || usual.hash_keys,
+            ..usual
+        })
     }
 }
 

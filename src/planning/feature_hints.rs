@@ -242,7 +242,7 @@ impl Asked<'_> {
         }));
         let expression = with_quotes(expression, self.offered);
         let column = format!("{expression} AS {}", quote(&alias));
-        let label = &self.request.label;
+        let label = &self.request.columns.label;
         computing(self.request, self.source, &column, (label, &features))
     }
 }
@@ -253,7 +253,7 @@ pub(super) fn computed_label(
     source: &Source,
     columns: &[Column],
 ) -> Option<String> {
-    let label = &request.label;
+    let label = &request.columns.label;
     is_expression(label)
         .then(|| labelled_by(request, source, columns, &with_quotes(label, columns)))?
 }
@@ -264,7 +264,7 @@ pub(super) fn keyed_by_several(
     source: &Source,
     columns: &[Column],
 ) -> Option<String> {
-    let given = request.key.as_deref()?;
+    let given = request.columns.key.as_deref()?;
     let names = given.trim_matches(['{', '}', '(', ')']).split(',');
     let names: Vec<_> = names.map(str::trim).collect();
     let is_column = |name: &&str| columns.iter().any(|column| column.name == *name);
@@ -274,13 +274,13 @@ pub(super) fn keyed_by_several(
     let quoted: Vec<_> = names.into_iter().map(quote).collect();
     let name = free_name("key", columns);
     let column = format!("concat_ws('-', {}) AS {}", quoted.join(", "), quote(&name));
-    let entries = request.features.iter().flatten();
+    let entries = request.columns.features.iter().flatten();
     let mut arguments = Vec::new();
-    if request.features.is_some() {
+    if request.columns.features.is_some() {
         arguments.push(features::naming(entries.map(String::as_str)));
     }
     arguments.push(format!("key => {}", quote_literal(&name)));
-    let label = (request.label.as_str(), &*arguments.join(", "));
+    let label = (request.columns.label.as_str(), &*arguments.join(", "));
     let hint = computing(request, source, &column, label)?;
     Some(hint.replacen(&format!(", key => {}", quote_literal(given)), "", 1))
 }
@@ -291,7 +291,7 @@ pub(super) fn labelled_as_text(
     source: &Source,
     columns: &[Column],
 ) -> Option<String> {
-    let label = format!("{}::text", quote(&request.label));
+    let label = format!("{}::text", quote(&request.columns.label));
     labelled_by(request, source, columns, &label)
 }
 
@@ -301,7 +301,7 @@ pub(super) fn labelled_above_median(
     source: &Source,
     columns: &[Column],
 ) -> Option<String> {
-    let name = quote(&request.label);
+    let name = quote(&request.columns.label);
     let rank = format!("percent_rank() OVER (ORDER BY {name}) >= 0.5");
     let label = format!("CASE WHEN {name} IS NOT NULL THEN {rank} END");
     labelled_by(request, source, columns, &label)
@@ -313,7 +313,7 @@ pub(super) fn labelled_by_another(
     source: &Source,
     columns: &[Column],
 ) -> String {
-    let label = format!("{MADE_OF}{}{MADE_OF}", quote(&request.label));
+    let label = format!("{MADE_OF}{}{MADE_OF}", quote(&request.columns.label));
     labelled_by(request, source, columns, &label).unwrap_or_default()
 }
 
@@ -326,9 +326,9 @@ fn labelled_by(
 ) -> Option<String> {
     let name = free_name("label", columns);
     let column = format!("{expression} AS {}", quote(&name));
-    let entries = request.features.iter().flatten();
+    let entries = request.columns.features.iter().flatten();
     let mut features = Vec::new();
-    if request.features.is_some() {
+    if request.columns.features.is_some() {
         features.push(features::naming(entries.map(String::as_str)));
     }
     // of what is named nothing needs to be left out
@@ -338,10 +338,10 @@ fn labelled_by(
         quoted if quoted == **name => words.contains(name),
         quoted => expression.contains(&quoted),
     };
-    let made_of = made_of.filter(|name| request.features.is_none() && is_read(name));
+    let made_of = made_of.filter(|name| request.columns.features.is_none() && is_read(name));
     let mut made_of = made_of.peekable();
-    if made_of.peek().is_some() || !request.exclude.is_empty() {
-        features.push(features::excluding(made_of, &request.exclude));
+    if made_of.peek().is_some() || !request.columns.exclude.is_empty() {
+        features.push(features::excluding(made_of, &request.columns.exclude));
     }
     computing(request, source, &column, (&name, &features.join(", ")))
 }
@@ -370,12 +370,12 @@ fn computing(
     // as the model of the table would be called; one of another label has a name of its own, as it would be the next version of that
     let stored = match request.model.as_str() {
         "" => None,
-        name if request.named || label == request.label => Some(name.to_owned()),
+        name if request.call.named || label == request.columns.label => Some(name.to_owned()),
         name => Some(format!("{}_{label}", words_of(name))),
     };
     let model = stored.as_ref().map(quote_literal);
     arguments.extend(model.map(|name| format!("model => {name}")));
-    let arguments = arguments.join(", ") + &request.typed;
+    let arguments = arguments.join(", ") + &request.call.typed;
     Some(match stored {
         Some(_) => format!(
             "Compute it in a query: SELECT svm_train_query({}, {arguments})",

@@ -1,13 +1,14 @@
 //! The messages between the leader and its workers: the job, and what the roles leave behind. Plain values, encoded for processes of one
 //! and the same library, and stored nowhere.
 
-use crate::features::{CategoryLimits, FeatureSet, Nulls};
+use crate::base::settings;
+use crate::features::{FeatureSet, Nulls};
 use crate::index::stored::Stored;
 use crate::planning::bad_rows::BadRows;
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
 use crate::request::kernel::KernelTerms;
-use crate::request::Terms;
+use crate::request::{ClassWeight, RowTerms, Terms};
 use crate::targets::labels::LabelValue;
 use pgrx::pg_sys;
 use pgsvm_core::leeway::Metric;
@@ -34,7 +35,45 @@ pub enum Role {
 /// One training, complete.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// The SELECT that yields the rows.
+    pub statement: Statement,
+    /// How feature columns become features.
+    #[serde(with = "sent")]
+    pub features: FeatureSet,
+    /// By part of them, the words of texts, from the pass that has learned them to the first that reads, in the process that did.
+    #[serde(skip)]
+    pub kept: RefCell<Vec<(usize, KeptWords)>>,
+    pub rows: RowTerms,
+    /// Columns that somebody left out: hints name them too.
+    #[serde(deserialize_with = "received")]
+    pub excluded: Vec<String>,
+    pub scale: Scale,
+    pub terms: Terms,
+    pub plan: Plan,
+    /// Where rows come by scans, the plan by which C and sigmoids are found beforehand on a sample of them, by the process that trains.
+    #[serde(skip)]
+    pub chooses: Option<Plan>,
+    /// The kernel machine that is asked for; the process that reads makes it, and that is the leader.
+    #[serde(skip)]
+    pub kernel: Option<KernelTerms>,
+    pub looks: Looks,
+    /// The relation on whose rows weights on the way are tested.
+    #[serde(skip)]
+    pub watch: Option<pg_sys::Oid>,
+    /// The index from which numbers come of the rows that it knows; only the process that has it reads.
+    #[serde(skip)]
+    pub index: Option<Rc<Stored>>,
+    pub class_weight: ClassWeight,
+    pub timing: Timing,
+    /// The role of each worker, by worker number.
+    #[serde(deserialize_with = "list")]
+    pub roles: Vec<Role>,
+    pub resources: Resources,
+}
+
+/// The SELECT of a training.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Statement {
+    /// That yields the rows.
     #[serde(deserialize_with = "text")]
     pub select: String,
     /// Whether its rows are those of a table, or of its partitions.
@@ -44,67 +83,47 @@ pub struct Job {
     pub parts: Vec<String>,
     /// What they hold.
     pub columns: Columns,
-    /// How feature columns become features.
-    #[serde(with = "sent")]
-    pub features: FeatureSet,
-    /// By part of them, the words of texts, from the pass that has learned them to the first that reads, in the process that did.
-    #[serde(skip)]
-    pub kept: RefCell<Vec<(usize, KeptWords)>>,
-    pub nulls: Nulls,
-    /// Whether that counts as `Error` where no NULL comes.
-    pub nulls_by_rows: bool,
-    /// Whether rows that something is wrong with are left out.
-    pub skips_bad_rows: bool,
-    pub categories: CategoryLimits,
-    /// Columns that somebody left out: hints name them too.
-    #[serde(deserialize_with = "received")]
-    pub excluded: Vec<String>,
-    pub scale: Scale,
-    /// Whether scaled rows are divided by their length.
-    pub unit_rows: bool,
-    pub terms: Terms,
+    /// What helpers share among them and the reader; none where there are no helpers.
+    pub cut: Option<Cut>,
     /// Rows that the planner expects.
     pub expected_rows: u64,
-    pub plan: Plan,
-    /// Where rows come by scans, the plan by which C and sigmoids are found beforehand on a sample of them, by the process that trains.
-    #[serde(skip)]
-    pub chooses: Option<Plan>,
-    /// The kernel machine that is asked for; the process that reads makes it, and that is the leader.
-    #[serde(skip)]
-    pub kernel: Option<KernelTerms>,
-    /// Whether each row's margin slack is measured, so that trainings that continue this one can screen rows.
+}
+
+/// What is looked for on the way.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Looks {
+    /// Each row's margin slack, so that trainings that continue this one can screen rows.
     pub slacks: bool,
-    /// The relation on whose rows weights on the way are tested.
-    #[serde(skip)]
-    pub watch: Option<pg_sys::Oid>,
-    /// The index from which numbers come of the rows that it knows; only the process that has it reads.
-    #[serde(skip)]
-    pub index: Option<Rc<Stored>>,
-    /// Where rows are held out, the margin below which they are doubted, and reported; None where that is not wanted.
+    /// Where rows are held out, the margin below which those are told that are doubted; None where that is not wanted.
     #[serde(skip)]
     pub doubts: Option<f64>,
-    /// Whether each class counts as much as every other.
-    pub balance: Balance,
-    /// Weights of classes by label.
-    #[serde(deserialize_with = "received")]
-    pub class_weights: Vec<(String, f64)>,
-    pub timing: Timing,
-    /// Whether a kernel machine is compared with the linear one on a sample of the rows.
+    /// How a kernel machine compares with the linear one on a sample of the rows.
     pub compares: bool,
-    /// Whether features are looked at that may tell the classes apart alone, or only count rows.
-    pub looks: bool,
+    /// Features that may tell the classes apart alone, or only count rows.
+    pub telltales: bool,
+}
+
+/// What a training may take, as settings say.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Resources {
     /// Threads that train.
     pub trainers: usize,
     /// Machines of solver 'interior_point' that are processes; 0: they are threads.
     pub machines: usize,
-    /// The role of each worker, by worker number.
-    #[serde(deserialize_with = "list")]
-    pub roles: Vec<Role>,
-    /// What helpers share among them and the reader; none where there are no helpers.
-    pub cut: Option<Cut>,
     pub cache_bytes: usize,
     /// Bytes a second of the spool at most.
     pub spool_rate: f64,
+}
+
+impl Resources {
+    pub fn set() -> Self {
+        Self {
+            trainers: settings::trainers(),
+            machines: settings::machines(),
+            cache_bytes: settings::cache_bytes(),
+            spool_rate: settings::spool_rate(),
+        }
+    }
 }
 
 /// What the reader role leaves behind.
@@ -189,9 +208,9 @@ const MOST_CHOOSING: usize = 600;
 impl Job {
     /// What a NULL counts as, once the rows have shown which parts have some.
     pub fn settled_nulls(&self, features: &FeatureSet) -> Nulls {
-        match self.nulls_by_rows && !features.has_nulls() {
+        match self.rows.nulls_by_rows && !features.has_nulls() {
             true => Nulls::Error,
-            false => self.nulls,
+            false => self.rows.nulls,
         }
     }
 
@@ -199,8 +218,8 @@ impl Job {
     /// for what they are made of.
     pub fn trainer_cache_bytes(&self) -> usize {
         match self.kernel {
-            Some(_) => self.cache_bytes / 2,
-            None => self.cache_bytes,
+            Some(_) => self.resources.cache_bytes / 2,
+            None => self.resources.cache_bytes,
         }
     }
 
@@ -208,23 +227,23 @@ impl Job {
     /// hundred rows go on and on where C is large, which all of them at once end.
     pub fn exact_bytes(&self) -> usize {
         const LEAST: usize = 1 << 20;
-        (self.cache_bytes / 2).max(LEAST)
+        (self.resources.cache_bytes / 2).max(LEAST)
     }
 
     /// What interior points are to be like, where they solve the kernel machine.
     pub fn interior_terms(&self) -> Option<InteriorTerms> {
         match *self.terms.solver() {
             SolverChoice::InteriorPoint(asked) => Some(InteriorTerms {
-                machines: match (asked.machines, self.machines) {
+                machines: match (asked.machines, self.resources.machines) {
                     (Machines::Count(machines), _) => machines,
-                    (Machines::Usual | Machines::Scans, 0) => self.trainers,
+                    (Machines::Usual | Machines::Scans, 0) => self.resources.trainers,
                     (Machines::Usual | Machines::Scans, machines) => machines,
                 },
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
                 // what is reported is proved by them
                 keep_duals: true,
-                memory_bytes: self.cache_bytes,
+                memory_bytes: self.resources.cache_bytes,
             }),
             _ => None,
         }
@@ -268,7 +287,7 @@ impl Job {
 
     /// Of a kernel machine what the rows of the source may take until they are mapped, and what choosing landmarks may.
     pub fn source_cache_bytes(&self) -> usize {
-        self.cache_bytes / 4
+        self.resources.cache_bytes / 4
     }
 
     /// The plan by which gammas are compared, each on rows that its own map makes.
@@ -287,6 +306,11 @@ impl Job {
             final_stop: None,
             ..self.plan.clone()
         }
+    }
+
+    /// What the reader is to balance.
+    pub fn balance(&self) -> Balance {
+        self.class_weight.balance(self.plan.pairs_up_to)
     }
 
     /// Number of roles that workers are to play, helpers aside.
@@ -325,7 +349,7 @@ impl Job {
         let mut parameters = self.terms.parameters;
         parameters.stopping.max_passes = Some(passes);
         let problem = Problem::of(parameters, self.cost())?.with_timing(self.timing);
-        problem.with_trainers(self.trainers)
+        problem.with_trainers(self.resources.trainers)
     }
 }
 

@@ -9,8 +9,8 @@ use crate::keys::chunks::KeyKind;
 use crate::keys::column::check_kind;
 use crate::pg::acting;
 use crate::pg::query::{self, Planned};
-use crate::planning::columns::{differing, Columns, Wanted};
-use crate::planning::job::{Job, Role};
+use crate::planning::columns::{differing, Wanted};
+use crate::planning::job::{Job, Looks, Resources, Role, Statement};
 use crate::planning::parts;
 use crate::planning::pieces::Cut;
 use crate::planning::roles;
@@ -20,7 +20,7 @@ use crate::request::kernel::KernelTerms;
 use crate::request::multiclass::pairs_with_room;
 use crate::request::reads::Reads;
 use crate::request::source::{qualified_relation, Source};
-use crate::request::{ClassWeight, Request};
+use crate::request::{Request, RowTerms};
 use crate::targets::labels;
 use pgrx::pg_sys;
 use pgsvm_core::{Folds, Plan, Purpose, Scale};
@@ -44,7 +44,7 @@ pub struct Prepared {
 impl Prepared {
     /// What the keys of its rows are, where they have some.
     pub fn key(&self) -> Option<KeyKind> {
-        self.job.columns.key.as_ref().map(|key| key.kind)
+        self.job.statement.columns.key.as_ref().map(|key| key.kind)
     }
 
     /// Whether features are scaled by what all rows are like.
@@ -55,12 +55,12 @@ impl Prepared {
     /// Has `train` run the same training for most rows to be screened: by this process, which alone knows which those are, and
     /// to this share of the tolerance.
     pub fn screening<T>(&mut self, share: f64, train: impl FnOnce(&Self) -> T) -> T {
-        let (roles, cut) = (take(&mut self.job.roles), self.job.cut.take());
+        let (roles, cut) = (take(&mut self.job.roles), self.job.statement.cut.take());
         let tolerance = self.job.terms.parameters.stopping.tolerance;
         self.job.terms.parameters.stopping.tolerance *= share;
         let trained = train(self);
         self.job.terms.parameters.stopping.tolerance = tolerance;
-        (self.job.roles, self.job.cut) = (roles, cut);
+        (self.job.roles, self.job.statement.cut) = (roles, cut);
         trained
     }
 }
@@ -107,14 +107,15 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     }
     let statement = Statement {
         select,
+        in_table: request.source.is_table(),
         parts,
         columns,
         cut: Cut::of(&planned).filter(|_| roles.contains(&Role::Helper)),
         expected_rows: planned.rows as u64,
     };
-    let named = continuing.is_some() || request.features.is_some();
+    let named = continuing.is_some() || request.columns.features.is_some();
     let mut job = job(request, statement, checked.features, named, roles);
-    job.looks = continuing.is_none();
+    job.looks.telltales = continuing.is_none();
     if let Some(name) = &request.watch {
         job.watch = Some(watched(name, &job, &planned)?);
     }
@@ -127,7 +128,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         label_type: checked.label_type,
         left_out: checked.left_out,
         guessed: false,
-        reads: match &request.key {
+        reads: match &request.columns.key {
             Some(_) => Some(Reads::of(&request.source)?),
             None => None,
         },
@@ -138,7 +139,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
 pub fn settle(prepared: &mut Prepared, request: &Request) {
     let job = &mut prepared.job;
     job.scale = request.scale.resolve(job.features.dense_parts() > 0);
-    job.slacks = measures_slacks(request, &job.features);
+    job.looks.slacks = measures_slacks(request, &job.features);
 }
 
 /// The index of this name, which may be one of the source.
@@ -181,9 +182,9 @@ impl Continuing {
         let label_type = labels::qualified_type_name(found.label_type);
         if label_type != self.label_type {
             let types = [label_type, self.label_type.clone()];
-            return Err(changed(request, "label", &request.label, types));
+            return Err(changed(request, "label", &request.columns.label, types));
         }
-        match (found.key, &request.key) {
+        match (found.key, &request.columns.key) {
             (Some(kind), Some(name)) => check_kind(&request.model, name, kind, self.key),
             _ => Ok(()),
         }
@@ -220,29 +221,19 @@ fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]
 /// What is read of a source whose columns turned out to be these.
 fn wanted<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>) -> Wanted<'a> {
     Wanted {
-        label: &request.label,
+        label: &request.columns.label,
         label_kind: checked.label_kind,
         classed: &checked.classed,
         features: checked.features.columns(),
-        weight: request.weight_column.as_deref(),
-        fold: request.fold_column.as_deref(),
-        order: match (&request.fold_order, request.plan.folds) {
+        weight: request.columns.weight.as_deref(),
+        fold: request.columns.fold_column.as_deref(),
+        order: match (&request.columns.fold_order, request.plan.folds) {
             (Some(name), Some(Folds::Forward(pieces))) => Some((name, pieces)),
             _ => None,
         },
-        key: request.key.as_deref().zip(checked.key),
+        key: request.columns.key.as_deref().zip(checked.key),
         added,
     }
-}
-
-/// The SELECT of a training.
-struct Statement {
-    select: String,
-    parts: Vec<String>,
-    columns: Columns,
-    /// Where helpers share it.
-    cut: Option<Cut>,
-    expected_rows: u64,
 }
 
 /// `named`: whether somebody named the features.
@@ -258,22 +249,16 @@ fn job(
     let pairs_up_to = pairs_with_room(request.plan.pairs_up_to, statement.expected_rows, heads);
     let chooses = (by_scans && request.plan.holds_out()).then(|| request.plan.clone());
     Job {
-        select: statement.select,
-        parts: statement.parts,
-        in_table: request.source.is_table(),
-        columns: statement.columns,
-        nulls: request.nulls,
-        nulls_by_rows: request.nulls_by_rows,
-        skips_bad_rows: request.skips_bad_rows,
-        categories: CategoryLimits {
-            named,
-            ..request.categories
+        rows: RowTerms {
+            categories: CategoryLimits {
+                named,
+                ..request.rows.categories
+            },
+            ..request.rows
         },
-        excluded: request.exclude.clone(),
+        excluded: request.columns.exclude.clone(),
         scale: request.scale.resolve(features.dense_parts() > 0),
-        unit_rows: request.unit_rows,
         terms: request.terms.clone(),
-        expected_rows: statement.expected_rows,
         plan: match (&chooses, request.plan.costs.as_slice()) {
             (Some(_), [first, ..]) => Plan::train(*first),
             _ => Plan {
@@ -286,29 +271,24 @@ fn job(
             true => request.kernel.clone().map(KernelTerms::of_low_rank),
             false => request.kernel.clone(),
         },
-        slacks: measures_slacks(request, &features),
+        looks: Looks {
+            slacks: measures_slacks(request, &features),
+            doubts: None,
+            compares: compares(request, &roles),
+            telltales: true,
+        },
         features: FeatureSet {
-            skips_bad_rows: request.skips_bad_rows,
+            skips_bad_rows: request.rows.skips_bad_rows,
             ..features
         },
         kept: RefCell::default(),
         watch: None,
         index: None,
-        doubts: None,
-        balance: request.class_weight.balance(pairs_up_to),
-        class_weights: match &request.class_weight {
-            ClassWeight::ByLabel(weights) => weights.clone(),
-            _ => Vec::new(),
-        },
+        class_weight: request.class_weight.clone(),
         timing: roles::timing(&roles),
-        cut: statement.cut,
-        compares: compares(request, &roles),
-        looks: true,
-        trainers: settings::trainers(),
-        machines: settings::machines(),
+        statement,
         roles,
-        cache_bytes: settings::cache_bytes(),
-        spool_rate: settings::spool_rate(),
+        resources: Resources::set(),
     }
 }
 
@@ -318,23 +298,23 @@ fn compares(request: &Request, roles: &[Role]) -> bool {
     request.kernel.is_none()
         && request.plan.costs.len() > 1
         && request.plan.purpose == Purpose::Train
-        && !request.unit_rows
+        && !request.rows.unit_rows
         && !roles.contains(&Role::Reader)
 }
 
 /// Whether a training measures the margin slack of its rows: it keeps their keys, and neither how they are decoded nor how much they
 /// count depends on what the other rows are like.
 fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
-    request.key.is_some()
+    request.columns.key.is_some()
         // which moves by jumps when rows change sides
         && request.terms.truncation().is_none()
         && request.kernel.is_none()
-        && (matches!(request.nulls, Nulls::Error | Nulls::Skip) || request.nulls_by_rows)
+        && (matches!(request.rows.nulls, Nulls::Error | Nulls::Skip) || request.rows.nulls_by_rows)
         && !request.class_weight.is_balanced()
         && features.categories().next().is_none()
         && request.plan.candidate_count() == 1
         && request.plan.purpose == Purpose::Train
         && request.plan.folds.is_none()
         && !request.plan.probability
-        && !request.unit_rows
+        && !request.rows.unit_rows
 }

@@ -43,8 +43,8 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     if let Some(failure) = Failure::join(complaints) {
         return Err(failure);
     }
-    let label = named("label", &request.label, &columns)?;
-    let key = match &request.key {
+    let label = named("label", &request.columns.label, &columns)?;
+    let key = match &request.columns.key {
         Some(name) => Some(KeyKind::of_column(named("key", name, &columns)?)?),
         None => None,
     };
@@ -87,7 +87,7 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
             })
     };
     let weight = |name: &String| named("weight", name, columns).and_then(check_weight);
-    let label = is_there("label", &request.label).map_err(|failure| {
+    let label = is_there("label", &request.columns.label).map_err(|failure| {
         match computed_label(request, source, columns) {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -95,10 +95,10 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
     });
     let checked = [
         Some(label),
-        request.key.as_ref().map(key),
-        request.weight_column.as_ref().map(weight),
-        (request.fold_column.as_ref()).map(|name| is_there("fold", name)),
-        (request.fold_order.as_ref()).map(|name| is_there("fold order", name)),
+        request.columns.key.as_ref().map(key),
+        request.columns.weight.as_ref().map(weight),
+        (request.columns.fold_column.as_ref()).map(|name| is_there("fold", name)),
+        (request.columns.fold_order.as_ref()).map(|name| is_there("fold order", name)),
     ];
     let checked = checked.into_iter().flatten();
     checked.filter_map(Result::err).collect()
@@ -121,9 +121,9 @@ fn resolve_features(
     source: &Source,
     columns: &[Column],
 ) -> Result<(FeatureSet, LeftOut), Failure> {
-    check_excluded(&request.exclude, columns)?;
-    let giveaways = giveaways::reasons(columns, &source.lineages()?, &request.label)?;
-    if request.features.is_none() {
+    check_excluded(&request.columns.exclude, columns)?;
+    let giveaways = giveaways::reasons(columns, &source.lineages()?, &request.columns.label)?;
+    if request.columns.features.is_none() {
         return all_features(request, columns, giveaways);
     }
     let set = named_features(request, source, columns)?;
@@ -145,8 +145,8 @@ fn named_features(
     source: &Source,
     columns: &[Column],
 ) -> Result<FeatureSet, Failure> {
-    let named = request.features.as_deref();
-    let resolved = features::resolve(named, columns, &request.label);
+    let named = request.columns.features.as_deref();
+    let resolved = features::resolve(named, columns, &request.columns.label);
     let (set, _) = resolved.map_err(|error| {
         let offered = but_identifiers(columns);
         let error = without_identifiers(error, &offered);
@@ -164,7 +164,7 @@ fn named_features(
             None => failure,
         }
     })?;
-    let is_excluded = |name: &&str| request.exclude.iter().any(|it| it == name);
+    let is_excluded = |name: &&str| request.columns.exclude.iter().any(|it| it == name);
     let excluded = set.columns().into_iter().find(is_excluded);
     match excluded.map(str::to_owned) {
         None => Ok(set),
@@ -221,15 +221,15 @@ fn all_features(
             .identifiers
             .retain(|it| !it.ends_with(&format!("({LABEL_IS_MADE_OF_IT})")));
     }
-    match features::resolve(None, &usable, &request.label) {
+    match features::resolve(None, &usable, &request.columns.label) {
         Ok((set, skipped)) => {
             left_out.by_type = skipped.iter().map(ToString::to_string).collect();
             Ok((set, left_out))
         }
         Err(FeatureError::Nothing { columns: of_type })
-            if !(left_out.identifiers.is_empty() && request.exclude.is_empty()) =>
+            if !(left_out.identifiers.is_empty() && request.columns.exclude.is_empty()) =>
         {
-            let excluded = request.exclude.iter();
+            let excluded = request.columns.exclude.iter();
             let excluded = excluded.map(|name| format!("{name} (exclude)"));
             let columns = left_out.identifiers.into_iter().chain(excluded);
             let columns = columns.chain(of_type).collect();
@@ -257,10 +257,10 @@ fn tells_rows_apart(column: &Column) -> bool {
 /// Columns that say something else than features do, with what that is.
 fn told_aside(request: &Request, columns: &[Column]) -> Vec<String> {
     let roles = [
-        (&request.key, "key"),
-        (&request.weight_column, "weight"),
-        (&request.fold_column, "folds"),
-        (&request.fold_order, "order of folds"),
+        (&request.columns.key, "key"),
+        (&request.columns.weight, "weight"),
+        (&request.columns.fold_column, "folds"),
+        (&request.columns.fold_order, "order of folds"),
     ];
     let roles = roles.into_iter();
     let named = roles.filter_map(|(name, role)| Some((name.as_ref()?, role)));
@@ -273,13 +273,15 @@ fn told_aside(request: &Request, columns: &[Column]) -> Vec<String> {
 /// The columns that are neither label, weight, fold nor key, and not excluded.
 fn candidates(request: &Request, columns: &[Column]) -> Result<Vec<Column>, OutOfMemory> {
     let aside = [
-        &request.weight_column,
-        &request.key,
-        &request.fold_column,
-        &request.fold_order,
+        &request.columns.weight,
+        &request.columns.key,
+        &request.columns.fold_column,
+        &request.columns.fold_order,
     ];
     let aside = aside.into_iter().flatten();
-    let aside = aside.chain(&request.exclude).chain([&request.label]);
+    let aside = aside
+        .chain(&request.columns.exclude)
+        .chain([&request.columns.label]);
     let aside: HashSet<&str> = aside.map(String::as_str).collect();
     let all = columns.iter();
     let others = all.filter(|column| !aside.contains(column.name.as_str()));

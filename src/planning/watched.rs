@@ -42,7 +42,7 @@ pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, 
     })?;
     let source = Source::Relation(relation);
     let columns = source.columns()?;
-    let label = &job.columns.label;
+    let label = &job.statement.columns.label;
     let wanted = wanted(label, job.features.columns());
     for name in wanted.features.iter().chain([&wanted.label]) {
         if !columns.iter().any(|column| column.name == *name) {

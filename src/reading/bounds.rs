@@ -51,7 +51,7 @@ pub(super) struct Seen {
 impl Bounds {
     pub fn of(job: &Job) -> Self {
         let scans = job.terms.scans();
-        let weight = match job.trainers {
+        let weight = match job.resources.trainers {
             _ if scans => SCANNED_WEIGHT_BYTES,
             1 => WEIGHT_BYTES,
             threads => WEIGHT_BYTES + THREAD_WEIGHT_BYTES * threads,
@@ -59,7 +59,7 @@ impl Bounds {
         Self {
             features: settings::max_features(),
             bytes: settings::max_memory_bytes(),
-            cache: job.cache_bytes,
+            cache: job.resources.cache_bytes,
             head_bytes: match job.kernel {
                 // weights are those of landmarks
                 Some(_) => [0, DUAL_BYTES],
@@ -76,7 +76,7 @@ impl Bounds {
                 false => 0,
             },
             pairs_up_to: job.plan.pairs_up_to,
-            rows: job.expected_rows,
+            rows: job.statement.expected_rows,
             hashed: job
                 .features
                 .parts

@@ -239,7 +239,7 @@ impl Together {
 /// Fetches pieces of the tables, in a worker: until none is left, nobody listens, or a row is too long to be handed over, as
 /// there will be more of those.
 pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
-    let planned = query::plan(&job.select);
+    let planned = query::plan(&job.statement.select);
     let mut running = running(&planned, job);
     if let Some(shape) = Shape::of(&planned).filter(|_| pieces.cut.fits(&planned)) {
         let mut packer = Packer::new(shape);
@@ -260,8 +260,14 @@ pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
 /// Starts the query of a job in this process.
 pub fn running(planned: &Planned, job: &Job) -> Running {
     let known = Known {
-        origins: job.slacks.then(|| job.columns.decoded.clone()),
-        derived: job.index.is_some().then(|| job.columns.features.clone()),
+        origins: job
+            .looks
+            .slacks
+            .then(|| job.statement.columns.decoded.clone()),
+        derived: job
+            .index
+            .is_some()
+            .then(|| job.statement.columns.features.clone()),
     };
     Running::start_knowing(planned, known)
 }

@@ -65,11 +65,12 @@ enum Decoded {
 impl RowDecoder {
     /// For the rows of a training, with these columns, that tell what there is to know of features and classes.
     pub fn learning(job: &Job, columns: &[Column]) -> Result<Self, Failure> {
-        let mut decoder = Decoder::learning(&job.features, columns, job.nulls, job.categories)?;
+        let mut decoder =
+            Decoder::learning(&job.features, columns, job.rows.nulls, job.rows.categories)?;
         decoder.keep(job.kept.take());
-        let fold = job.columns.fold.as_ref();
+        let fold = job.statement.columns.fold.as_ref();
         let groups = Groups::new(
-            &job.columns.label,
+            &job.statement.columns.label,
             fold,
             &job.plan,
             job.terms.parameters.seed,
@@ -84,37 +85,37 @@ impl RowDecoder {
         features: &FeatureSet,
         classes: &[LabelValue],
     ) -> Result<Self, Failure> {
-        let decoder = Decoder::new(features, columns, job.nulls)?;
-        let groups = Groups::known(&job.columns.label, classes, &job.plan)?;
+        let decoder = Decoder::new(features, columns, job.rows.nulls)?;
+        let groups = Groups::known(&job.statement.columns.label, classes, &job.plan)?;
         Self::new(job, decoder, groups)
     }
 
     fn new(job: &Job, decoder: Decoder, groups: Groups) -> Result<Self, Failure> {
-        let columns = &job.columns;
+        let columns = &job.statement.columns;
         Ok(Self {
             groups,
-            costs: Costs::new(columns.weight.as_ref(), &job.class_weights)?,
+            costs: Costs::new(columns.weight.as_ref(), job.class_weight.by_label())?,
             null_counts: filled(0, job.features.parts.len())?,
-            decoder: decoder.with_rows_up_to(job.cache_bytes / size_of::<f32>()),
+            decoder: decoder.with_rows_up_to(job.resources.cache_bytes / size_of::<f32>()),
             buffer: FeatureBuffer::default(),
-            nulls: job.nulls,
-            nulls_by_rows: job.nulls_by_rows,
+            nulls: job.rows.nulls,
+            nulls_by_rows: job.rows.nulls_by_rows,
             rows_seen: 0,
             rows_skipped: 0,
             bad_rows: BadRows::default(),
-            skips_bad_rows: job.skips_bad_rows,
+            skips_bad_rows: job.rows.skips_bad_rows,
             scans: job.terms.scans(),
             keys: None,
             kept: None,
             continues: false,
-            named: job.categories.named,
+            named: job.rows.categories.named,
             excluded: gathered(job.excluded.iter().cloned())?,
-            cache_bytes: job.cache_bytes,
+            cache_bytes: job.resources.cache_bytes,
             constants: Constants::new(
                 // a kernel compares rows as they are, constant features too
-                !job.categories.named && columns.key.is_none() && job.kernel.is_none(),
+                !job.rows.categories.named && columns.key.is_none() && job.kernel.is_none(),
             ),
-            unit_rows: job.unit_rows,
+            unit_rows: job.rows.unit_rows,
             imprecise: Vec::new(),
             bounds: Bounds::of(job),
         })
@@ -122,7 +123,7 @@ impl RowDecoder {
 
     /// Takes over what others have learned of the rows of `job`.
     pub(super) fn adopt(&mut self, learned: Learned, job: &Job) -> Result<Survey, Failure> {
-        let label = &job.columns.label;
+        let label = &job.statement.columns.label;
         self.groups = Groups::known(label, &learned.classes, &job.plan)?;
         self.groups.labels.nulls = learned.null_labels;
         self.decoder.know(learned.features);

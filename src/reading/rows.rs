@@ -47,7 +47,7 @@ impl RowSource {
         mut following: Option<Following>,
         helpers: Option<Helpers>,
     ) -> Result<Self, Failure> {
-        let columns = &job.columns;
+        let columns = &job.statement.columns;
         let read = &planned.columns[..columns.features.end];
         let mut decode = RowDecoder::learning(job, read)?;
         let continues = following.is_some();
@@ -56,14 +56,14 @@ impl RowSource {
             added.borrow_mut().rewind();
         }
         let (keys, begins) = match columns.key.clone() {
-            Some(column) => (Some(Keys::new(column, following, job.slacks)), None),
+            Some(column) => (Some(Keys::new(column, following, job.looks.slacks)), None),
             None => (None, following),
         };
         (decode.keys, decode.continues) = (keys, continues);
         let mut rows = SourceRows::start(planned, job, helpers);
         if let Some(index) = &job.index {
             let names = job.features.columns();
-            let columns = (job.columns.features.start, &names[..]);
+            let columns = (job.statement.columns.features.start, &names[..]);
             let wanted = decode.decoder.wanted()?;
             let kept = Kept::open(index.clone(), rows.running(), &wanted, columns)?;
             decode.kept = Some(kept);
@@ -73,8 +73,9 @@ impl RowSource {
             added,
             decode,
             begins,
-            in_table: job.in_table,
+            in_table: job.statement.in_table,
             sample: job
+                .looks
                 .compares
                 .then(|| RowSample::new(job.terms.parameters.seed)),
         })
@@ -86,7 +87,7 @@ impl RowSource {
         job: &Job,
         learned: Learned,
     ) -> Result<(Self, Survey), Failure> {
-        let read = &planned.columns[..job.columns.features.end];
+        let read = &planned.columns[..job.statement.columns.features.end];
         let mut decode = RowDecoder::learning(job, read)?;
         let survey = decode.adopt(learned, job)?;
         decode.check_complete()?;
@@ -96,7 +97,7 @@ impl RowSource {
             decode,
             begins: None,
             sample: None,
-            in_table: job.in_table,
+            in_table: job.statement.in_table,
         };
         Ok((this, survey))
     }

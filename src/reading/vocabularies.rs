@@ -25,22 +25,26 @@ const KEPT_PART: usize = 4;
 
 /// Learns what the training's texts are, as far as it is not known yet; with the snapshot by which it will read.
 pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> {
-    let width = prepared.job.columns.features.end;
+    let width = prepared.job.statement.columns.features.end;
     guess(prepared, request)?;
     measure_arrays(prepared, width)?;
     hash_long_polynomials(prepared, request, width)?;
     let Prepared { job, planned, .. } = prepared;
     let mut limits = request.texts.limits;
-    limits.hash_bits = request.categories.hash_bits;
+    limits.hash_bits = request.rows.categories.hash_bits;
     let columns = &planned.columns[..width];
-    let Some(mut learner) =
-        VocabularyLearner::new(&job.features, columns, limits, job.cache_bytes / KEPT_PART)?
+    let Some(mut learner) = VocabularyLearner::new(
+        &job.features,
+        columns,
+        limits,
+        job.resources.cache_bytes / KEPT_PART,
+    )?
     else {
         return Ok(());
     };
-    let costs = Costs::new(job.columns.weight.as_ref(), &[])?;
-    let features = job.columns.features.clone();
-    let nulls = job.nulls;
+    let costs = Costs::new(job.statement.columns.weight.as_ref(), &[])?;
+    let features = job.statement.columns.features.clone();
+    let nulls = job.rows.nulls;
     let index = job.index.as_ref().filter(|index| index.has_words());
     let mut running = Running::start_knowing(
         planned,
@@ -57,9 +61,9 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
             Some(Kept::open(index.clone(), &mut running, &wanted, columns)?)
         }
     };
-    let label_at = job.columns.label.at;
+    let label_at = job.statement.columns.label.at;
     // of a row that is left out no word counts
-    let mut tried = match job.skips_bad_rows {
+    let mut tried = match job.rows.skips_bad_rows {
         true => Some(Decoder::new(&job.features, columns, nulls)?),
         false => None,
     };
@@ -90,7 +94,7 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
         unsafe { learner.take(row.values, row.nulls, (number - 1, weight), kept) }
             .map_err(|error| with_hint(error.in_row(number).into(), false))
     })?;
-    let named = job.categories.named;
+    let named = job.rows.categories.named;
     let Finished { without, kept } = learner.finish(&mut job.features, named)?;
     keep(job, kept);
     let without = without.into_iter().map(|name| format!("{name} (no words)"));
@@ -116,7 +120,7 @@ fn keep(job: &mut Job, kept: Vec<(usize, KeptWords)>) {
     job.roles.retain(|role| *role != Role::Reader);
     if job.features.parts.iter().enumerate().all(is_cheap) {
         job.roles.retain(|role| *role != Role::Helper);
-        job.cut = None;
+        job.statement.cut = None;
     }
     job.timing = timing(&job.roles);
     job.kept = RefCell::new(kept);
@@ -128,17 +132,22 @@ fn measure_arrays(prepared: &mut Prepared, width: usize) -> Result<(), Failure> 
     const FEW: u64 = 64;
     let Prepared { job, planned, .. } = prepared;
     // to begin a query may cost as much as to read all of it
-    let needed = job.skips_bad_rows || (job.in_table && job.nulls != Nulls::Error);
+    let needed =
+        job.rows.skips_bad_rows || (job.statement.in_table && job.rows.nulls != Nulls::Error);
     let columns = &planned.columns[..width];
     let Some(mut lengths) = UsualLengths::new(&job.features, columns)?.filter(|_| needed) else {
         return Ok(());
     };
-    let rows = if job.skips_bad_rows { LOOKED_AT } else { FEW };
+    let rows = if job.rows.skips_bad_rows {
+        LOOKED_AT
+    } else {
+        FEW
+    };
     each_row(planned, rows, |row, _| {
         // SAFETY: the executor's row has the columns of the plan for which they were made.
         unsafe { lengths.take(row.values, row.nulls) }.map_err(Failure::from)
     })?;
-    lengths.finish(&mut job.features, job.skips_bad_rows);
+    lengths.finish(&mut job.features, job.rows.skips_bad_rows);
     Ok(())
 }
 
@@ -149,7 +158,7 @@ fn hash_long_polynomials(
     width: usize,
 ) -> Result<(), Failure> {
     let Prepared { job, planned, .. } = prepared;
-    let bits = request.categories.hash_bits;
+    let bits = request.rows.categories.hash_bits;
     let columns = &planned.columns[..width];
     let Some(mut guess) = LengthGuess::new(&mut job.features, columns, bits)? else {
         return Ok(());
@@ -172,9 +181,9 @@ pub fn guess(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     }
     prepared.guessed = true;
     let Prepared { job, planned, .. } = prepared;
-    let width = job.columns.features.end;
-    let named = job.categories.named;
-    let labels = Some(&job.columns.label);
+    let width = job.statement.columns.features.end;
+    let named = job.rows.categories.named;
+    let labels = Some(&job.statement.columns.label);
     find_texts(
         (planned, width, labels),
         &mut job.features,

@@ -4,12 +4,13 @@ use crate::base::errors::{shortened, shown, Failure};
 use crate::base::json;
 use crate::base::near;
 use crate::request::words::invalid;
-use pgsvm_core::memory::all_of;
+use pgsvm_core::memory::{all_of, received};
 use pgsvm_core::Balance;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// How much the classes count.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ClassWeight {
     /// All the same.
     Equal,
@@ -18,7 +19,7 @@ pub enum ClassWeight {
     /// The same in every head.
     BalancedExamples,
     /// By label, 1 for those not named.
-    ByLabel(Vec<(String, f64)>),
+    ByLabel(#[serde(deserialize_with = "received")] Vec<(String, f64)>),
 }
 
 /// What svm_version has for [`ClassWeight::Balanced`]: "balanced" there, which 0.2.0 wrote, is what
@@ -48,6 +49,14 @@ impl ClassWeight {
             Self::Equal => true,
             Self::Balanced | Self::BalancedExamples => false,
             Self::ByLabel(weights) => weights.iter().all(|(_, weight)| *weight == 1.0),
+        }
+    }
+
+    /// Weights by label.
+    pub fn by_label(&self) -> &[(String, f64)] {
+        match self {
+            Self::ByLabel(weights) => weights,
+            Self::Equal | Self::Balanced | Self::BalancedExamples => &[],
         }
     }
 

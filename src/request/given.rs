@@ -9,7 +9,8 @@ use crate::base::text::written;
 use crate::pg::json::JsonText;
 use crate::request::kernel::usual_name;
 use crate::request::numbers::Numbers;
-use crate::request::options::{is_of_one_training, read_options, AUTO};
+use crate::request::option_words::AUTO;
+use crate::request::options::{is_of_one_training, read_options};
 use crate::request::Arguments;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
@@ -67,8 +68,8 @@ pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
         others: Map<String, Value>,
     }
     let record = JsonText::of(&Record {
-        features: &arguments.features,
-        exclude: &arguments.exclude,
+        features: &arguments.columns.features,
+        exclude: &arguments.columns.exclude,
         others: lasting(arguments)?,
     })?;
     Ok(Some(record).filter(|record| record.as_str().len() <= MOST_BYTES))
@@ -78,11 +79,12 @@ pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
 pub fn typed(arguments: &Arguments) -> Result<String, Failure> {
     const LONGEST: usize = 500;
     let mut all = others(arguments)?;
+    let own = &arguments.solving;
     let own = [
-        ("solver", arguments.solver.clone().map(Value::from)),
-        ("tolerance", arguments.tolerance.map(Value::from)),
-        ("max_passes", arguments.max_passes.map(Value::from)),
-        ("seed", arguments.seed.map(Value::from)),
+        ("solver", own.solver.clone().map(Value::from)),
+        ("tolerance", own.tolerance.map(Value::from)),
+        ("max_passes", own.max_passes.map(Value::from)),
+        ("seed", own.seed.map(Value::from)),
     ];
     let own = own.into_iter();
     all.extend(own.filter_map(|(name, value)| Some((name.to_owned(), value?))));
@@ -101,7 +103,12 @@ pub fn typed(arguments: &Arguments) -> Result<String, Failure> {
 /// Those that hold for the next version: a linear machine has a rank by its solver alone, which is each training's own.
 fn lasting(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
     let mut given = others(arguments)?;
-    if arguments.kernel.as_deref().is_none_or(|it| it == "linear") {
+    if arguments
+        .kernel
+        .kind
+        .as_deref()
+        .is_none_or(|it| it == "linear")
+    {
         given.remove("rank");
     }
     Ok(given)
@@ -162,11 +169,11 @@ fn forget_other_loss(now: &Map<String, Value>, before: &mut Map<String, Value>) 
 /// The same of the lists of columns.
 fn take_names(arguments: &mut Arguments, before: &mut Given) -> Vec<String> {
     let mut told = Vec::new();
-    if arguments.features.is_some() {
+    if arguments.columns.features.is_some() {
         // of columns that are named another list says nothing
         return told;
     }
-    if let (Some(features), Some(excluded)) = (&mut before.features, &arguments.exclude) {
+    if let (Some(features), Some(excluded)) = (&mut before.features, &arguments.columns.exclude) {
         features.retain(|name| !excluded.contains(name));
     }
     let mut take = |name: &str, now: &mut Option<Names>, before: Option<Names>| {
@@ -175,8 +182,16 @@ fn take_names(arguments: &mut Arguments, before: &mut Given) -> Vec<String> {
             *now = Some(before);
         }
     };
-    take("features", &mut arguments.features, before.features.take());
-    take("exclude", &mut arguments.exclude, before.exclude.take());
+    take(
+        "features",
+        &mut arguments.columns.features,
+        before.features.take(),
+    );
+    take(
+        "exclude",
+        &mut arguments.columns.exclude,
+        before.exclude.take(),
+    );
     told
 }
 
@@ -278,7 +293,7 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
         "scale" => text(&arguments.scale),
         "intercept" => arguments.intercept.map(Value::from),
         "nulls" => text(&arguments.nulls),
-        "weight" => text(&arguments.weight),
+        "weight" => text(&arguments.columns.weight),
         "class_weight" => arguments
             .class_weight
             .as_ref()
@@ -288,15 +303,20 @@ fn value(arguments: &Arguments, name: &str) -> Result<Option<Value>, Failure> {
             })
             .transpose()?,
         "probability" => arguments.probability.map(Value::from),
-        "key" => text(&arguments.key),
+        "key" => text(&arguments.columns.key),
         "loss" => text(&arguments.loss),
-        METRIC => text(&arguments.metric),
-        KERNEL => arguments.kernel.as_deref().map(usual_name).map(Value::from),
-        "gamma" => arguments.gamma.value(),
-        "degree" => arguments.degree.map(Value::from),
-        "coef0" => arguments.coef0.map(Value::from),
-        "rank" => arguments.rank.map(Value::from),
-        "c" => arguments.c.value(),
+        METRIC => text(&arguments.choice.metric),
+        KERNEL => arguments
+            .kernel
+            .kind
+            .as_deref()
+            .map(usual_name)
+            .map(Value::from),
+        "gamma" => arguments.kernel.gamma.value(),
+        "degree" => arguments.kernel.degree.map(Value::from),
+        "coef0" => arguments.kernel.coef0.map(Value::from),
+        "rank" => arguments.kernel.rank.map(Value::from),
+        "c" => arguments.choice.c.value(),
         _ => match read_options(arguments.options.as_ref())? {
             Value::Object(mut options) => {
                 options.retain(|name, _| !is_of_one_training(name));
@@ -314,7 +334,7 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failu
         "scale" => arguments.scale = text(),
         "intercept" => arguments.intercept = value.as_bool(),
         "nulls" => arguments.nulls = text(),
-        "weight" => arguments.weight = text(),
+        "weight" => arguments.columns.weight = text(),
         "class_weight" => {
             arguments.class_weight = Some(match value.as_str() {
                 Some(text) => owned(text)?,
@@ -322,15 +342,15 @@ fn set(arguments: &mut Arguments, name: &str, value: &Value) -> Result<(), Failu
             });
         }
         "probability" => arguments.probability = value.as_bool(),
-        "key" => arguments.key = text(),
+        "key" => arguments.columns.key = text(),
         "loss" => arguments.loss = text(),
-        METRIC => arguments.metric = text(),
-        KERNEL => arguments.kernel = text(),
-        "gamma" => arguments.gamma = Numbers::of_value(value),
-        "degree" => arguments.degree = small(value),
-        "coef0" => arguments.coef0 = value.as_f64(),
-        "rank" => arguments.rank = small(value),
-        "c" => arguments.c = Numbers::of_value(value),
+        METRIC => arguments.choice.metric = text(),
+        KERNEL => arguments.kernel.kind = text(),
+        "gamma" => arguments.kernel.gamma = Numbers::of_value(value),
+        "degree" => arguments.kernel.degree = small(value),
+        "coef0" => arguments.kernel.coef0 = value.as_f64(),
+        "rank" => arguments.kernel.rank = small(value),
+        "c" => arguments.choice.c = Numbers::of_value(value),
         _ => {}
     }
     Ok(())

@@ -9,6 +9,17 @@ use core::ops::RangeInclusive;
 use pgsvm_core::plan::{Folds, MOST_FOLDS};
 use pgsvm_core::Scoring;
 
+/// C, what is held out to choose it and others on, and by what, as it came.
+#[derive(Clone, Default)]
+pub struct ChoiceArguments {
+    /// One C, or those to choose from.
+    pub c: Numbers,
+    pub folds: Option<i32>,
+    pub fold_column: Option<String>,
+    pub fold_order: Option<String>,
+    pub metric: Option<String>,
+}
+
 /// C where nothing is given.
 const USUAL_COST: f64 = 1.0;
 /// The C that are tried where none is given: decades, as most searches do.

@@ -5,7 +5,8 @@ use crate::base::errors::Failure;
 use crate::combinations::{choosing, kernels};
 use crate::features::{word_of, KERNELS};
 use crate::request::numbers::{Numbers, GAMMA};
-use crate::request::options::Choices;
+use crate::request::option_words::Method;
+use crate::request::options::{table, Choices};
 use crate::request::solver::INTERIOR_POINT;
 use crate::request::words::{chosen, invalid, required, sql_float};
 use crate::request::Arguments;
@@ -16,24 +17,19 @@ use pgsvm_core::LowRankJob;
 /// The degree of a polynomial where none is given: LIBSVM's and scikit-learn's.
 const USUAL_DEGREE: i32 = 3;
 
-/// How a kernel machine is solved.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Method {
-    /// Exactly where that takes about [`MOST_SECONDS`] and memory allows; else by low rank.
-    Auto,
-    LowRank,
-    Exact,
+/// A kernel with its parameters, as they came.
+#[derive(Clone, Default)]
+pub struct KernelArguments {
+    pub kind: Option<String>,
+    /// One gamma, or those to choose from.
+    pub gamma: Numbers,
+    pub degree: Option<i32>,
+    pub coef0: Option<f64>,
+    pub rank: Option<i32>,
 }
 
 /// Seconds that an exact machine may take where nobody says how it is to be solved; that one of low rank may likewise.
 pub const MOST_SECONDS: f64 = 60.0;
-
-/// The words for the option `method`.
-pub(super) const METHODS: [(&str, Method); 3] = [
-    ("auto", Method::Auto),
-    ("low_rank", Method::LowRank),
-    ("exact", Method::Exact),
-];
 
 /// The gammas that are tried where none are given: so many times 'scale'. Steps of four are those of the coarse grid in LIBSVM's
 /// guide; three to either side reach from where a machine is nearly linear to where it looks at nearest neighbours.
@@ -91,56 +87,58 @@ pub(super) fn usual_name(name: &str) -> &str {
 
 /// The kernel machine that is asked for; None for a linear one.
 pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<KernelTerms>, Failure> {
-    let kind = chosen("kernel", given.kernel.as_deref(), &NAMES)?;
+    let asked = &given.kernel;
+    let kind = chosen("kernel", asked.kind.as_deref(), &NAMES)?;
     // values first: what is wrong with them is so with every kernel
-    let degree = i64::from(given.degree.unwrap_or(USUAL_DEGREE));
-    let coef0 = given.coef0.unwrap_or(0.0);
+    let degree = i64::from(asked.degree.unwrap_or(USUAL_DEGREE));
+    let coef0 = asked.coef0.unwrap_or(0.0);
     let spec = |gamma| KernelSpec::new(kind, gamma, degree, coef0).map_err(refused);
-    let gammas = gammas(given, choices)?;
+    let gammas = gammas(&asked.gamma, choices)?;
     let specs = gammas.iter().map(|(gamma, _)| spec(*gamma));
     let specs: Vec<KernelSpec> = specs.collect::<Result<_, _>>()?;
-    let rank = given.rank.map(checked_rank).transpose()?;
+    let rank = asked.rank.map(checked_rank).transpose()?;
     let map = |(spec, (_, scale_times)): (&KernelSpec, &(Option<f64>, f64))| LowRankJob {
         scale_times: *scale_times,
-        seed: given.seed.unwrap_or(0) as u32 as u64,
+        seed: given.solving.seed.unwrap_or(0) as u32 as u64,
         // what is trained is proved by the rows themselves
         keeps_rows: true,
         ..LowRankJob::new(*spec)
     };
     let mut maps: Vec<LowRankJob> = specs.iter().zip(&gammas).map(map).collect();
-    if given.solver.as_deref() == Some(INTERIOR_POINT) {
+    if given.solving.solver.as_deref() == Some(INTERIOR_POINT) {
         return interior_point(given, choices, kind, maps).map(Some);
     }
-    check_belongs(given, choices, kind)?;
+    check_belongs(asked, choices, kind)?;
     if kind == KernelKind::Linear {
         return Ok(None);
     }
     check_rest(choices)?;
-    // a user who says how many landmarks there are to be, or which, wants them
-    let approximate = rank.is_some() || choices.landmarks.is_some();
-    let method = choices.method.unwrap_or(match approximate {
+    // whoever says how many landmarks there are to be, or which, wants them
+    let approximate = rank.is_some() || choices.has(&table::LANDMARKS_BY);
+    let method = choices.get(&table::METHOD)?.unwrap_or(match approximate {
         true => Method::LowRank,
         false => Method::Auto,
     });
     for map in &mut maps {
         map.rank = rank;
-        map.landmarks = choices.landmarks.unwrap_or(map.landmarks);
+        map.landmarks = choices.get(&table::LANDMARKS_BY)?.unwrap_or(map.landmarks);
     }
     Ok(Some(KernelTerms { maps, method }))
 }
 
 /// The gammas to choose from, or to validate: each as a number, or as so many times 'scale'.
-fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)>, Failure> {
-    let is_given = match &given.gamma {
+fn gammas(given: &Numbers, choices: &Choices) -> Result<Vec<(Option<f64>, f64)>, Failure> {
+    let (_, chooses_gamma) = choices.chosen()?;
+    let is_given = match given {
         Numbers::Default | Numbers::Auto => false,
-        Numbers::Scale => choices.gammas.is_some() || choices.chooses_gamma,
+        Numbers::Scale => choices.has(&table::GAMMAS) || chooses_gamma,
         // among several one is chosen
-        Numbers::Are(all) => choices.gammas.is_some() || (choices.chooses_gamma && all.len() == 1),
+        Numbers::Are(all) => choices.has(&table::GAMMAS) || (chooses_gamma && all.len() == 1),
     };
     if is_given {
         return Err(choosing::gamma_given(GAMMA.as_list()));
     }
-    let named = match (&given.gamma, &choices.gammas) {
+    let named = match (given, &choices.get(&table::GAMMAS)?) {
         (Numbers::Are(all), _) => {
             GAMMA.check_count(all.len())?;
             let all = all.iter().map(|gamma| required(*gamma, "gamma"));
@@ -151,7 +149,7 @@ fn gammas(given: &Arguments, choices: &Choices) -> Result<Vec<(Option<f64>, f64)
             named.clone()
         }
         (Numbers::Scale, _) => return Ok(vec![(None, 1.0)]),
-        (Numbers::Default, None) if !choices.chooses_gamma => return Ok(vec![(None, 1.0)]),
+        (Numbers::Default, None) if !chooses_gamma => return Ok(vec![(None, 1.0)]),
         (_, None) => return Ok(USUAL_TIMES.map(|times| (None, times)).to_vec()),
     };
     check_twice(&named)?;
@@ -177,21 +175,18 @@ fn interior_point(
     maps: Vec<LowRankJob>,
 ) -> Result<KernelTerms, Failure> {
     // the rank belongs to the factor, whatever the kernel
-    let others = Arguments {
+    let others = KernelArguments {
         rank: None,
-        gamma: given.gamma.clone(),
-        degree: given.degree,
-        coef0: given.coef0,
-        ..Arguments::default()
+        ..given.kernel.clone()
     };
     check_belongs(&others, choices, kind)?;
     check_rest(choices)?;
-    if given.key.is_some() {
+    if given.columns.key.is_some() {
         return Err(kernels::interior_key());
     }
     let foreign = [
-        ("method", choices.method.is_some()),
-        ("landmarks", choices.landmarks.is_some()),
+        ("method", choices.has(&table::METHOD)),
+        ("landmarks", choices.has(&table::LANDMARKS_BY)),
     ];
     if let Some((name, _)) = foreign.into_iter().find(|(_, given)| *given) {
         return Err(kernels::interior_option(name));
@@ -223,16 +218,25 @@ const WITH_CONSTANT: Kinds = (
 );
 
 /// Refuses parameters that this kernel has not.
-fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Result<(), Failure> {
+fn check_belongs(
+    given: &KernelArguments,
+    choices: &Choices,
+    kind: KernelKind,
+) -> Result<(), Failure> {
+    let (_, chooses_gamma) = choices.chosen()?;
     let all = [
-        ("option \"method\"", choices.method.is_some(), ALL),
+        ("option \"method\"", choices.has(&table::METHOD), ALL),
         ("gamma", given.gamma.is_given(), ALL),
-        ("a choice of gamma", choices.chooses_gamma, ALL),
-        ("option \"gammas\"", choices.gammas.is_some(), ALL),
+        ("a choice of gamma", chooses_gamma, ALL),
+        ("option \"gammas\"", choices.has(&table::GAMMAS), ALL),
         ("degree", given.degree.is_some(), POLYNOMIAL),
         ("coef0", given.coef0.is_some(), WITH_CONSTANT),
         ("rank", given.rank.is_some(), ALL),
-        ("option \"landmarks\"", choices.landmarks.is_some(), ALL),
+        (
+            "option \"landmarks\"",
+            choices.has(&table::LANDMARKS_BY),
+            ALL,
+        ),
     ];
     let foreign = all
         .into_iter()
@@ -248,7 +252,7 @@ fn check_belongs(given: &Arguments, choices: &Choices, kind: KernelKind) -> Resu
 
 /// Refuses what only linear models can do.
 fn check_rest(choices: &Choices) -> Result<(), Failure> {
-    if choices.warm_start.is_some() {
+    if choices.has(&table::WARM_START) {
         return Err(kernels::warm_start());
     }
     Ok(())

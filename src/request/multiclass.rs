@@ -2,8 +2,9 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::kernels;
-use crate::request::kernel::{KernelTerms, Method};
-use crate::request::options::{Choices, Multiclass};
+use crate::request::kernel::KernelTerms;
+use crate::request::option_words::{Method, Multiclass};
+use crate::request::options::{table, Choices};
 use crate::request::solver::Terms;
 use pgsvm_core::Pairs;
 
@@ -13,10 +14,10 @@ const USUAL_CLASSES: usize = 32;
 /// And as far as the dual variables of its pairs take no more bytes than this, four each.
 const USUAL_BYTES: usize = 256 << 20;
 
-impl Choices {
+impl Choices<'_> {
     /// Whether several classes are told apart together.
-    pub(super) fn together(&self) -> bool {
-        self.multiclass == Some(Multiclass::Together)
+    pub(super) fn together(&self) -> Result<bool, Failure> {
+        Ok(self.get(&table::MULTICLASS)? == Some(Multiclass::Together))
     }
 
     /// Up to how many classes each head tells two of them apart; 0: none does.
@@ -26,7 +27,7 @@ impl Choices {
         kernel: Option<&KernelTerms>,
     ) -> Result<usize, Failure> {
         let by_rows = !terms.scans() && !terms.by_interior_points();
-        match self.multiclass {
+        match self.get(&table::MULTICLASS)? {
             Some(Multiclass::OneVsRest | Multiclass::Together) => Ok(0),
             Some(Multiclass::OneVsOne) => match kernel {
                 _ if !by_rows => Err(kernels::pairs_by_rows(terms.solver_word())),

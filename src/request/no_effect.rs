@@ -3,8 +3,9 @@
 use crate::base::errors::Failure;
 use crate::combinations::no_effect;
 use crate::features::{FeaturePart, FeatureSet};
-use crate::request::kernel::{KernelTerms, Method};
-use crate::request::options::MULTICLASS;
+use crate::request::kernel::KernelTerms;
+use crate::request::options::table;
+use crate::request::Method;
 use crate::request::{Expansion, Request};
 use pgsvm_core::{
     Compression, Indexed, InteriorChoice, InteriorRank, InteriorTerms, LowRankJob, Policy,
@@ -58,7 +59,7 @@ impl Request {
         features: &FeatureSet,
         is_given: impl Fn(&str) -> bool,
     ) -> Vec<Failure> {
-        let has = |option: &str| self.options.get(option).is_some() && is_given(option);
+        let has = |option: &str| self.call.options.get(option).is_some() && is_given(option);
         let mut told = Vec::new();
         if machine.is_exact {
             let solver = self.terms.solver_word();
@@ -71,7 +72,7 @@ impl Request {
             ];
             told.extend(on_exact.into_iter().flatten().map(no_effect::exact));
         }
-        if machine.classes == 2 && has(MULTICLASS) {
+        if machine.classes == 2 && has(table::MULTICLASS.name()) {
             told.push(no_effect::two_classes());
         }
         let (terms, parts) = (&self.terms, &features.parts);

@@ -4,7 +4,8 @@
 use crate::base::errors::Failure;
 use crate::combinations::scans;
 use crate::pg::{citus, query};
-use crate::request::kernel::{KernelTerms, Method};
+use crate::request::kernel::KernelTerms;
+use crate::request::Method;
 use crate::request::Request;
 use pgsvm_core::plan::Folds;
 use pgsvm_core::{Loss, Machines, Purpose, SolverChoice};
@@ -27,7 +28,7 @@ type Refusal = fn(&'static str) -> Failure;
 fn kept(request: &Request) -> Option<Refusal> {
     let plan = &request.plan;
     let kept: [(bool, Refusal); 10] = [
-        (request.key.is_some(), scans::key),
+        (request.columns.key.is_some(), scans::key),
         (request.terms.keep_duals, scans::duals),
         (request.warm_start.is_some(), scans::warm_start),
         (plan.purpose == Purpose::Validate, scans::cross_validation),
@@ -61,7 +62,7 @@ pub fn may_choose(request: &Request) -> bool {
     let terms = &request.terms;
     *terms.solver() == SolverChoice::Auto
         && request.plan.purpose == Purpose::Train
-        && request.knows_scans
+        && request.call.knows_scans
         && kept(request).is_none()
 }
 

@@ -4,11 +4,13 @@
 use crate::base::errors::Failure;
 use crate::combinations::{kernels, losses, options, scans};
 use crate::request::kernel::checked_rank;
-use crate::request::options::{
-    Choices, ChunksWord, InnerWord, InterceptWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
+use crate::request::option_words::{
+    ChunksWord, Expansion, InnerWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
 };
+use crate::request::options::{table, Choices};
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
+use pgsvm_core::memory::received;
 use pgsvm_core::{
     Blocks, Compression, Cuts, ForestShape, Formulation, Indexed, Inner, Intercept, InteriorChoice,
     InteriorRank, InteriorTerms, Loss, LowRankJob, Machines, Order, Parameters, Picks, Policy,
@@ -60,6 +62,16 @@ const SOLVERS: [&str; 10] = [
 /// How far from the best weights to the newest OCAS makes a plane, where nothing is said: the paper's.
 const LAMBDA: f64 = 0.1;
 
+/// How the problem is solved, as it came: each training's own.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct SolvingArguments {
+    pub tolerance: Option<f64>,
+    pub max_passes: Option<i32>,
+    #[serde(default, deserialize_with = "received")]
+    pub solver: Option<String>,
+    pub seed: Option<i32>,
+}
+
 /// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
@@ -71,18 +83,6 @@ pub struct Terms {
     pub expansion: Expansion,
     /// Whether the dual variables are stored with the model.
     pub keep_duals: bool,
-}
-
-/// When the features of a string are made of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Expansion {
-    /// When a row is visited, wherever that can be.
-    #[default]
-    Auto,
-    /// When it is read.
-    Stored,
-    /// When it is visited; what cannot be is an error.
-    Visit,
 }
 
 impl Terms {
@@ -185,23 +185,29 @@ impl Terms {
 /// How to go about the optimization problem.
 pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
     // what minimizes one loss only takes that where none is given; else what the best known peers do: LIBLINEAR's loss, and LIBSVM's
-    let solver = match given.solver.as_deref() {
+    let together = choices.together()?;
+    let solver = match given.solving.solver.as_deref() {
         // planes alone tell classes apart together
-        None | Some("auto") if choices.together() => OCAS,
+        None | Some("auto") if together => OCAS,
         given => given.unwrap_or("auto"),
     };
-    let is_kernel = given.kernel.as_deref().is_some_and(|it| it != "linear");
-    let (loss, usual) = match (&given.loss, choices.inner) {
+    let is_kernel = given
+        .kernel
+        .kind
+        .as_deref()
+        .is_some_and(|it| it != "linear");
+    let (loss, usual) = match (&given.loss, choices.get(&table::INNER)?) {
         (None, Some(InnerWord::Pegasos)) => (Loss::Hinge, None),
         (None, _) if [INTERIOR_POINT, OCAS, CUTTING_PLANE].contains(&solver) => (Loss::Hinge, None),
         (None, None) if is_kernel && solver != "newton" => (Loss::Hinge, None),
         (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
     };
     let truncation = choices.truncation(usual)?;
+    let rule = choices.get(&table::STOP)?.unwrap_or_default();
     let stopping = Stopping {
-        tolerance: tolerance(given.tolerance, choices.stop)?,
-        max_passes: max_passes(given.max_passes)?,
-        rule: choices.stop,
+        tolerance: tolerance(given.solving.tolerance, rule)?,
+        max_passes: max_passes(given.solving.max_passes)?,
+        rule,
     };
     let choice = choices.solver(given, solver, (loss, usual.is_some()))?;
     Ok(Terms {
@@ -210,16 +216,16 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
                 loss,
                 truncation,
                 intercept: choices.kind_of_intercept(solver, loss, given.intercept)?,
-                together: choices.together(),
+                together,
             },
             solver: choice,
-            proximal: choices.proximal,
+            proximal: choices.get(&table::PROXIMAL)?.unwrap_or_default(),
             stopping: choices.stopping(stopping, solver, loss)?,
-            seed: given.seed.unwrap_or(0) as u32 as u64,
+            seed: given.solving.seed.unwrap_or(0) as u32 as u64,
         },
-        compression: choices.compression,
-        expansion: choices.expansion,
-        keep_duals: choices.duals,
+        compression: choices.get(&table::COMPRESSION)?.unwrap_or_default(),
+        expansion: choices.get(&table::EXPANSION)?.unwrap_or_default(),
+        keep_duals: choices.get(&table::DUALS)?.unwrap_or_default(),
     })
 }
 
@@ -262,7 +268,7 @@ fn max_passes(passes: Option<i32>) -> Result<Option<u32>, Failure> {
     }
 }
 
-impl Choices {
+impl Choices<'_> {
     /// The solver, with the options that belong to it.
     fn solver(
         &self,
@@ -278,13 +284,13 @@ impl Choices {
         let inner = self.inner(solver, loss, truncated)?;
         let picks = self.picks()?;
         let blocks = Blocks {
-            count: self.blocks,
-            split: self.split.unwrap_or(Order::Random),
-            order: self.block_order.unwrap_or(Order::Random),
+            count: self.get(&table::BLOCKS)?,
+            split: self.get(&table::SPLIT)?.unwrap_or(Order::Random),
+            order: self.get(&table::BLOCK_ORDER)?.unwrap_or(Order::Random),
             inner,
         };
         Ok(match solver {
-            "auto" | "stream" if self.policy == Some(Policy::Paper) => {
+            "auto" | "stream" if self.get(&table::POLICY)? == Some(Policy::Paper) => {
                 SolverChoice::StreamSvm(picks)
             }
             "auto" if free => SolverChoice::Newton,
@@ -295,9 +301,9 @@ impl Choices {
             INDEXED => SolverChoice::Indexed(indexed),
             SCAN if averages => SolverChoice::Average,
             SCAN => SolverChoice::Scan(Cuts::BesideHeld),
-            OCAS => SolverChoice::Scan(Cuts::Ocas(self.lambda.unwrap_or(LAMBDA))),
+            OCAS => SolverChoice::Scan(Cuts::Ocas(self.get(&table::LAMBDA)?.unwrap_or(LAMBDA))),
             CUTTING_PLANE => SolverChoice::Scan(Cuts::Newest),
-            INTERIOR_POINT => SolverChoice::InteriorPoint(self.interior_point(given.rank)?),
+            INTERIOR_POINT => SolverChoice::InteriorPoint(self.interior_point(given.kernel.rank)?),
             _ => SolverChoice::Stream,
         })
     }
@@ -306,7 +312,7 @@ impl Choices {
     fn check_solver(&self, solver: &str) -> Result<(), Failure> {
         word("solver", solver, &SOLVERS.map(|word| (word, ())))?;
         let this = format!("'{solver}'");
-        for option in &self.given {
+        for option in self.given() {
             if let Some(solvers) = option
                 .solvers
                 .words()
@@ -315,15 +321,16 @@ impl Choices {
                 return Err(options::of_another_solver(solver, option.name, solvers));
             }
         }
-        match self.together() && ![OCAS, CUTTING_PLANE].contains(&solver) {
+        match self.together()? && ![OCAS, CUTTING_PLANE].contains(&solver) {
             true => Err(losses::together_by_planes(solver)),
             false => Ok(()),
         }
     }
 
     /// Whether training by scans has all options that were given.
-    pub(super) fn are_for_scans(&self) -> bool {
-        self.policy.is_none() && self.check_solver(SCAN).is_ok() && self.stop == StopRule::Gap
+    pub(super) fn are_for_scans(&self) -> Result<bool, Failure> {
+        let by_gap = matches!(self.get(&table::STOP)?, None | Some(StopRule::Gap));
+        Ok(by_gap && !self.has(&table::POLICY) && self.check_solver(SCAN).is_ok())
     }
 
     /// Refuses a loss that this solver does not minimize.
@@ -340,7 +347,7 @@ impl Choices {
 
     /// s, of losses that are truncated, whose `usual` one it is where nothing is given.
     fn truncation(&self, usual: Option<f64>) -> Result<Option<f64>, Failure> {
-        match (usual, self.truncation) {
+        match (usual, self.get(&table::TRUNCATION)?) {
             (None, Some(_)) => Err(losses::truncation_without()),
             (Some(_), Some(TruncationWord::Is(s))) => Ok(Some(s)),
             (usual, _) => Ok(usual),
@@ -350,49 +357,55 @@ impl Choices {
     /// By what rows are filed in chunks, and who goes over them.
     fn indexed(&self) -> Result<Indexed, Failure> {
         let of_forest = [
-            ("tree_size", self.tree_size.is_some()),
-            ("tree_width", self.tree_width.is_some()),
-            ("query_size", self.query_size.is_some()),
-            ("query_end", self.query_end.is_some()),
-            ("shrink_above", self.shrink_above.is_some()),
+            (table::TREE_SIZE.name(), self.has(&table::TREE_SIZE)),
+            (table::TREE_WIDTH.name(), self.has(&table::TREE_WIDTH)),
+            (table::QUERY_SIZE.name(), self.has(&table::QUERY_SIZE)),
+            (table::QUERY_END.name(), self.has(&table::QUERY_END)),
+            (table::SHRINK_ABOVE.name(), self.has(&table::SHRINK_ABOVE)),
         ];
         let given = of_forest.iter().find(|(_, is_given)| *is_given);
-        match (self.chunks_by, given) {
-            (Some(ChunksWord::Forest), _) if self.inner == Some(InnerWord::Newton) => {
+        match (self.get(&table::CHUNKS_BY)?, given) {
+            (Some(ChunksWord::Forest), _)
+                if self.get(&table::INNER)? == Some(InnerWord::Newton) =>
+            {
                 return Err(options::forest_newton())
             }
             (Some(ChunksWord::Forest), _) => {}
             (_, Some((name, _))) => return Err(options::without_forest(name)),
-            _ if self.inner == Some(InnerWord::Newton) => return Ok(Indexed::Newton),
+            _ if self.get(&table::INNER)? == Some(InnerWord::Newton) => return Ok(Indexed::Newton),
             _ => return Ok(Indexed::Slack),
         }
         let usual = ForestShape::USUAL;
         Ok(Indexed::Forest(ForestShape {
-            tree_size: self.tree_size.unwrap_or(usual.tree_size),
-            tree_width: self.tree_width.unwrap_or(usual.tree_width),
-            query_size: self.query_size,
-            query_end: self.query_end,
-            shrink_above: self.shrink_above.unwrap_or(usual.shrink_above),
+            tree_size: self.get(&table::TREE_SIZE)?.unwrap_or(usual.tree_size),
+            tree_width: self.get(&table::TREE_WIDTH)?.unwrap_or(usual.tree_width),
+            query_size: self.get(&table::QUERY_SIZE)?,
+            query_end: self.get(&table::QUERY_END)?,
+            shrink_above: self
+                .get(&table::SHRINK_ABOVE)?
+                .unwrap_or(usual.shrink_above),
         }))
     }
 
     /// The s to choose from, where it is to be chosen.
-    pub(super) fn truncations(&self, terms: &Terms) -> Vec<f64> {
-        match (self.truncation, terms.truncation()) {
+    pub(super) fn truncations(&self, terms: &Terms) -> Result<Vec<f64>, Failure> {
+        Ok(match (self.get(&table::TRUNCATION)?, terms.truncation()) {
             (Some(TruncationWord::Auto), Some(usual)) => {
                 TRUNCATIONS.map(|times| times * usual).to_vec()
             }
             _ => Vec::new(),
-        }
+        })
     }
 
     /// Whether parts of the rows are trained on by themselves.
     fn averages(&self, solver: &str) -> Result<bool, Failure> {
-        match self.machines {
+        match self.get(&table::MACHINES)? {
             Some(MachinesWord::Count(_) | MachinesWord::Scans) if solver == SCAN => {
                 Err(scans::machines_count())
             }
-            Some(MachinesWord::Average) if self.intercept == Some(InterceptWord::Free) => {
+            Some(MachinesWord::Average)
+                if self.get(&table::INTERCEPT)? == Some(Intercept::Free) =>
+            {
                 Err(losses::average_free_intercept())
             }
             Some(MachinesWord::Average) => Ok(solver == SCAN),
@@ -402,13 +415,16 @@ impl Choices {
 
     /// What is asked of interior points.
     fn interior_point(&self, rank: Option<i32>) -> Result<InteriorChoice, Failure> {
-        let rank = match (rank.map(checked_rank).transpose()?, self.rank_exponent) {
+        let rank = match (
+            rank.map(checked_rank).transpose()?,
+            self.get(&table::RANK_EXPONENT)?,
+        ) {
             (Some(_), Some(_)) => return Err(kernels::interior_rank_twice()),
             (Some(rank), None) => InteriorRank::Given(rank),
             (None, power) => InteriorRank::Power(power.unwrap_or(InteriorTerms::POWER)),
         };
         Ok(InteriorChoice {
-            machines: match self.machines {
+            machines: match self.get(&table::MACHINES)? {
                 Some(MachinesWord::Average) => return Err(kernels::interior_average()),
                 Some(MachinesWord::Count(machines)) => Machines::Count(machines),
                 Some(MachinesWord::Scans) => Machines::Scans,
@@ -416,7 +432,7 @@ impl Choices {
             },
             rank,
             trace_tolerance: self
-                .trace_tolerance
+                .get(&table::TRACE_TOLERANCE)?
                 .unwrap_or(LowRankJob::DEFAULT_TOLERANCE),
         })
     }
@@ -428,11 +444,11 @@ impl Choices {
         loss: Loss,
         intercept: Option<bool>,
     ) -> Result<Intercept, Failure> {
-        if solver == INTERIOR_POINT && self.intercept == Some(InterceptWord::Regularized) {
+        if solver == INTERIOR_POINT && self.get(&table::INTERCEPT)? == Some(Intercept::InNorm) {
             return Err(losses::interior_regularized_intercept());
         }
         // whose intercept it is anyway
-        if self.intercept != Some(InterceptWord::Free) || solver == INTERIOR_POINT {
+        if self.get(&table::INTERCEPT)? != Some(Intercept::Free) || solver == INTERIOR_POINT {
             return Ok(match intercept {
                 Some(false) => Intercept::None,
                 _ => Intercept::InNorm,
@@ -441,7 +457,7 @@ impl Choices {
         if intercept == Some(false) {
             return Err(losses::free_intercept_none());
         }
-        let newton = self.inner == Some(InnerWord::Newton);
+        let newton = self.get(&table::INNER)? == Some(InnerWord::Newton);
         if !(matches!(solver, "auto" | "newton" | SCAN) || solver == INDEXED && newton) {
             return Err(losses::free_intercept_solver(solver));
         }
@@ -453,33 +469,35 @@ impl Choices {
 
     /// How many rows of the cache are picked.
     fn picks(&self) -> Result<Picks, Failure> {
-        match self.picks {
-            Some(_) if self.policy != Some(Policy::Paper) => Err(options::picks_without_paper()),
+        match self.get(&table::PICKS)? {
+            Some(_) if self.get(&table::POLICY)? != Some(Policy::Paper) => {
+                Err(options::picks_without_paper())
+            }
             picks => Ok(picks.unwrap_or(Picks::Usual)),
         }
     }
 
     /// When training ends, if `solver` knows that.
     fn stopping(&self, stopping: Stopping, solver: &str, loss: Loss) -> Result<Stopping, Failure> {
-        if self.stop == StopRule::Gap {
+        if stopping.rule == StopRule::Gap {
             return Ok(stopping);
         }
-        if self.stop == StopRule::MeanLoss {
+        if stopping.rule == StopRule::MeanLoss {
             return match [SCAN, OCAS, CUTTING_PLANE].contains(&solver) && loss == Loss::Hinge {
                 true => Ok(stopping),
                 false => Err(options::svmperf_without_planes()),
             };
         }
-        match self.inner {
+        match self.get(&table::INNER)? {
             Some(InnerWord::Pegasos) => return Err(options::projected_gradient_pegasos()),
             Some(InnerWord::Newton) => return Err(options::projected_gradient_newton()),
             Some(InnerWord::Dual) | None => {}
         }
-        if self.proximal == Proximal::On {
+        if self.get(&table::PROXIMAL)? == Some(Proximal::On) {
             return Err(options::projected_gradient_shift());
         }
         let blocks = ["block", "selective_block"].contains(&solver);
-        if !blocks && self.policy != Some(Policy::Paper) {
+        if !blocks && self.get(&table::POLICY)? != Some(Policy::Paper) {
             return Err(options::projected_gradient_solver(solver));
         }
         Ok(stopping)
@@ -487,15 +505,16 @@ impl Choices {
 
     /// How a block is solved, by options that agree with each other.
     fn inner(&self, solver: &str, loss: Loss, truncated: bool) -> Result<Inner, Failure> {
-        let inner = self.inner.unwrap_or(InnerWord::Dual);
-        if self.inner_updates.is_some() && inner != InnerWord::Pegasos {
+        let inner = self.get(&table::INNER)?.unwrap_or(InnerWord::Dual);
+        if self.has(&table::INNER_UPDATES) && inner != InnerWord::Pegasos {
             return Err(options::inner_updates_without_pegasos());
         }
-        let has_rounds =
-            self.inner_rounds.is_some() || (self.proximal == Proximal::On && solver != INDEXED);
+        let has_rounds = self.has(&table::INNER_ROUNDS)
+            || (self.get(&table::PROXIMAL)? == Some(Proximal::On) && solver != INDEXED);
         match inner {
             InnerWord::Dual => Ok(Inner::CoordinateDescent(
-                self.inner_rounds.unwrap_or(Inner::USUAL_ROUNDS),
+                self.get(&table::INNER_ROUNDS)?
+                    .unwrap_or(Inner::USUAL_ROUNDS),
             )),
             InnerWord::Newton if has_rounds => Err(options::inner_newton_rounds()),
             InnerWord::Pegasos if has_rounds => Err(options::inner_pegasos_rounds()),
@@ -507,7 +526,9 @@ impl Choices {
             }
             InnerWord::Newton => Ok(Inner::Newton),
             InnerWord::Pegasos if solver != "block" => Err(options::pegasos_solver(solver)),
-            InnerWord::Pegasos => Ok(Inner::Pegasos(self.inner_updates.unwrap_or(Updates::Row))),
+            InnerWord::Pegasos => Ok(Inner::Pegasos(
+                self.get(&table::INNER_UPDATES)?.unwrap_or(Updates::Row),
+            )),
         }
     }
 }

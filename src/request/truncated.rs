@@ -2,7 +2,8 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::losses;
-use crate::request::kernel::{KernelTerms, Method};
+use crate::request::kernel::KernelTerms;
+use crate::request::Method;
 use crate::request::{Request, Terms};
 use pgsvm_core::{Loss, Policy, SolverChoice, StopRule};
 

@@ -13,7 +13,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     if request.kernel.is_some() || request.terms.by_interior_points() {
         return Err(following::watch_kernel());
     }
-    if request.unit_rows {
+    if request.rows.unit_rows {
         return Err(following::watch_unit_rows());
     }
     if request.plan.holds_out() || request.plan.purpose == Purpose::Validate {

@@ -25,7 +25,7 @@ pub fn required<T>(value: Option<T>, name: &str) -> Result<T, Failure> {
 }
 
 /// The choice that an argument names.
-pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
+pub fn word<T: Clone>(argument: &str, given: &str, known: &[(&str, T)]) -> Result<T, Failure> {
     choice(given, known).ok_or_else(|| {
         let names: Vec<_> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
         let all = format!("{argument} => {}", names.join(" or "));
@@ -37,7 +37,7 @@ pub fn word<T: Copy>(argument: &str, given: &str, known: &[(&str, T)]) -> Result
 }
 
 /// The same of an option.
-pub(super) fn option_word<T: Copy>(
+pub(super) fn option_word<T: Clone>(
     key: &str,
     given: &str,
     known: &[(&str, T)],
@@ -61,9 +61,9 @@ pub(super) fn option_word<T: Copy>(
     })
 }
 
-fn choice<T: Copy>(given: &str, known: &[(&str, T)]) -> Option<T> {
+fn choice<T: Clone>(given: &str, known: &[(&str, T)]) -> Option<T> {
     let found = known.iter().find(|(name, _)| *name == given);
-    found.map(|(_, choice)| *choice)
+    found.map(|(_, choice)| choice.clone())
 }
 
 fn meant<T>(given: &str, known: &[(&str, T)]) -> Option<String> {
@@ -76,13 +76,13 @@ fn unknown(what: &str, given: &str) -> Failure {
 }
 
 /// The choice that `given` names; the first of those known where nothing is given.
-pub(super) fn chosen<T: Copy>(
+pub(super) fn chosen<T: Clone>(
     argument: &str,
     given: Option<&str>,
     known: &[(&str, T)],
 ) -> Result<T, Failure> {
     match given {
-        None => Ok(known[0].1),
+        None => Ok(known[0].1.clone()),
         Some(given) => word(argument, given, known),
     }
 }

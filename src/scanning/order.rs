@@ -142,7 +142,7 @@ impl Told {
 
     /// Refuses columns that are not what the message says: they are read as such.
     fn check(&self, columns: &[Column]) -> Result<(), Failure> {
-        let told = &self.job.columns;
+        let told = &self.job.statement.columns;
         let wanted = told.weight.as_ref().map(|it| (it.at, pg_sys::FLOAT8OID));
         let are_there = columns.len() == self.names.len()
             && told.label.at < columns.len()

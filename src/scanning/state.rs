@@ -126,7 +126,7 @@ impl Taking {
         types: impl Iterator<Item = pg_sys::Oid>,
     ) -> Result<Self, Failure> {
         let (told, columns) = Told::read(bytes, types)?;
-        let read = &columns[..told.job.columns.features.end];
+        let read = &columns[..told.job.statement.columns.features.end];
         let (decode, sink) = match told.task {
             ToldTask::Survey {
                 reads,

@@ -60,7 +60,7 @@ impl Scan {
     /// Rows that may be others when they are read once more.
     pub fn new(job: &Job, planned: &Planned) -> Result<Self, Failure> {
         check(job, planned)?;
-        Self::over(&job.parts, job, planned)
+        Self::over(&job.statement.parts, job, planned)
     }
 
     /// The same by one process, which meets the rows in the order of the SELECT; None where that is to be this one, as nobody waits for
@@ -90,7 +90,7 @@ impl Scan {
         };
         let scan = |select: &String| format!("SELECT {call} FROM ({select}\n) AS source ({names})");
         let text = match parts.is_empty() || form == Form::Rows {
-            true => scan(&job.select),
+            true => scan(&job.statement.select),
             false => {
                 let all: Vec<_> = parts.iter().map(scan).collect();
                 let all = all.join(" UNION ALL ");

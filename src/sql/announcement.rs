@@ -73,7 +73,7 @@ impl Announcement<'_> {
             true => said.notice(),
         }
         let labels = doubtful_labels(
-            (&self.request.label, self.classed),
+            (&self.request.columns.label, self.classed),
             &self.trained.reader.classes,
         );
         let warnings = [
@@ -181,7 +181,7 @@ impl Announcement<'_> {
     /// What to type where numbers are codes.
     fn codes(&self) -> Option<String> {
         // who names a column as it is means that
-        let unasked = self.request.features.is_none();
+        let unasked = self.request.columns.features.is_none();
         let codes = self.trained.reader.telltales.codes.iter();
         let codes = codes.filter(|_| unasked);
         let codes: Vec<_> = codes.map(String::as_str).collect();
@@ -233,7 +233,7 @@ impl Announcement<'_> {
         };
         let places = index.1.clone();
         let are_few = features.parts.len() <= MOST_TYPED;
-        if self.request.features.is_some()
+        if self.request.columns.features.is_some()
             || !are_few
             || places.clone().count() < 2
             || places.clone().count() != value.1.clone().count()
@@ -542,7 +542,7 @@ impl Announcement<'_> {
             rows => Some(format!(
                 "Not trained on: {} whose {} is NULL. The model can predict it.",
                 counted(rows, "row"),
-                self.request.label
+                self.request.columns.label
             )),
         };
         let bad = &reader.bad_rows;
@@ -587,7 +587,7 @@ impl Announcement<'_> {
             ("Texts", texts(features)),
             (
                 "Texts as categories",
-                match &self.request.features {
+                match &self.request.columns.features {
                     None => text_categories(features),
                     Some(_) => Vec::new(),
                 },
@@ -610,7 +610,7 @@ impl Announcement<'_> {
                 "Texts read as numbers and times",
                 read_texts(features).join("; "),
             ),
-            ("NULLs", nulls(features, self.request.nulls).join("; ")),
+            ("NULLs", nulls(features, self.request.rows.nulls).join("; ")),
             (
                 "Numbers with a unit, taken as categories; as numbers in svm_train_query",
                 with_units(features).join("; "),
@@ -711,8 +711,11 @@ impl Announcement<'_> {
             _ => ("columns", "are", "them"),
         };
         let message = format!("{column} {} {is} NULL in all rows", listed(names));
-        let leave_out = match self.request.features {
-            None => excluding(names.iter().map(String::as_str), &self.request.exclude),
+        let leave_out = match self.request.columns.features {
+            None => excluding(
+                names.iter().map(String::as_str),
+                &self.request.columns.exclude,
+            ),
             Some(_) => "name the other features alone".to_owned(),
         };
         let hint = match self.request.source.is_table() {
@@ -903,9 +906,11 @@ impl Announcement<'_> {
         let report = &self.trained.trainer.report;
         let classes = &self.trained.reader.classes;
         let accuracy = OnTrainingRows::of(self.trained).accuracy;
-        if let Some(warning) =
-            are_doubtful((&self.request.label, self.classed), classes, report.rows)
-        {
+        if let Some(warning) = are_doubtful(
+            (&self.request.columns.label, self.classed),
+            classes,
+            report.rows,
+        ) {
             let right = accuracy.map(|it| {
                 format!(
                     "The model is right about {:.1} % of the rows it was trained on.",
@@ -939,11 +944,11 @@ impl Announcement<'_> {
         let advice = match may_be_ids && are_texts {
             true => format!(
                 "Is {} an id, which tells rows apart? Then it cannot be predicted: take another column as the label. {advice}",
-                self.request.label
+                self.request.columns.label
             ),
             false => advice,
         };
-        let label = (self.request.label.as_str(), self.classed);
+        let label = (self.request.columns.label.as_str(), self.classed);
         let warning = warning.hint(match if_to_predict(label, classes) {
             Some(classes) => format!("{advice}. {classes}"),
             None => advice,

@@ -108,7 +108,7 @@ fn follow(
         let deployed = Deployed::load(fcinfo, &owned, &change, options.as_ref())?;
         let continuing = deployed.continuing()?;
         // whoever calls: the source is planned and read with the rights of the model's owner, and nothing else is
-        let acting = owned.acting(deployed.stored.search_path.as_deref())?;
+        let acting = owned.acting(deployed.stored.source.search_path.as_deref())?;
         let (request, mut prepared) = acting.run(|| deployed.prepare(&continuing, options))?;
         deployment::check(&owned.schema, &owned.name, &request.deploy)?;
         let planned = deployed.plan_given(&request, &continuing, &prepared)?;
@@ -169,7 +169,7 @@ impl<'a> Deployed<'a> {
     fn continuing(&self) -> Result<Continuing, Failure> {
         Ok(Continuing {
             features: self.known.features.without_data()?,
-            label_type: self.stored.label_type.clone(),
+            label_type: self.stored.label.kind.clone(),
             key: self.kind,
             adds: matches!(self.change, Change::Update(_)),
         })
@@ -207,7 +207,7 @@ impl<'a> Deployed<'a> {
     }
 
     fn may_screen(&self, prepared: &Prepared) -> bool {
-        prepared.job.slacks && (self.keeps_scaling || !prepared.scales())
+        prepared.job.looks.slacks && (self.keeps_scaling || !prepared.scales())
     }
 
     /// What the training begins from. `given`: the rows of the call; `screen`: whether rows may be screened.
@@ -248,7 +248,7 @@ impl<'a> Deployed<'a> {
 
 /// Refuses a source that reads something else than when the version was trained.
 fn check_reads(stored: &Stored, request: &Request, owned: &Owned) -> Result<(), Failure> {
-    match &stored.source_reads {
+    match &stored.source.reads {
         Some(before) => Reads::of(&request.source)?.check(before, &owned.name, &owned.owner_name()),
         None => Ok(()),
     }
@@ -272,7 +272,7 @@ fn run(
         };
         let trained = prepared.screening(tried, |prepared| train(prepared, Some(following)));
         // what stands for a NULL is a mean of all rows
-        if prepared.job.nulls_by_rows && trained.reader.features.has_nulls() {
+        if prepared.job.rows.nulls_by_rows && trained.reader.features.has_nulls() {
             share = None;
             continue;
         }
@@ -367,7 +367,7 @@ fn without_key(owned: &Owned, stored: &Stored) -> Failure {
         Some((source.columns().ok()?, source))
     };
     // only with its owner's rights: to look at a query may run functions of theirs; and what it reads may be gone
-    let acting = owned.acting(stored.search_path.as_deref()).ok();
+    let acting = owned.acting(stored.source.search_path.as_deref()).ok();
     let source = trained_by::source(model).zip(acting);
     let found = source.and_then(|(text, acting)| attempt(|| acting.run(|| look(text))).ok()?);
     let key = found
@@ -411,7 +411,7 @@ pub fn warm_start(
     check_features(&known, request, features)?;
     let mut memory = remembered(schema, base, &stored, &known, prepared.key())?;
     if let [c] = request.plan.costs.as_slice() {
-        memory.scale(c / stored.c);
+        memory.scale(c / stored.minimized.c);
     }
     let following = Following::new(known.name.clone(), memory, Rows::All);
     Ok(Some((following, known_parts(&known, request, features)?)))
@@ -434,7 +434,7 @@ fn check_features(known: &Model, request: &Request, features: &FeatureSet) -> Re
 
 /// Whether a part that nobody has named was left out when the model was trained.
 fn leaves_out(known: &Model, request: &Request, part: &FeaturePart) -> bool {
-    request.features.is_none() && {
+    request.columns.features.is_none() && {
         let name = part.name();
         let left_out = known.features.left_out.iter();
         left_out

@@ -34,7 +34,9 @@ impl<'a> Giveaways<'a> {
         let telltales = &trained.reader.telltales;
         let unnamed = |found: &'a Vec<String>| -> Vec<&'a str> {
             let found = found.iter().map(String::as_str);
-            found.filter(|_| request.features.is_none()).collect()
+            found
+                .filter(|_| request.columns.features.is_none())
+                .collect()
         };
         Self {
             request,
@@ -115,7 +117,7 @@ impl<'a> Giveaways<'a> {
             "{who} {tells} the classes apart ({}): other features add next to nothing",
             measures.join(", ")
         );
-        let how = match &self.request.features {
+        let how = match &self.request.columns.features {
             Some(features) => self.without(features),
             // an element of an array goes with the array
             None if names.iter().any(|name| whole(name) != *name) => String::new(),
@@ -124,7 +126,7 @@ impl<'a> Giveaways<'a> {
             // what only tells rows apart goes all the more
             None => {
                 let all = names.iter().copied().chain(self.of_rows());
-                format!(": {}", excluding(all, &self.request.exclude))
+                format!(": {}", excluding(all, &self.request.columns.exclude))
             }
         };
         Some(
@@ -220,7 +222,7 @@ impl<'a> Giveaways<'a> {
 
     /// How all that only tells rows apart is left out.
     fn leave_out(&self) -> String {
-        let how = excluding(self.of_rows(), &self.request.exclude);
+        let how = excluding(self.of_rows(), &self.request.columns.exclude);
         format!("leave out: {how}; or name the features")
     }
 }

@@ -124,8 +124,8 @@ fn find(asked: &Asked<'_>, numbered: &Numbered) -> Result<Doubts, Failure> {
     let request = request.out_of_fold(asked.folds, &numbered.column)?;
     let mut prepared = prepare(&request, None)?;
     // whoever called may be in a query that is in parallel mode
-    (prepared.job.roles, prepared.job.cut) = (Vec::new(), None);
-    prepared.job.doubts = Some(asked.below);
+    (prepared.job.roles, prepared.job.statement.cut) = (Vec::new(), None);
+    prepared.job.looks.doubts = Some(asked.below);
     let trained = leader::train(&prepared.job, &prepared.planned, None);
     doubts(asked, &trained)
 }

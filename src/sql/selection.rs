@@ -7,7 +7,7 @@ use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::source::Source;
-use crate::request::Arguments;
+use crate::request::{Arguments, ColumnArguments};
 use crate::sql::train;
 use crate::training::outcome::Trained;
 use crate::training::validation;
@@ -122,15 +122,18 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
     let arguments = match features {
         None => given,
         Some(features) => Arguments {
-            features: Some(gathered(features.into_iter().map(Some))?),
-            exclude: None,
+            columns: ColumnArguments {
+                features: Some(gathered(features.into_iter().map(Some))?),
+                exclude: None,
+                ..given.columns
+            },
             ..given
         },
     };
     let mut request = arguments.check()?;
     // no model is stored, and the function has no such argument
     request.model.clear();
-    request.typed = request.typed.replacen(", probability => true", "", 1);
+    request.call.typed = request.call.typed.replacen(", probability => true", "", 1);
     let (trained, _) = train::prepare_and_run(&request)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),

@@ -20,7 +20,10 @@ use crate::reading::vocabularies;
 use crate::request::no_effect::Machine;
 use crate::request::numbers::{Argument, Numbers, C, GAMMA};
 use crate::request::source::Source;
-use crate::request::{scans, Arguments, Request};
+use crate::request::{
+    scans, Arguments, ChoiceArguments, ColumnArguments, KernelArguments, Request, RowTerms,
+    SolvingArguments,
+};
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
 use crate::sql::follow;
 use crate::sql::giveaways::Giveaways;
@@ -135,34 +138,42 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
     // SAFETY: as the caller promises.
     unsafe {
         Arguments {
-            label: call.text("label"),
-            c: numbers(call, C).map_or(Numbers::Auto, Numbers::or_default),
-            gamma: numbers(call, GAMMA).unwrap_or_default(),
-            folds: call.get("folds"),
-            fold_column: call.text("fold_column"),
-            fold_order: call.text("fold_order"),
-            features: call.texts("features"),
+            columns: ColumnArguments {
+                label: call.text("label"),
+                features: call.texts("features"),
+                exclude: call.texts("exclude"),
+                weight: call.text("weight"),
+                key: call.text("key"),
+            },
+            choice: ChoiceArguments {
+                c: numbers(call, C).map_or(Numbers::Auto, Numbers::or_default),
+                folds: call.get("folds"),
+                fold_column: call.text("fold_column"),
+                fold_order: call.text("fold_order"),
+                metric: call.text("metric"),
+            },
             model: call.text("model"),
             loss: call.text("loss"),
             intercept: call.get("intercept"),
             scale: call.text("scale"),
             nulls: call.text("nulls"),
             bad_rows: call.text("bad_rows"),
-            tolerance: call.get("tolerance"),
-            max_passes: call.get("max_passes"),
-            solver: call.text("solver"),
-            seed: call.get("seed"),
+            solving: SolvingArguments {
+                tolerance: call.get("tolerance"),
+                max_passes: call.get("max_passes"),
+                solver: call.text("solver"),
+                seed: call.get("seed"),
+            },
             class_weight: call.long_text("class_weight"),
-            weight: call.text("weight"),
             probability: call.get("probability"),
-            key: call.text("key"),
             options: call.get("options"),
-            exclude: call.texts("exclude"),
-            metric: call.text("metric"),
-            kernel: call.text("kernel"),
-            degree: call.get("degree"),
-            coef0: call.get("coef0"),
-            rank: call.get("rank"),
+            kernel: KernelArguments {
+                kind: call.text("kernel"),
+                gamma: numbers(call, GAMMA).unwrap_or_default(),
+                degree: call.get("degree"),
+                coef0: call.get("coef0"),
+                rank: call.get("rank"),
+            },
             ..Arguments::default()
         }
     }
@@ -352,7 +363,10 @@ pub fn store(
         return Err(out_of_range());
     }
     let request = Request {
-        nulls: prepared.job.settled_nulls(&trained.reader.features),
+        rows: RowTerms {
+            nulls: prepared.job.settled_nulls(&trained.reader.features),
+            ..request.rows
+        },
         ..request
     };
     let values = trained.order_classes();
@@ -362,23 +376,28 @@ pub fn store(
         scale: scale_word(prepared.job.scale),
         key_type: prepared.key().map(KeyKind::word),
         reads: prepared.reads.as_ref(),
-        cache_bytes: prepared.job.cache_bytes,
+        cache_bytes: prepared.job.resources.cache_bytes,
         seconds: started.elapsed().as_secs_f64(),
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    say_without_effect(&request, &trained, prepared.job.trainers, inherited);
+    say_without_effect(
+        &request,
+        &trained,
+        prepared.job.resources.trainers,
+        inherited,
+    );
     let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
     giveaways.warn();
     let told = Announcement {
         request: &request,
         trained: &trained,
         labelled: &labelled,
-        classed: &prepared.job.columns.label.classed,
+        classed: &prepared.job.statement.columns.label.classed,
         version,
         left_out: &prepared.left_out,
         giveaways: &giveaways,
-        trainers: prepared.job.trainers,
+        trainers: prepared.job.resources.trainers,
         taken_over: inherited.settings(),
         is_for_nodes: trained.processes.is_on_nodes()
             && !versions::is_on_nodes(schema, &request.model)?,

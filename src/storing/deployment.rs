@@ -4,7 +4,8 @@
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
 use crate::pg::kept_statement::{read_one, Kept};
-use crate::request::deploy::{Deploy, Metric};
+use crate::request::deploy::Deploy;
+use crate::request::Metric;
 use crate::training::fit::{OnTrainingRows, POOR_AUC, SMALL_DEVIATION};
 use crate::training::outcome::Trained;
 use pgrx::spi::{quote_literal, SpiClient, SpiError};

@@ -120,7 +120,8 @@ struct Deployed {
 /// Sets the settings that `arguments` do not give to those of the version that they would take the place of; None where there
 /// is none, or nothing to take over. `schema` is the extension's, quoted.
 pub fn take_over(schema: &str, arguments: &mut Arguments) -> Result<Option<TakenOver>, Failure> {
-    let (Some(source), Some(label)) = (arguments.source.clone(), arguments.label.clone()) else {
+    let (Some(source), Some(label)) = (arguments.source.clone(), arguments.columns.label.clone())
+    else {
         return Ok(None);
     };
     if read_options(arguments.options.as_ref())?.get("inherit") == Some(&Value::Bool(false)) {

@@ -56,7 +56,7 @@ pub fn insert_query(
 /// does not say where it came from, of 0.2.0 or imported, may have come from here.
 pub fn check(schema: &str, request: &Request) -> Result<(), Failure> {
     let now = match relation(&request.source) {
-        Some(now) if !request.named => now,
+        Some(now) if !request.call.named => now,
         _ => return Ok(()),
     };
     let before = match source_before(schema, &request.model).map_err(spi_failure)? {
@@ -100,7 +100,7 @@ pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> 
         }
         (None, None) => None,
     };
-    if rows.is_none() && label == request.label {
+    if rows.is_none() && label == request.columns.label {
         return Ok(());
     }
     let (was, is) = rows.map_or_else(Default::default, |(was, is)| {
@@ -108,7 +108,7 @@ pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> 
     });
     let message = format!(
         "version {} of model \"{}\" learned label \"{label}\"{was}, the new one learns label \"{}\"{is}",
-        before.version, request.model, request.label
+        before.version, request.model, request.columns.label
     );
     Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
         .detail("It keeps no settings of that version.")

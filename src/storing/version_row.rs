@@ -116,14 +116,14 @@ impl Documents {
 /// What was asked for.
 fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>> {
     let terms = &request.terms;
-    let options = JsonText::of(&request.options).or_raise();
+    let options = JsonText::of(&request.call.options).or_raise();
     let class_weight = request.class_weight.json();
     let class_weight = class_weight.map(|it| JsonText::of(&it).or_raise());
     vec![
-        ("label_column", request.label.as_str().into()),
+        ("label_column", request.columns.label.as_str().into()),
         ("label_type", labelled.label_type.into()),
         ("label_values", labelled.values.to_vec().into()),
-        ("nulls", request.nulls.word().into()),
+        ("nulls", request.rows.nulls.word().into()),
         ("loss", terms.loss_of(labelled.values.len()).into()),
         ("scale", labelled.scale.into()),
         ("solver", terms.solver_word().into()),
@@ -134,6 +134,7 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         (
             "given",
             request
+                .call
                 .given
                 .as_ref()
                 .map(|given| Jsonb(given.as_str()))
@@ -143,12 +144,12 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
             "class_weight",
             class_weight.as_ref().map(|it| Jsonb(it.as_str())).into(),
         ),
-        ("weight_column", request.weight_column.clone().into()),
+        ("weight_column", request.columns.weight.clone().into()),
         (
             "source_relation",
             provenance::relation(&request.source).into(),
         ),
-        ("key_column", request.key.clone().into()),
+        ("key_column", request.columns.key.clone().into()),
         ("key_type", labelled.key_type.into()),
         (
             "max_passes",

@@ -160,17 +160,17 @@ pub fn reads(job: &Job) -> ReaderJob {
         beyond: Beyond::of(job.terms.solver()),
         compression: job.terms.compression,
         stride: job.plan.stride(),
-        balance: job.balance,
-        impute: job.nulls == Nulls::Mean,
-        unit_rows: job.unit_rows,
+        balance: job.balance(),
+        impute: job.rows.nulls == Nulls::Mean,
+        unit_rows: job.rows.unit_rows,
         as_they_come: true,
-        looks: job.looks,
+        looks: job.looks.telltales,
         expansion: strings::kept_as(job),
     }
 }
 
 fn file(job: &Job) -> File {
-    ThrottledSpool::new(SpoolFile::default(), job.spool_rate)
+    ThrottledSpool::new(SpoolFile::default(), job.resources.spool_rate)
 }
 
 /// What a reader leaves behind that has seen this of the source's rows.

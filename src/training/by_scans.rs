@@ -94,7 +94,7 @@ struct Run {
 
 /// Whether several servers have the rows.
 fn on_servers(job: &Job, planned: &Planned) -> bool {
-    planned.spread.shards > 0 || !job.parts.is_empty()
+    planned.spread.shards > 0 || !job.statement.parts.is_empty()
 }
 
 /// `before`: where the one before has got to.
@@ -131,7 +131,7 @@ fn attempt(
         .problem_within(job.terms.stopping().most_passes())
         .map_err(problem_failure)?;
     let holding = Holding {
-        bytes: job.cache_bytes - rows.sample_bytes(),
+        bytes: job.resources.cache_bytes - rows.sample_bytes(),
         lets_go: planned.runs == Runs::Anywhere,
     };
     let (plan, surveyed, chosen) = choose(
@@ -151,7 +151,7 @@ fn attempt(
     };
     let mut trainer = trainer.map_err(train_failure)?;
     if holds_all(job, planned) {
-        trainer.scan_resident(job.trainers, job.cache_bytes)?;
+        trainer.scan_resident(job.resources.trainers, job.resources.cache_bytes)?;
     }
     if let Some(before) = before {
         let classes = rows.source.known_classes();
@@ -260,7 +260,7 @@ fn survey(
         Some(found) => found,
         None => survey_alone(job, planned, progress)?,
     };
-    if job.looks {
+    if job.looks.telltales {
         survey.look(&|sparse| source.category_of(sparse))?;
     }
     let surveyed = survey.finish(&source.idle()?, source.positive())?;
@@ -269,8 +269,8 @@ fn survey(
 
 fn sample_bytes(job: &Job, planned: &Planned) -> usize {
     match holds_all(job, planned) {
-        true => job.cache_bytes,
-        false => (job.cache_bytes / SAMPLE_PART).min(MOST_SAMPLE_BYTES),
+        true => job.resources.cache_bytes,
+        false => (job.resources.cache_bytes / SAMPLE_PART).min(MOST_SAMPLE_BYTES),
     }
 }
 
@@ -279,7 +279,7 @@ fn holds_all(job: &Job, planned: &Planned) -> bool {
     job.terms.solver().by_planes()
         && job.kernel.is_none()
         && !on_servers(job, planned)
-        && expected_cache_bytes(planned, &job.features) <= job.cache_bytes as f64
+        && expected_cache_bytes(planned, &job.features) <= job.resources.cache_bytes as f64
 }
 
 /// By a scan; None where that has found nothing, or nothing good.
@@ -363,7 +363,7 @@ impl Rows<'_> {
             match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
                 Step::Progress => {}
                 Step::Blocked => {
-                    if let Some(order) = trainer.part_order(self.job.cache_bytes) {
+                    if let Some(order) = trainer.part_order(self.job.resources.cache_bytes) {
                         match self.parts(&order)? {
                             Some(found) if found.rows() == trainer.rows() => {
                                 trainer.take_parts(found)?;
@@ -437,7 +437,7 @@ impl Rows<'_> {
             return Ok(None);
         };
         match found.refused() {
-            Some(why) => Err(refused(why, self.job.cache_bytes)),
+            Some(why) => Err(refused(why, self.job.resources.cache_bytes)),
             None if order.told(&found) => Ok(Some(*found)),
             None => Err(damaged()),
         }

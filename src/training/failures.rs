@@ -165,7 +165,7 @@ pub fn say_many_classes(job: &Job, classes: usize) {
     if classes <= VERY_MANY_CLASSES || job.plan.purpose != Purpose::Train {
         return;
     }
-    let label = &job.columns.label.name;
+    let label = &job.statement.columns.label.name;
     let message = format!(
         "label column \"{label}\" has {classes} values, and a decision is trained for each"
     );

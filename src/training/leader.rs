@@ -123,7 +123,10 @@ fn private_memory(job: &Job, layout: &CacheLayout) -> memory::Huge {
     memory::Huge::allocate(layout.total_bytes()).unwrap_or_else(|| {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
-            format!("out of memory for a cache of {} bytes", job.cache_bytes),
+            format!(
+                "out of memory for a cache of {} bytes",
+                job.resources.cache_bytes
+            ),
         )
         .hint("SET pgsvm.cache_size = '64MB'; rows that do not fit are spooled")
         .raise()

@@ -59,7 +59,7 @@ fn plan_workers(job: &Job, message: &[u8]) -> Plan {
     job.roles
         .iter()
         .for_each(|role| plan.reserve(queue_bytes(*role)));
-    if let Some(cut) = &job.cut {
+    if let Some(cut) = &job.statement.cut {
         plan.reserve(Pieces::bytes(cut));
     }
     plan
@@ -78,7 +78,7 @@ impl Workers {
         let job_at = group.allocate(key::JOB, job_bytes(message));
         // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
         unsafe { worker::put_message(job_at, message) };
-        let pieces = job.cut.as_ref().map(|cut| {
+        let pieces = job.statement.cut.as_ref().map(|cut| {
             let at = group.allocate(key::PIECES, Pieces::bytes(cut));
             // SAFETY: the same.
             unsafe { Pieces::create(at, cut.clone()) }
@@ -118,7 +118,7 @@ impl Shared {
                 Code::ERRCODE_OUT_OF_MEMORY,
                 format!(
                     "could not get shared memory for a cache of {} bytes",
-                    job.cache_bytes
+                    job.resources.cache_bytes
                 ),
             )
             .detail(reason)

@@ -235,11 +235,14 @@ impl<'a> Recheck<'a> {
     /// Looks at these of the screened rows and gives them their codes; None where they are not found any more.
     fn at(&self, rows: &[usize], codes: &mut [u8]) -> Result<Option<Outside>, Failure> {
         let job = self.job;
-        let columns = &self.planned.columns[..job.columns.features.end];
+        let columns = &self.planned.columns[..job.statement.columns.features.end];
         let mut reading = Reading {
-            decoder: Decoder::new(&self.reader.features, columns, job.nulls)?,
+            decoder: Decoder::new(&self.reader.features, columns, job.rows.nulls)?,
             buffer: FeatureBuffer::default(),
-            costs: Costs::new(job.columns.weight.as_ref(), &job.class_weights)?,
+            costs: Costs::new(
+                job.statement.columns.weight.as_ref(),
+                job.class_weight.by_label(),
+            )?,
         };
         // the same plan gives the same rows in the same order: the snapshot is the same
         let mut running = helpers::running(self.planned, job);

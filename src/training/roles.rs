@@ -13,7 +13,8 @@ use crate::pg::signals;
 use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
-use crate::request::kernel::{KernelTerms, Method, MOST_SECONDS};
+use crate::request::kernel::{KernelTerms, MOST_SECONDS};
+use crate::request::Method;
 use crate::targets::labels;
 use crate::training::any_reader::{outcome, AnyReader, MappedRows};
 use crate::training::failures::{
@@ -114,8 +115,8 @@ impl ReaderRole {
         }
         Self {
             reader,
-            unit_rows: job.unit_rows,
-            cache_bytes: job.cache_bytes,
+            unit_rows: job.rows.unit_rows,
+            cache_bytes: job.resources.cache_bytes,
             refused: None,
             is_grid: job.kernel.as_ref().is_some_and(KernelTerms::is_grid),
             approximate: None,
@@ -175,8 +176,8 @@ impl ReaderRole {
         }
         let problem = Problem::new(job.terms.loss(), 1.0, COMPARING_TOLERANCE).ok()?;
         let settings = Settings {
-            balance: job.balance,
-            impute: job.nulls == Nulls::Mean,
+            balance: job.balance(),
+            impute: job.rows.nulls == Nulls::Mean,
             ..Settings::new(0, job.scale, Threads::One)
         };
         let intercept = match job.terms.intercept() {
@@ -380,11 +381,11 @@ impl ReaderRole {
         let rows = self.reader.report().or_raise().rows as usize;
         let (mapped, _) = self.reader.mapped()?;
         let fits = terms.fits(rows, mapped.map()?.landmarks().rows().width());
-        let machines = match job.machines {
+        let machines = match job.resources.machines {
             0 if !fits => 1,
             _ => machines,
         };
-        match (job.machines > 0 && machines > 1) || !fits {
+        match (job.resources.machines > 0 && machines > 1) || !fits {
             true => {
                 let crew = Processes::new(machines, &progress);
                 self.solve_with(job, terms, trainer, (crew, false), show)
@@ -614,7 +615,9 @@ fn prove(
         match proof.step(map, rows) {
             Ok(true) => break,
             Ok(false) => check_for_interrupts(),
-            Err(error) => mapped_failure(ReadError::Source(error), job.cache_bytes).raise(),
+            Err(error) => {
+                mapped_failure(ReadError::Source(error), job.resources.cache_bytes).raise()
+            }
         }
     }
     proof.finish(map).or_raise()
@@ -627,19 +630,19 @@ impl TrainerRole {
         let mut trainer = Trainer::new(cache, problem, plan)
             .map_err(train_failure)
             .or_raise();
-        if job.slacks {
+        if job.looks.slacks {
             trainer.measure_leeways(Vec::new());
         }
         if job.watch.is_some() {
             trainer.keep_weights();
         }
-        if let Some(below) = job.doubts {
+        if let Some(below) = job.looks.doubts {
             trainer.note_doubts(below);
         }
         Self {
             trainer,
-            threads: job.trainers > 1,
-            keep_duals: job.terms.keep_duals || job.columns.key.is_some(),
+            threads: job.resources.trainers > 1,
+            keep_duals: job.terms.keep_duals || job.statement.columns.key.is_some(),
             ends_roughly: false,
         }
     }

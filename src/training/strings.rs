@@ -13,15 +13,15 @@ pub fn kept_as(job: &Job) -> Option<Expanding> {
     let streams = Beyond::of(solver) == Beyond::Streams;
     let visits = streams && !solver.scans() && job.kernel.is_none();
     // what is done to entries when all rows have been seen cannot be done to a short form
-    let as_they_are = matches!(job.scale, Scale::None | Scale::Standard) && !job.unit_rows;
+    let as_they_are = matches!(job.scale, Scale::None | Scale::Standard) && !job.rows.unit_rows;
     let asked = job.terms.expansion != Expansion::Stored;
-    let may = asked && visits && as_they_are && !job.slacks;
+    let may = asked && visits && as_they_are && !job.looks.slacks;
     let measured = job.terms.expansion == Expansion::Auto;
     form_of(&job.features)
         .filter(|_| may)
         .map(|form| Expanding {
             form,
-            measured: measured.then_some(job.expected_rows),
+            measured: measured.then_some(job.statement.expected_rows),
         })
 }
 

@@ -116,11 +116,12 @@ impl Watched {
         relation: pg_sys::Oid,
         reader: &ReaderOutcome,
     ) -> Result<(), Failure> {
-        let (list, columns) = wanted(&job.columns.label, reader.features.columns()).list();
+        let (list, columns) =
+            wanted(&job.statement.columns.label, reader.features.columns()).list();
         let planned = query::plan(&Source::Relation(relation).select(&list)?);
         let features = &planned.columns[..columns.features.end];
         let nulls = job.settled_nulls(&reader.features);
-        let rows = (nulls, job.skips_bad_rows);
+        let rows = (nulls, job.rows.skips_bad_rows);
         let mut decoder = Decoder::new(&reader.features, features, nulls)?;
         let mut groups = Groups::known(&columns.label, &reader.classes, &job.plan)?;
         let mut buffer = FeatureBuffer::default();

@@ -44,7 +44,7 @@ impl<'a> Folding<'a> {
     pub fn of(job: &Job, reader: &'a ReaderOutcome, intercept: f64) -> Self {
         Self {
             dropped: &reader.dropped,
-            scaling: (!job.unit_rows).then_some(&reader.report.scaling),
+            scaling: (!job.rows.unit_rows).then_some(&reader.report.scaling),
             ..Self::new(&reader.report.scaling, intercept)
         }
     }
@@ -202,7 +202,12 @@ impl KeptDuals {
     pub fn new(job: &Job) -> Self {
         Self {
             listed: job.terms.keep_duals.then(DualChunks::default),
-            by_key: job.columns.key.is_some().then(StateChunks::default),
+            by_key: job
+                .statement
+                .columns
+                .key
+                .is_some()
+                .then(StateChunks::default),
         }
     }
 

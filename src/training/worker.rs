@@ -64,13 +64,13 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
         Role::Reader => {
             // SAFETY: each worker has a queue.
             let queue = |worker| unsafe { queue::attach_receiver(queue_at(worker), segment) };
-            let cut = job.cut.as_ref();
+            let cut = job.statement.cut.as_ref();
             let helpers = cut.map(|cut| Helpers::new(&job, pieces(cut), queue));
             play_reader(&job, shared(), helpers, &mut sender);
         }
         Role::Trainer => play_trainer(&job, shared(), &mut sender),
         Role::Helper => {
-            if let Some(cut) = &job.cut {
+            if let Some(cut) = &job.statement.cut {
                 helpers::help(&job, worker as usize, pieces(cut), &mut sender);
             }
         }
@@ -83,7 +83,7 @@ fn play_reader(
     helpers: Option<Helpers>,
     sender: &mut Sender,
 ) {
-    let planned = query::plan(&job.select);
+    let planned = query::plan(&job.statement.select);
     let mut reader = ReaderRole::start(cache.clone(), job, &planned, None, helpers);
     play(job, "reader", &cache, wake_up, || reader.step());
     sender.send(&message::encode(&reader.outcome()).or_raise());

@@ -14,7 +14,10 @@ use crate::request::given;
 use crate::request::numbers::Numbers;
 use crate::request::reads::Read;
 use crate::request::source::Source;
-use crate::request::{read_options, Arguments, ClassWeight, Request, CRAMMER_SINGER};
+use crate::request::{
+    is_left_out_by_a_refresh, read_options, Arguments, ChoiceArguments, ClassWeight,
+    ColumnArguments, KernelArguments, Request, SolvingArguments, CRAMMER_SINGER,
+};
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{gathered, owned, received, text};
@@ -37,69 +40,96 @@ const MOST_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Deserialize)]
 pub struct Stored {
     pub id: i64,
-    #[serde(deserialize_with = "text")]
-    label_column: String,
-    #[serde(deserialize_with = "text")]
-    pub label_type: String,
+    pub label: StoredLabel,
     #[serde(deserialize_with = "text")]
     nulls: String,
-    #[serde(deserialize_with = "text")]
-    loss: String,
-    pub c: f64,
+    pub minimized: Minimized,
     /// The settings that somebody gave, as they were recorded.
     #[serde(skip)]
     given: Option<JsonText>,
-    /// s of a truncated loss.
-    truncation: Option<f64>,
     #[serde(deserialize_with = "text")]
     scale: String,
-    #[serde(deserialize_with = "text")]
-    solver: String,
-    intercept_used: bool,
-    tolerance: f64,
-    max_passes: Option<i32>,
-    seed: i32,
+    solving: SolvingArguments,
     #[serde(skip)]
     options: Value,
     #[serde(skip)]
     class_weight: Option<String>,
     #[serde(default, deserialize_with = "received")]
     weight_column: Option<String>,
-    #[serde(default, deserialize_with = "received")]
-    source_relation: Option<String>,
-    #[serde(skip)]
-    source_query: Option<Rc<String>>,
-    /// Rows of `svm_source`.
-    source_rows: usize,
-    #[serde(default, deserialize_with = "received")]
-    pub key_column: Option<String>,
-    #[serde(default, deserialize_with = "received")]
-    key_type: Option<String>,
-    /// Where names in its source were looked up, and what they were; None of versions of 0.2.0.
-    #[serde(default, deserialize_with = "received")]
-    pub search_path: Option<String>,
-    #[serde(skip)]
-    pub source_reads: Option<Vec<Read>>,
+    pub source: StoredSource,
+    key: StoredKey,
     probabilities: bool,
     /// What says which of more than two classes it is; None of versions of 0.2.0.
     #[serde(default, deserialize_with = "received")]
     classes_by: Option<String>,
 }
 
-/// Options that belong to one training only.
-const OF_ONE_TRAINING: [&str; 11] = [
-    "watch",
-    "index",
-    "costs",
-    "choose",
-    "gammas",
-    "fold_order",
-    "warm_start",
-    "deploy",
-    "relation",
-    "metric",
-    "inherit",
+/// What it was trained on.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredSource {
+    #[serde(default, deserialize_with = "received", rename = "source_relation")]
+    relation: Option<String>,
+    #[serde(skip)]
+    query: Option<Rc<String>>,
+    /// Rows of `svm_source`.
+    #[serde(rename = "source_rows")]
+    rows: usize,
+    /// Where names in it were looked up, and what they were; None of versions of 0.2.0.
+    #[serde(default, deserialize_with = "received")]
+    pub search_path: Option<String>,
+    #[serde(skip)]
+    pub reads: Option<Vec<Read>>,
+}
+
+/// What it minimizes.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Minimized {
+    #[serde(deserialize_with = "text")]
+    loss: String,
+    pub c: f64,
+    /// s of a truncated loss.
+    truncation: Option<f64>,
+    intercept_used: bool,
+}
+
+/// The column that it predicts.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredLabel {
+    #[serde(deserialize_with = "text", rename = "label_column")]
+    column: String,
+    #[serde(deserialize_with = "text", rename = "label_type")]
+    pub kind: String,
+}
+
+/// The column by which it knows its rows.
+#[derive(Debug, Clone, Deserialize)]
+struct StoredKey {
+    #[serde(default, deserialize_with = "received", rename = "key_column")]
+    column: Option<String>,
+    #[serde(default, deserialize_with = "received", rename = "key_type")]
+    kind: Option<String>,
+}
+
+/// The columns that are read together, by the field that has them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("label", &["label_column", "label_type"]),
+    ("minimized", &["loss", "c", "truncation", "intercept_used"]),
+    ("solving", &["tolerance", "max_passes", "solver", "seed"]),
+    ("source", &["source_relation", "source_rows", "search_path"]),
+    ("key", &["key_column", "key_type"]),
 ];
+
+/// Puts columns of a row that are read together into an object each.
+fn group(row: &mut Value) {
+    let Some(row) = row.as_object_mut() else {
+        return;
+    };
+    for (field, columns) in GROUPS {
+        let of_group = columns.iter().filter_map(|name| row.remove_entry(*name));
+        let group = of_group.collect();
+        row.insert(field.to_owned(), Value::Object(group));
+    }
+}
 
 const TOO_LONG: &str = "its row is too long";
 
@@ -136,7 +166,7 @@ impl Stored {
 
     /// Whether its classes are told apart together.
     pub fn tells_classes_together(&self) -> bool {
-        self.loss == CRAMMER_SINGER
+        self.minimized.loss == CRAMMER_SINGER
     }
 
     /// None of a model that was imported; an error says what is wrong with the columns.
@@ -147,22 +177,26 @@ impl Stored {
         if texts.iter().any(long) {
             return Err(TOO_LONG.to_owned());
         }
-        let row = read(json.as_deref().unwrap_or_default())?;
+        let mut row = read(json.as_deref().unwrap_or_default())?;
         if row["solver"] == "imported" {
             return Ok(None);
         }
+        group(&mut row);
         let short: Self = json::of_value(row).map_err(told)?;
         Ok(Some(Self {
             options: read(options.as_deref().unwrap_or("null"))?,
             class_weight,
-            source_query: source_query.map(Rc::new),
             given: given
                 .filter(|given| given.len() <= given::MOST_BYTES)
                 .map(JsonText::of_column),
-            source_reads: match source_reads {
-                Some(json) if !json::has_small_texts(&json) => return Err(TOO_LONG.to_owned()),
-                Some(json) => Some(json::read_list(&json).map_err(told)?),
-                None => None,
+            source: StoredSource {
+                query: source_query.map(Rc::new),
+                reads: match source_reads {
+                    Some(json) if !json::has_small_texts(&json) => return Err(TOO_LONG.to_owned()),
+                    Some(json) => Some(json::read_list(&json).map_err(told)?),
+                    None => None,
+                },
+                ..short.source
             },
             ..short
         }))
@@ -170,24 +204,29 @@ impl Stored {
 
     /// The key column and its kind; None of a version trained without.
     pub fn key(&self) -> Option<(&str, KeyKind)> {
-        let kind = KeyKind::from_word(self.key_type.as_deref()?)?;
-        self.key_column.as_deref().map(|column| (column, kind))
+        let kind = KeyKind::from_word(self.key.kind.as_deref()?)?;
+        self.key_column().map(|column| (column, kind))
+    }
+
+    /// The column by which it knows its rows; None of a version trained without.
+    pub fn key_column(&self) -> Option<&str> {
+        self.key.column.as_deref()
     }
 
     /// Refuses a version with another number of queries than it was stored with; `known` is its model as loaded.
     pub fn check_source(&self, known: &Model) -> Result<(), Failure> {
         match known.stored_rows.are_counted() {
-            true => (known.stored_rows).check(&known.name, "svm_source", self.source_rows),
+            true => (known.stored_rows).check(&known.name, "svm_source", self.source.rows),
             false => Ok(()),
         }
     }
 
     /// The source it was trained on.
-    fn source(&self, model: &str) -> Result<Source, Failure> {
-        if let Some(query) = &self.source_query {
+    fn source_now(&self, model: &str) -> Result<Source, Failure> {
+        if let Some(query) = &self.source.query {
             return Ok(Source::Query(query.clone()));
         }
-        let name = self.source_relation.as_deref().unwrap_or_default();
+        let name = self.source.relation.as_deref().unwrap_or_default();
         let oid = read_one::<pg_sys::Oid>(
             "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
             &[name.into()],
@@ -199,9 +238,9 @@ impl Stored {
             )
             .hint(format!(
                 "Train the model anew where its rows are now: SELECT svm_train('table', {}, model => {}, key => {})",
-                quote_literal(&self.label_column),
+                quote_literal(&self.label.column),
                 quote_literal(model),
-                quote_literal(self.key_column.as_deref().unwrap_or("id"))
+                quote_literal(self.key_column().unwrap_or("id"))
             ))
         })
     }
@@ -213,7 +252,7 @@ impl Stored {
         features: &FeatureSet,
         options: Option<JsonText>,
     ) -> Result<Request, Failure> {
-        self.request_of(self.source(model)?, model, features, options)
+        self.request_of(self.source_now(model)?, model, features, options)
     }
 
     /// The same on the rows of this source.
@@ -227,41 +266,46 @@ impl Stored {
         let entries = features.parts.iter().map(|part| Some(part.name()));
         let mut arguments = Arguments {
             source: Some(source),
-            label: Some(self.label_column.clone()),
-            features: Some(gathered(entries)?),
+            columns: ColumnArguments {
+                label: Some(self.label.column.clone()),
+                features: Some(gathered(entries)?),
+                exclude: None,
+                weight: self.weight_column.clone(),
+                key: self.key.column.clone(),
+            },
             model: Some(model.to_owned()),
-            c: Numbers::of(self.c),
-            loss: Some(self.loss.clone()),
-            intercept: Some(self.intercept_used),
+            choice: ChoiceArguments {
+                c: Numbers::of(self.minimized.c),
+                ..ChoiceArguments::default()
+            },
+            loss: Some(self.minimized.loss.clone()),
+            intercept: Some(self.minimized.intercept_used),
             scale: Some(self.scale.clone()),
             nulls: self.given_nulls(),
-            tolerance: Some(self.tolerance),
-            max_passes: self.max_passes,
-            solver: Some(self.solver.clone()),
-            seed: Some(self.seed),
+            solving: self.solving.clone(),
             class_weight: self
                 .class_weight
                 .as_deref()
                 .map(ClassWeight::argument)
                 .map(owned)
                 .transpose()?,
-            weight: self.weight_column.clone(),
             probability: Some(self.probabilities),
-            key: self.key_column.clone(),
             options: Some(JsonText::of(&self.options_with(options.as_ref())?)?),
             ..Arguments::default()
         };
         if let Some(form) = &features.kernel {
             let (kernel, gamma, degree, coef0) = form.arguments();
-            arguments.kernel = Some(kernel.to_owned());
-            arguments.gamma = gamma.map(Numbers::of).unwrap_or_default();
-            arguments.degree = degree.map(|degree| degree as i32);
-            arguments.coef0 = coef0;
-            arguments.rank = self.given_rank();
+            arguments.kernel = KernelArguments {
+                kind: Some(kernel.to_owned()),
+                gamma: gamma.map(Numbers::of).unwrap_or_default(),
+                degree: degree.map(|degree| degree as i32),
+                coef0,
+                rank: self.given_rank(),
+            };
         }
         let mut request = arguments.check()?;
         // the next training takes over what somebody gave, and not what follows from it
-        request.given = self.given.clone();
+        request.call.given = self.given.clone();
         let by_probability = Some(ClassesBy::Probability.word());
         request.plan.by_probability = self.classes_by.as_deref() == by_probability;
         Ok(request)
@@ -283,8 +327,8 @@ impl Stored {
     /// The options of the version, without what belongs to one training only.
     fn options_with(&self, given: Option<&JsonText>) -> Result<Value, Failure> {
         let mut options = self.options.as_object().cloned().unwrap_or_default();
-        options.retain(|key, _| !OF_ONE_TRAINING.contains(&key.as_str()));
-        if let (Some(s), Some(given)) = (self.truncation, options.get_mut("truncation")) {
+        options.retain(|key, _| !is_left_out_by_a_refresh(key));
+        if let (Some(s), Some(given)) = (self.minimized.truncation, options.get_mut("truncation")) {
             // which was chosen, maybe
             *given = s.into();
         }

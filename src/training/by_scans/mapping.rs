@@ -90,7 +90,7 @@ impl Mapping {
 
     /// How the machine is stored; `report`: of the rows that are mapped.
     pub(super) fn form(&self, job: &Job, report: &ReaderReport) -> Result<KernelForm, Failure> {
-        let scaling = match job.unit_rows {
+        let scaling = match job.rows.unit_rows {
             true => None,
             false => Some(report.scaling.copied()?),
         };
