@@ -6,6 +6,7 @@
 mod choice;
 mod class_weight;
 pub mod deploy;
+mod former;
 pub mod given;
 mod holding_out;
 pub mod kernel;
@@ -256,7 +257,7 @@ impl Arguments {
         let class_weight = class_weight(self.class_weight.as_deref())?;
         let is_grid = kernel.as_ref().is_some_and(KernelTerms::is_grid);
         let truncations = choices.truncations(&terms)?;
-        // whoever says by what is chosen, and no C and nothing else to choose, has C chosen
+        // a user who names the measure, but no C and nothing else to choose, has C chosen
         let chooses_others = is_grid || !truncations.is_empty() || purpose == Purpose::Validate;
         let by_metric = self.choice.metric.is_some() && !chooses_others;
         let (chooses_c, _) = choices.chosen()?;
@@ -269,7 +270,7 @@ impl Arguments {
             check_chosen(&c)?;
         }
         let pairs_up_to = choices.pairs_up_to(&terms, kernel.as_ref())?;
-        // beyond the usual C there may be better ones; whoever names some wants these
+        // beyond the usual C there may be better ones; a user who names some wants these
         let usual = c == Numbers::Auto && !choices.has(&table::COSTS);
         let (costs, given) = costs(c, choices.get(&table::COSTS)?)?;
         let probability = self.probability.unwrap_or(false);

@@ -94,7 +94,7 @@ pub struct Statement {
 pub struct Looks {
     /// Each row's margin slack, so that trainings that continue this one can screen rows.
     pub slacks: bool,
-    /// Where rows are held out, the margin below which those are told that are doubted; None where that is not wanted.
+    /// Where rows are held out, the margin below which they are doubted, and reported; None where that is not wanted.
     #[serde(skip)]
     pub doubts: Option<f64>,
     /// How a kernel machine compares with the linear one on a sample of the rows.

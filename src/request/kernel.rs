@@ -113,7 +113,7 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
         return Ok(None);
     }
     check_rest(choices)?;
-    // whoever says how many landmarks there are to be, or which, wants them
+    // a user who says how many landmarks there are to be, or which, wants them
     let approximate = rank.is_some() || choices.has(&table::LANDMARKS_BY);
     let method = choices.get(&table::METHOD)?.unwrap_or(match approximate {
         true => Method::LowRank,

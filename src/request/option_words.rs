@@ -49,7 +49,7 @@ pub(super) enum When {
 /// How a kernel machine is solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Method {
-    /// Exactly where that takes about [`MOST_SECONDS`] and memory allows; else by low rank.
+    /// Exactly where that takes about a minute and memory allows; else by low rank.
     Auto,
     LowRank,
     Exact,
@@ -88,9 +88,9 @@ pub(super) enum ChunksWord {
 pub(super) enum MachinesWord {
     /// So many, together.
     Count(usize),
-    /// Whoever holds rows, each on its own; what they find is averaged.
+    /// Each process that holds rows, alone; the weights found are averaged.
     Average,
-    /// Whoever holds rows, together: each sums up its own, a scan at a time.
+    /// The processes that hold rows, together: each sums up its own, a scan at a time.
     Scans,
 }
 

@@ -31,6 +31,11 @@ const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
     ("truncated_squared_hinge", (Loss::SquaredHinge, Some(1.25))),
 ];
 
+/// Whether there is such a loss.
+pub(super) fn is_loss(word: &str) -> bool {
+    LOSSES.iter().any(|(known, _)| *known == word)
+}
+
 /// Where s is to be chosen, the ones that are tried: so many times the usual one of the loss.
 const TRUNCATIONS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 
@@ -172,7 +177,7 @@ impl Terms {
         }
     }
 
-    /// What a training is told to have taken so many of.
+    /// What the NOTICE counts: scans, steps or passes.
     pub fn what_is_counted(&self) -> &'static str {
         match self.by_interior_points() {
             _ if self.scans() => "scan",
@@ -354,7 +359,7 @@ impl Choices<'_> {
         }
     }
 
-    /// By what rows are filed in chunks, and who goes over them.
+    /// By what rows are filed in chunks, and which method reads them.
     fn indexed(&self) -> Result<Indexed, Failure> {
         let of_forest = [
             (table::TREE_SIZE.name(), self.has(&table::TREE_SIZE)),

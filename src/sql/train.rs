@@ -407,7 +407,11 @@ pub fn store(
     Ok(request.model)
 }
 
-fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
+fn cross_validate(mut arguments: Arguments) -> Result<Vec<Validated>, Failure> {
+    if let Some(source) = arguments.source.clone() {
+        let told = arguments.settle_places(|names| has_any(&source, names))?;
+        told.into_iter().for_each(Failure::notice);
+    }
     let request = arguments.check_validation()?;
     request.without_effect().for_each(Failure::notice);
     let prepared = prepare(&request, None)?;
@@ -418,6 +422,12 @@ fn cross_validate(arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     say_without_effect(&request, &trained, settings::trainers(), inherited);
     Giveaways::of(&request, &trained, &left_out).warn();
     Ok(validation::rows(&trained, request.plan.scoring)?)
+}
+
+/// Whether a source has a column of one of these names.
+fn has_any(source: &Source, names: &[String]) -> Result<bool, Failure> {
+    let columns = source.columns()?;
+    Ok(columns.iter().any(|column| names.contains(&column.name)))
 }
 
 /// Says before a choice that may take long how many machines it trains.

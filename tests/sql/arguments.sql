@@ -4,6 +4,8 @@ CREATE SCHEMA arguments;
 SET search_path = arguments, public;
 SET client_min_messages = error;
 CREATE TABLE few AS SELECT i AS id, sin(i) AS a, sin(i) > 0.3 * cos(3 * i) AS label FROM generate_series(1, 200) AS i;
+CREATE TABLE in_parts AS SELECT a, label, 'p' || id % 2 AS part FROM few;
+CREATE TABLE by_year AS SELECT a AS "2019", id AS "2020", label FROM few;
 
 -- C as a number, a list and a word, of any type
 CREATE FUNCTION trained_c(form text) RETURNS text LANGUAGE plpgsql AS $$
@@ -41,10 +43,18 @@ SELECT svm_select_features('few', 'label', c => '{}');
 SELECT svm_cross_validate('few', 'label', c => array_fill(1, ARRAY[101]));
 SELECT svm_train('few', 'label', c => true);
 \echo :LAST_ERROR_SQLSTATE
--- 0.2.0 had C in the place of features
-SELECT svm_cross_validate('few', 'label', '{0.1,1}');
+-- 0.2.0 had C in the place of features, the number of folds in that of c and the fold column in that of loss
+SET client_min_messages = notice;
+SELECT count(*), count(DISTINCT c), count(DISTINCT fold) FROM svm_cross_validate('few', 'label', '{0.1,1}');
+SELECT count(*), count(DISTINCT c), count(DISTINCT fold) FROM svm_cross_validate('few', 'label', '{0.1, 1}', 3);
+SELECT count(DISTINCT c), array_agg(DISTINCT fold) FROM svm_cross_validate('in_parts', 'label', '{10}', 2, 'part');
+-- a column may have such a name
+SELECT count(DISTINCT c), count(DISTINCT fold) FROM svm_cross_validate('by_year', 'label', '{2019,2020}', 1, folds => 2);
+SELECT svm_cross_validate('few', 'label', '{0.1,1}', '{1,2}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_cross_validate('few', 'label', '{0.1,1}', 3);
+SELECT svm_cross_validate('few', 'label', '{0.1,-1}');
+\echo :LAST_ERROR_SQLSTATE
+SET client_min_messages = error;
 -- the same arguments in the same order, with the same types
 WITH arguments AS (
     SELECT proname, argument.name, argument.type::regtype, argument.place

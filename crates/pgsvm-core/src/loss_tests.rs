@@ -43,6 +43,9 @@ fn problem(loss: Loss, c: f64) -> Problem {
     Problem::new(loss, c, TOLERANCE).expect("valid")
 }
 
+/// A form of training.
+type Form = fn(Problem) -> Problem;
+
 fn solved_by(problem: Problem, solver: SolverChoice) -> Problem {
     problem.with(|it| it.solver = solver).expect("valid")
 }
@@ -86,7 +89,7 @@ fn settings(cache: usize) -> Settings {
 #[test]
 fn by_coordinate_descent_and_newtons_method_over_rows_that_stay_and_stream() {
     let rows = clouds(3000, 2);
-    let forms: [(&str, fn(Problem) -> Problem); 11] = [
+    let forms: [(&str, Form); 11] = [
         ("stream", |problem| solved_by(problem, SolverChoice::Stream)),
         ("paper", |problem| {
             solved_by(problem, SolverChoice::StreamSvm(Picks::Usual))

@@ -384,7 +384,7 @@ options! {
             |machines| MachinesWord::Count(machines as usize),
         ),
         default: "as many as `pgsvm.trainers`, or on tables of Citus \"scans\"",
-        text: "who trains: so many [machines of PSVM](kernels.md#psvm-solver--interior_point); or whoever holds rows, together or by [one-shot averaging](../beyond-one-machine.md#one-shot-averaging-for-comparison)",
+        text: "who trains: so many [machines of PSVM](kernels.md#psvm-solver--interior_point); or the processes that hold rows, together or by [one-shot averaging](../beyond-one-machine.md#one-shot-averaging-for-comparison)",
     }
     RANK_EXPONENT: f64 = "rank_exponent" {
         section: Published,

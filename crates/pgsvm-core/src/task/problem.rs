@@ -89,7 +89,7 @@ impl Stopping {
     }
 }
 
-/// What a training was asked for, whichever C it is for and whoever does it.
+/// What a training was asked for, whichever C it is for and on how many threads.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     pub formulation: Formulation,

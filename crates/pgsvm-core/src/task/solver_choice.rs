@@ -23,7 +23,7 @@ pub enum SolverChoice {
     Indexed(Indexed),
     /// Scans over rows that nobody keeps: Newton's method, or planes of the hinge.
     Scan(Cuts),
-    /// Whoever holds rows trains on them by itself, and a scan averages what they find.
+    /// Each process that holds rows trains on them alone, and a scan averages the weights found.
     Average,
     /// PSVM: interior points on a factor of the kernel matrix of all rows.
     InteriorPoint(InteriorChoice),
@@ -268,7 +268,7 @@ impl Picks {
     pub const MOST: u32 = 1000;
 }
 
-/// By what rows are filed in chunks, and who goes over them.
+/// By what rows are filed in chunks, and which method reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Indexed {
     /// By how far they are from mattering, for coordinate descent.
@@ -294,7 +294,7 @@ pub enum Machines {
     /// As many as there are trainers.
     Usual,
     Count(usize),
-    /// Whoever holds rows: each sums up its own, a scan at a time.
+    /// The processes that hold rows: each sums up its own, a scan at a time.
     Scans,
 }
 
