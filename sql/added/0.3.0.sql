@@ -198,7 +198,7 @@ UPDATE svm_version AS version SET source_query = NULL,
     stored_rows = version.stored_rows OPERATOR(pg_catalog.||) '{"svm_source": 1}'::pg_catalog.jsonb
 FROM moved WHERE version.id OPERATOR(pg_catalog.=) moved.version_id;
 
--- The source of a version with a key is read again, with the rights of its model's owner: who has not got them gives no such
+-- The source of a version with a key, or that says what its source read, is read again, with the rights of its model's owner: who has not got them gives no such
 -- version to a model, no query to such a version, and no model with one to a role. Policies say so too, but not to a role with
 -- BYPASSRLS. Argument: the column that says of which row that is, the model or the version.
 CREATE FUNCTION svm_internal.svm_source_rights() RETURNS trigger
@@ -208,7 +208,7 @@ CREATE TRIGGER svm_source_rights AFTER INSERT ON svm_source
     FOR EACH ROW EXECUTE FUNCTION svm_internal.svm_source_rights('version_id');
 -- triggers fire in the order of their names: rights come first
 CREATE TRIGGER svm_version_source AFTER INSERT ON svm_version
-    FOR EACH ROW WHEN (NEW.key_column IS NOT NULL)
+    FOR EACH ROW WHEN (NEW.key_column IS NOT NULL OR NEW.source_reads IS NOT NULL)
     EXECUTE FUNCTION svm_internal.svm_source_rights('model_id');
 CREATE TRIGGER svm_version_text AFTER INSERT ON svm_version
     FOR EACH ROW WHEN (NEW.source_query IS NOT NULL)

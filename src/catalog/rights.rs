@@ -103,7 +103,7 @@ pub fn check_updated(schema: &str) -> Result<(), Failure> {
     .hint("ALTER EXTENSION pgsvm UPDATE"))
 }
 
-/// The trigger on versions with a key, on their queries, and on models that get another owner: the source of such a version is
+/// The trigger on versions whose source may be read again, on their queries, and on models that get another owner: the source of such a version is
 /// read with the owner's rights, so it comes from who has them. Superusers may do all of it, and so restore what a dump holds,
 /// in any order.
 ///
@@ -122,10 +122,10 @@ unsafe fn svm_source_rights(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 fn check_source(fired: &Fired) -> Result<(), Failure> {
     let (id, belongs, alone) = belonging(fired);
     let schema = statement::quoted_schema(fired.schema()).unwrap_or_default();
-    let found = model_with_key(&schema, belongs, id).map_err(spi_failure)?;
+    let found = model_read_again(&schema, belongs, id).map_err(spi_failure)?;
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
     match (found, alone) {
-        // without a key nobody reads it again
+        // where it does not say what its source read nobody reads it again
         (Some((None, ..)), _) | (None, None) => Ok(()),
         (Some((_, _, Some(owner))), _) if acting::has_rights_of(owner) => Ok(()),
         (Some((Some(name), owner, _)), _) => {
@@ -159,19 +159,23 @@ fn belonging(fired: &Fired) -> (Option<i64>, &'static str, Option<&'static str>)
     }
 }
 
-/// A model's name, None where none of its versions in question has a key, and its owner.
-type Keyed = (Option<String>, Option<String>, Option<pg_sys::Oid>);
+/// A model's name, None where the source of none of its versions in question is read again, and its owner.
+type ReadAgain = (Option<String>, Option<String>, Option<pg_sys::Oid>);
 
 /// The model or version `id`, whichever `belongs` says; None where there is none.
-fn model_with_key(schema: &str, belongs: &str, id: Option<i64>) -> Result<Option<Keyed>, SpiError> {
+fn model_read_again(
+    schema: &str,
+    belongs: &str,
+    id: Option<i64>,
+) -> Result<Option<ReadAgain>, SpiError> {
     Spi::connect_mut(|client| {
         let rows = client.update(
             &format!(
-                "SELECT CASE WHEN version.key_column IS NOT NULL THEN model.name END, model.owner::pg_catalog.text,
-                     model.owner_oid
+                "SELECT CASE WHEN again.so THEN model.name END, model.owner::pg_catalog.text, model.owner_oid
                  FROM {schema}.svm_model AS model JOIN {schema}.svm_version AS version
                      ON version.model_id OPERATOR(pg_catalog.=) model.id
-                 WHERE {belongs} OPERATOR(pg_catalog.=) $1 ORDER BY version.key_column IS NULL LIMIT 1"
+                 CROSS JOIN LATERAL (SELECT version.key_column IS NOT NULL OR version.source_reads IS NOT NULL) AS again (so)
+                 WHERE {belongs} OPERATOR(pg_catalog.=) $1 ORDER BY again.so DESC LIMIT 1"
             ),
             None,
             &[id.into()],

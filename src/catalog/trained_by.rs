@@ -31,6 +31,7 @@ impl Beside {
     fn settings(&self, mut given: Map<String, Value>) -> Map<String, Value> {
         let is_wanted = |name: &String, _: &mut Value| !self.without.contains(&name.as_str());
         given.retain(is_wanted);
+        keep_lasting(&mut given);
         if let Some(Value::Object(options)) = given.get_mut(OPTIONS) {
             options.retain(is_wanted);
         }
@@ -42,6 +43,14 @@ impl Beside {
         };
         given.retain(|_, value| value.as_object().is_none_or(|it| !it.is_empty()));
         given
+    }
+}
+
+/// Takes out what holds for a refresh and not for the next training: a linear machine has a rank by its solver alone, which is each training's
+/// own.
+pub fn keep_lasting(given: &mut Map<String, Value>) {
+    if given.get("kernel").is_none_or(|kernel| kernel == "linear") {
+        given.remove("rank");
     }
 }
 

@@ -3,8 +3,8 @@
 use super::combinations;
 
 combinations! {
-    refresh_without_key(model, how) {
-        what: "svm_refresh, svm_update and svm_forget",
+    follow_without_key(model, how) {
+        what: "svm_update and svm_forget",
         with: "a model without a key",
         why: decision,
         code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

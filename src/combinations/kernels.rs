@@ -27,14 +27,6 @@ combinations! {
         detail: "Weights are those of landmarks, which a training chooses anew.",
         hint: "Leave \"warm_start\" out of the options",
     }
-    interior_key() {
-        what: "solver => 'interior_point'",
-        with: "key",
-        why: not_yet,
-        message: "a machine of solver 'interior_point' cannot follow its table by a key",
-        detail: "What it knows of its rows is about landmarks, which a training chooses anew.",
-        hint: "Leave key out, and train again when the table has changed; or solver => 'auto'",
-    }
     interior_option(name) {
         what: "solver => 'interior_point'",
         with: "\"method\" or \"landmarks\"",

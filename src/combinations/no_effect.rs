@@ -67,6 +67,14 @@ combinations! {
         message: "{what} has no effect on an exact kernel machine",
         detail: "It is about the machine of low rank that an exact one begins from. The exact one compares all rows, and is solved in one way.",
     }
+    keep_scaling(model) {
+        what: "\"keep_scaling\"",
+        with: "svm_refresh of a model without a key",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"keep_scaling\" has no effect on model \"{model}\", which has no key",
+        detail: "The scaling is kept where that lets rows be passed over, and these are told by their keys.",
+    }
     two_classes() {
         what: "\"multiclass\"",
         with: "two classes",

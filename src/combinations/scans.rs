@@ -19,36 +19,12 @@ combinations! {
         reason: "As with a key.",
         hint: "solver => 'stream'",
     }
-    warm_start(solver) {
-        what: "solver => 'scan', 'ocas' or 'cutting_plane'",
-        with: "\"warm_start\"",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and \"warm_start\" begins from dual variables",
-        reason: "These methods could begin from weights alone.",
-        hint: "solver => 'stream'",
-    }
-    cross_validation(solver) {
-        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
-        with: "svm_cross_validate",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and a cross-validation wants the decisions of all rows held out",
-        reason: "A scan with the weights of all folds could count them.",
-        hint: "solver => 'stream'",
-    }
-    fold_column(solver) {
-        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
-        with: "fold_column or fold_order",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and folds that a column says want its values",
-        reason: "c and probabilities are found on a sample of rows, which comes without that column.",
-        hint: "solver => 'stream'",
-    }
     gammas(solver) {
         what: "solver => 'scan'",
-        with: "several gammas",
+        with: "svm_cross_validate of several gammas",
         why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and gammas are compared on all rows held out",
-        reason: "They could be compared on the sample on which c is chosen.",
+        message: "solver '{solver}' keeps nothing of a row, and several gammas are cross-validated on rows that are mapped anew for each",
+        reason: "Each gamma could have scans of its own. svm_train compares gammas on a sample.",
         hint: "solver => 'stream'",
     }
     exact(solver) {
@@ -65,14 +41,6 @@ combinations! {
         why: not_yet,
         message: "solver '{solver}' keeps nothing of a row, and the ramp remembers which are outliers",
         reason: "Which rows are outliers follows from the weights of the round before, as with 'truncated_squared_hinge' by scans.",
-        hint: "solver => 'stream'",
-    }
-    truncations(solver) {
-        what: "solver => 'scan'",
-        with: "\"truncation\": \"auto\"",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and truncations are compared on all rows held out",
-        reason: "They could be compared on the sample on which c is chosen.",
         hint: "solver => 'stream'",
     }
     index(solver) {

@@ -22,6 +22,17 @@ impl RowDigests {
         weight: f64,
         features: &FeatureBuffer,
     ) -> Result<u64, OutOfMemory> {
+        self.words_of(label, weight, features)?;
+        Ok(XxHash3_64::oneshot(self.words.as_flattened()))
+    }
+
+    /// Lays them out; the place of the first feature.
+    fn words_of(
+        &mut self,
+        label: u64,
+        weight: f64,
+        features: &FeatureBuffer,
+    ) -> Result<usize, OutOfMemory> {
         let dense = features.dense.iter().map(|value| word_of(*value));
         let sparse = features.sparse_index.iter().zip(&features.sparse_value);
         let sparse =
@@ -33,6 +44,17 @@ impl RowDigests {
         self.words.push(word_of(weight).to_le_bytes());
         self.words.extend(dense.map(u64::to_le_bytes));
         self.words.extend(sparse.map(u64::to_le_bytes));
+        Ok(2)
+    }
+
+    /// The digest of what a row holds, whatever will be put in where something is missing.
+    pub fn of_values(&mut self, weight: f64, features: &FeatureBuffer) -> Result<u64, OutOfMemory> {
+        let first = self.words_of(0, weight, features)?;
+        for at in &features.missing {
+            if let Some(word) = self.words.get_mut(first + at) {
+                *word = word_of(f64::NAN).to_le_bytes();
+            }
+        }
         Ok(XxHash3_64::oneshot(self.words.as_flattened()))
     }
 }

@@ -84,6 +84,12 @@ pub fn has_rights_of(role: pg_sys::Oid) -> bool {
     unsafe { pg_sys::has_privs_of_role(pg_sys::GetUserId(), role) }
 }
 
+/// Whether policies of row security do not bind the current user, who is no superuser.
+pub fn bypasses_policies() -> bool {
+    // SAFETY: catalog look-ups inside a transaction.
+    unsafe { !pg_sys::superuser() && pg_sys::has_bypassrls_privilege(pg_sys::GetUserId()) }
+}
+
 /// Whether the current user is a superuser.
 pub fn is_superuser() -> bool {
     // SAFETY: a catalog look-up inside a transaction.

@@ -37,7 +37,7 @@ pub struct Prepared {
     pub left_out: LeftOut,
     /// Whether rows have shown what text columns hold.
     pub guessed: bool,
-    /// Of a training with a key.
+    /// Of a training whose model is stored: what a refresh must find as it was.
     pub reads: Option<Reads>,
 }
 
@@ -70,7 +70,8 @@ pub struct Continuing {
     /// With the categories that it knows.
     pub features: FeatureSet,
     pub label_type: String,
-    pub key: KeyKind,
+    /// None of a version without a key.
+    pub key: Option<KeyKind>,
     /// Whether there are to be rows besides those of the source.
     pub adds: bool,
 }
@@ -88,7 +89,8 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     let adds = continuing.is_some_and(|continuing| continuing.adds);
     let (list, columns) = wanted(request, &checked, adds.then_some(false)).list();
     let select = request.source.select(&list)?;
-    let parts = match request.terms.scans() {
+    // places in an order are those among all rows
+    let parts = match request.terms.scans() && request.columns.fold_order.is_none() {
         true => parts::selects(&request.source, &list)?,
         false => Vec::new(),
     };
@@ -128,11 +130,18 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         label_type: checked.label_type,
         left_out: checked.left_out,
         guessed: false,
-        reads: match &request.columns.key {
-            Some(_) => Some(Reads::of(&request.source)?),
-            None => None,
+        reads: match is_read_again(request) {
+            true => Some(Reads::of(&request.source)?),
+            false => None,
         },
     })
+}
+
+/// Whether a refresh may read the source again, with the rights of the model's owner. Who is bound by no policy may train without a key what
+/// belongs to others: of that nothing is read again.
+fn is_read_again(request: &Request) -> bool {
+    let is_stored = request.plan.purpose == Purpose::Train;
+    is_stored && (request.columns.key.is_some() || !acting::bypasses_policies())
 }
 
 /// Settles once more what hangs on the features, which have been told apart by rows.
@@ -184,8 +193,8 @@ impl Continuing {
             let types = [label_type, self.label_type.clone()];
             return Err(changed(request, "label", &request.columns.label, types));
         }
-        match (found.key, &request.columns.key) {
-            (Some(kind), Some(name)) => check_kind(&request.model, name, kind, self.key),
+        match (found.key, &request.columns.key, self.key) {
+            (Some(kind), Some(name), Some(known)) => check_kind(&request.model, name, kind, known),
             _ => Ok(()),
         }
     }
@@ -247,7 +256,10 @@ fn job(
     let by_scans = request.terms.scans();
     let heads = request.plan.heads_of_pair();
     let pairs_up_to = pairs_with_room(request.plan.pairs_up_to, statement.expected_rows, heads);
-    let chooses = (by_scans && request.plan.holds_out()).then(|| request.plan.clone());
+    let is_grid = request.kernel.as_ref().is_some_and(KernelTerms::is_grid);
+    let chooses = by_scans && (request.plan.holds_out() || is_grid);
+    let chooses = chooses && request.plan.purpose == Purpose::Train;
+    let chooses = chooses.then(|| request.plan.clone());
     Job {
         rows: RowTerms {
             categories: CategoryLimits {
@@ -260,7 +272,11 @@ fn job(
         scale: request.scale.resolve(features.dense_parts() > 0),
         terms: request.terms.clone(),
         plan: match (&chooses, request.plan.costs.as_slice()) {
-            (Some(_), [first, ..]) => Plan::train(*first),
+            (Some(plan), [first, ..]) => Plan {
+                // rows come with folds that a column says; of the sample others are drawn
+                folds: plan.folds.filter(|it| !matches!(it, Folds::Count(_))),
+                ..Plan::train(*first)
+            },
             _ => Plan {
                 pairs_up_to,
                 ..request.plan.clone()

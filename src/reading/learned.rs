@@ -7,8 +7,9 @@ use crate::planning::job::sent;
 use crate::reading::constants::Constants;
 use crate::reading::row_decoder::RowDecoder;
 use crate::targets::labels::LabelValue;
-use pgsvm_core::memory::{gathered, list, OutOfMemory, Room};
-use pgsvm_core::Survey;
+use pgsvm_core::memory::{gathered, list, received, OutOfMemory, Room};
+use pgsvm_core::plan::MOST_FOLDS;
+use pgsvm_core::{Renamed, Survey};
 use serde::{Deserialize, Serialize};
 use std::mem::discriminant;
 
@@ -20,6 +21,9 @@ pub struct Learned {
     pub features: FeatureSet,
     #[serde(deserialize_with = "list")]
     pub classes: Vec<LabelValue>,
+    /// Values of the fold column.
+    #[serde(deserialize_with = "received")]
+    pub folds: Vec<String>,
     pub null_labels: u64,
     #[serde(deserialize_with = "list")]
     pub null_counts: Vec<u64>,
@@ -42,6 +46,7 @@ impl Learned {
         Ok(Self {
             features: decode.decoder.learned().copied()?,
             classes: gathered(labels.classes().iter().cloned())?,
+            folds: decode.groups.known_folds(),
             null_labels: labels.nulls,
             imprecise: gathered(decode.decoder.imprecise())?,
             null_counts: decode.null_counts,
@@ -61,6 +66,7 @@ impl Learned {
             || (self.null_counts.len() == self.features.parts.len()
                 && self.constants.are_sound(&self.features)
                 && self.imprecise.is_sorted()
+                && self.folds.len() <= MOST_FOLDS as usize
                 && self.survey.is_sound(self.classes.len()))
     }
 
@@ -103,7 +109,17 @@ impl Learned {
                 self.imprecise.room(1)?.insert(at, id);
             }
         }
-        self.failed |= self.survey.join(more.survey, &classes).is_err();
+        let folds = self.join_folds(more.folds)?;
+        if self.folds.len() > MOST_FOLDS as usize {
+            // which whoever reads the rows says
+            self.failed = true;
+            return Ok(());
+        }
+        let names = Renamed {
+            classes: &classes,
+            folds: &folds,
+        };
+        self.failed |= self.survey.join(more.survey, names).is_err();
         Ok(())
     }
 
@@ -129,6 +145,20 @@ impl Learned {
             }
         }
         Ok(())
+    }
+
+    /// Takes values of the fold column in; gives back by fold of theirs the same one here.
+    fn join_folds(&mut self, more: Vec<String>) -> Result<Vec<u32>, OutOfMemory> {
+        let mut same = Vec::new();
+        same.room(more.len())?;
+        for value in more {
+            let known = self.folds.iter().position(|it| *it == value);
+            same.push(known.unwrap_or(self.folds.len()) as u32);
+            if known.is_none() {
+                self.folds.room(1)?.push(value);
+            }
+        }
+        Ok(same)
     }
 
     /// Takes classes in; gives back by class of theirs the same one here.

@@ -3,6 +3,7 @@
 use crate::base::errors::{About, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
 use crate::index::kept::Kept;
+use crate::keys::digest::RowDigests;
 use crate::pg::executor::Row;
 use crate::pg::query::Column;
 use crate::planning::bad_rows::{with_hint, BadRows};
@@ -12,8 +13,8 @@ use crate::reading::complaints::in_row;
 use crate::reading::constants::Constants;
 use crate::reading::learned::Learned;
 use crate::targets::costs::Costs;
-use crate::targets::groups::Groups;
-use crate::targets::labels::LabelValue;
+use crate::targets::groups::{Draws, FoldColumn, Groups};
+use crate::targets::labels::{LabelColumn, LabelValue};
 use crate::warm_start::admission::{Admitted, Keys};
 use pgsvm_core::memory::{filled, gathered, OutOfMemory};
 use pgsvm_core::{Example, RowError, Survey};
@@ -36,6 +37,8 @@ pub struct RowDecoder {
     skips_bad_rows: bool,
     /// Whether rows come in scans, to whichever process.
     scans: bool,
+    /// By which folds are drawn then.
+    digests: RowDigests,
     pub(super) keys: Option<Keys>,
     /// What an index has kept of rows.
     pub(super) kept: Option<Kept>,
@@ -56,6 +59,20 @@ pub struct RowDecoder {
     bounds: Bounds,
 }
 
+/// How folds of this training are drawn, where they are.
+fn draws(job: &Job) -> Draws {
+    Draws {
+        seed: job.terms.parameters.seed,
+        scans: job.terms.scans(),
+    }
+}
+
+/// The columns that say the class of a row and its fold.
+fn folded(job: &Job) -> (&LabelColumn, Option<&FoldColumn>) {
+    let columns = &job.statement.columns;
+    (&columns.label, columns.fold.as_ref())
+}
+
 /// What a row turned out to be.
 enum Decoded {
     Example { group: u32, cost: f32, rows: f64 },
@@ -68,25 +85,21 @@ impl RowDecoder {
         let mut decoder =
             Decoder::learning(&job.features, columns, job.rows.nulls, job.rows.categories)?;
         decoder.keep(job.kept.take());
-        let fold = job.statement.columns.fold.as_ref();
-        let groups = Groups::new(
-            &job.statement.columns.label,
-            fold,
-            &job.plan,
-            job.terms.parameters.seed,
-        );
+        let columns = &job.statement.columns;
+        let groups = Groups::new(&columns.label, columns.fold.as_ref(), &job.plan, draws(job));
         Self::new(job, decoder, groups)
     }
 
-    /// For rows of which all that there is to know has been learned: features and classes.
+    /// For rows of which all that there is to know has been learned: features, classes and the values of a fold column.
     pub fn knowing(
         job: &Job,
         columns: &[Column],
         features: &FeatureSet,
-        classes: &[LabelValue],
+        known: (&[LabelValue], &[String]),
     ) -> Result<Self, Failure> {
         let decoder = Decoder::new(features, columns, job.rows.nulls)?;
-        let groups = Groups::known(&job.statement.columns.label, classes, &job.plan)?;
+        let (label, fold) = folded(job);
+        let groups = Groups::all_known(label, fold, &job.plan, draws(job), known)?;
         Self::new(job, decoder, groups)
     }
 
@@ -105,6 +118,7 @@ impl RowDecoder {
             bad_rows: BadRows::default(),
             skips_bad_rows: job.rows.skips_bad_rows,
             scans: job.terms.scans(),
+            digests: RowDigests::default(),
             keys: None,
             kept: None,
             continues: false,
@@ -123,8 +137,9 @@ impl RowDecoder {
 
     /// Takes over what others have learned of the rows of `job`.
     pub(super) fn adopt(&mut self, learned: Learned, job: &Job) -> Result<Survey, Failure> {
-        let label = &job.statement.columns.label;
-        self.groups = Groups::known(label, &learned.classes, &job.plan)?;
+        let (label, fold) = folded(job);
+        let known = (&learned.classes[..], &learned.folds[..]);
+        self.groups = Groups::all_known(label, fold, &job.plan, draws(job), known)?;
         self.groups.labels.nulls = learned.null_labels;
         self.decoder.know(learned.features);
         self.null_counts = learned.null_counts;
@@ -263,6 +278,10 @@ impl RowDecoder {
         if weight == 0.0 {
             self.rows_skipped += 1;
             return Ok(Decoded::Skipped);
+        }
+        if self.groups.draws_by_digest() {
+            let digest = self.digests.of_values(weight, &self.buffer)?;
+            self.groups.at_digest(digest);
         }
         let found = match known {
             None => self

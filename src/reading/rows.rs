@@ -81,6 +81,11 @@ impl RowSource {
         })
     }
 
+    /// Has it known that rows are those of a model that is trained again.
+    pub fn continues(&mut self) {
+        self.decode.continues = true;
+    }
+
     /// The rows of `job` when others have read all of them and learned this, if something is wrong with all of them says so.
     pub fn learned(
         planned: &Planned,
@@ -181,6 +186,11 @@ impl RowSource {
     /// The same where they are.
     pub fn known_classes(&self) -> &[LabelValue] {
         self.decode.groups.classes()
+    }
+
+    /// The values of the fold column by fold, for scans that are told them.
+    pub fn known_folds(&self) -> Vec<String> {
+        self.decode.groups.known_folds()
     }
 
     /// The values of the fold column by fold, none where there is no such column.

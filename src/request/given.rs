@@ -6,6 +6,7 @@
 use crate::base::errors::{shortened, shown, Failure};
 use crate::base::json;
 use crate::base::text::written;
+use crate::catalog::trained_by::keep_lasting;
 use crate::pg::json::JsonText;
 use crate::request::kernel::usual_name;
 use crate::request::numbers::Numbers;
@@ -70,7 +71,7 @@ pub fn record(arguments: &Arguments) -> Result<Option<JsonText>, Failure> {
     let record = JsonText::of(&Record {
         features: &arguments.columns.features,
         exclude: &arguments.columns.exclude,
-        others: lasting(arguments)?,
+        others: others(arguments)?,
     })?;
     Ok(Some(record).filter(|record| record.as_str().len() <= MOST_BYTES))
 }
@@ -100,20 +101,6 @@ pub fn typed(arguments: &Arguments) -> Result<String, Failure> {
         .unwrap_or_default())
 }
 
-/// Those that hold for the next version: a linear machine has a rank by its solver alone, which is each training's own.
-fn lasting(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
-    let mut given = others(arguments)?;
-    if arguments
-        .kernel
-        .kind
-        .as_deref()
-        .is_none_or(|it| it == "linear")
-    {
-        given.remove("rank");
-    }
-    Ok(given)
-}
-
 fn others(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
     let mut given = Map::new();
     for name in OTHERS {
@@ -127,6 +114,7 @@ fn others(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
 /// Sets those of `before` that `arguments` do not give, and says which, as they are.
 pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<String>, Failure> {
     let now = others(arguments)?;
+    keep_lasting(&mut before.others);
     let mut told = take_names(arguments, &mut before);
     forget_other_kernel(&now, &mut before.others);
     forget_other_loss(&now, &mut before.others);

@@ -181,9 +181,6 @@ fn interior_point(
     };
     check_belongs(&others, choices, kind)?;
     check_rest(choices)?;
-    if given.columns.key.is_some() {
-        return Err(kernels::interior_key());
-    }
     let foreign = [
         ("method", choices.has(&table::METHOD)),
         ("landmarks", choices.has(&table::LANDMARKS_BY)),

@@ -7,7 +7,6 @@ use crate::pg::{citus, query};
 use crate::request::kernel::KernelTerms;
 use crate::request::Method;
 use crate::request::Request;
-use pgsvm_core::plan::Folds;
 use pgsvm_core::{Loss, Machines, Purpose, SolverChoice};
 
 /// Refuses what a scan does not keep.
@@ -27,16 +26,12 @@ type Refusal = fn(&'static str) -> Failure;
 /// The refusal of what asks for something to be kept of each row.
 fn kept(request: &Request) -> Option<Refusal> {
     let plan = &request.plan;
-    let kept: [(bool, Refusal); 10] = [
+    let validates = plan.purpose == Purpose::Validate;
+    let is_grid = is(request, KernelTerms::is_grid);
+    let kept: [(bool, Refusal); 6] = [
         (request.columns.key.is_some(), scans::key),
         (request.terms.keep_duals, scans::duals),
-        (request.warm_start.is_some(), scans::warm_start),
-        (plan.purpose == Purpose::Validate, scans::cross_validation),
-        (
-            plan.holds_out() && !matches!(plan.folds, Some(Folds::Count(_))),
-            scans::fold_column,
-        ),
-        (is(request, |kernel| kernel.is_grid()), scans::gammas),
+        (validates && is_grid, scans::gammas),
         (
             is(request, |kernel| kernel.method == Method::Exact),
             scans::exact,
@@ -45,7 +40,6 @@ fn kept(request: &Request) -> Option<Refusal> {
             request.terms.truncation().is_some() && request.terms.loss() != Loss::SquaredHinge,
             scans::ramp,
         ),
-        (!plan.truncations.is_empty(), scans::truncations),
         (request.index.is_some(), scans::index),
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);

@@ -10,6 +10,7 @@ use crate::targets::labels::{LabelKind, LabelValue};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{list, received, OutOfMemory};
 use pgsvm_core::message::{self, Message, MessageError};
+use pgsvm_core::plan::Folds;
 use pgsvm_core::{MapView, PartOrder, ReaderJob, RowForm, ScanPass, ToldMap};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,8 @@ pub struct Known<'a> {
     #[serde(with = "sent")]
     pub features: &'a FeatureSet,
     pub classes: &'a [LabelValue],
+    /// The values of a fold column, by fold.
+    pub folds: &'a [String],
     pub form: &'a RowForm,
     /// Of a kernel machine what maps rows of that form.
     pub map: Option<&'a MapView<'a>>,
@@ -62,6 +65,8 @@ pub(super) struct ToldRows {
     pub(super) features: FeatureSet,
     #[serde(deserialize_with = "list")]
     pub(super) classes: Vec<LabelValue>,
+    #[serde(deserialize_with = "received")]
+    pub(super) folds: Vec<String>,
     pub(super) form: RowForm,
     pub(super) map: Option<ToldMap>,
 }
@@ -147,11 +152,16 @@ impl Told {
         let are_there = columns.len() == self.names.len()
             && told.label.at < columns.len()
             && told.features.end <= columns.len()
-            && told.fold.is_none()
             && told.key.is_none();
-        let weighed = wanted
-            .is_none_or(|(at, oid)| columns.get(at).is_some_and(|column| column.type_oid == oid));
-        if !(are_there && weighed) {
+        let of_fold = match self.job.plan.folds {
+            Some(Folds::Forward(_)) => pg_sys::INT4OID,
+            _ => pg_sys::TEXTOID,
+        };
+        let folded = told.fold.as_ref().map(|it| (it.at, of_fold));
+        let mut typed = wanted.into_iter().chain(folded);
+        let are_typed =
+            typed.all(|(at, oid)| columns.get(at).is_some_and(|column| column.type_oid == oid));
+        if !(are_there && are_typed) {
             return Err(not_told());
         }
         let label = &columns[told.label.at];

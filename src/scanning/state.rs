@@ -69,7 +69,8 @@ fn knowing(
     columns: &[Column],
     rows: ToldRows,
 ) -> Result<(RowDecoder, ScannedRows), Failure> {
-    let decode = RowDecoder::knowing(job, columns, &rows.features, &rows.classes)?;
+    let known = (&rows.classes[..], &rows.folds[..]);
+    let decode = RowDecoder::knowing(job, columns, &rows.features, known)?;
     let rows = ScannedRows::new(&rows.form, rows.map)?;
     Ok((decode, rows))
 }

@@ -388,12 +388,25 @@ impl Announcement<'_> {
         if !terms.scans() || report.validation.is_empty() {
             return None;
         }
-        let at_c = report.validation.iter().filter(|it| Some(it.c) == report.c);
-        let rows: u64 = at_c.map(|it| it.rows).sum();
-        let what = match (plan.costs.len() > 1, plan.probability) {
-            (true, true) => "c and probabilities are",
-            (true, false) => "c is",
-            _ => "Probabilities are",
+        let chosen = report.validation.iter().filter(|it| {
+            let is_s = report.truncation.is_none() || it.truncation == report.truncation;
+            let is_gamma = !self.is_grid() || it.gamma == report.gamma;
+            Some(it.c) == report.c && is_s && is_gamma
+        });
+        let rows: u64 = chosen.map(|it| it.rows).sum();
+        let all = [
+            ("c", plan.costs.len() > 1),
+            ("gamma", self.is_grid()),
+            ("the truncation", plan.truncations.len() > 1),
+            ("probabilities", plan.probability),
+        ];
+        let all = all.iter().filter(|(_, so)| *so).map(|(name, _)| *name);
+        let what = match all.collect::<Vec<_>>().as_slice() {
+            ["probabilities"] => "Probabilities are".to_owned(),
+            ["the truncation"] => "The truncation is".to_owned(),
+            [one] => format!("{one} is"),
+            [several @ .., last] => format!("{} and {last} are", several.join(", ")),
+            [] => return None,
         };
         let of = match rows == report.rows {
             true => "all rows".to_owned(),
@@ -627,8 +640,11 @@ impl Announcement<'_> {
         let followed = self.trained.followed.as_ref()?;
         let model = &followed.model;
         let mut text = match followed.from_nothing {
-            true if self.request.kernel.is_some() => {
+            true if self.trained.reader.features.kernel.is_some() => {
                 format!("Trained anew, as landmarks are chosen of the rows as they are; terms are those of {model}, whose landmarks stay until svm_prune() removes it")
+            }
+            true if followed.rows.is_none() || self.request.terms.by_interior_points() => {
+                format!("Trained from nothing, as its solver cannot begin at weights; terms are those of {model}")
             }
             true => {
                 format!(

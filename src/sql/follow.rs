@@ -9,13 +9,16 @@
 //! A kernel machine is trained anew on the rows that this leaves, with the terms of the version: its landmarks are rows, chosen of
 //! those that there are.
 //!
+//! Of a version without a key only `svm_refresh` is known to mean: all rows of the source are trained on, beginning at the version's weights
+//! where the solver can.
+//!
 //! What a version remembers of its rows is in `warm_start`, and which of them are screened too.
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::written;
 use crate::catalog::rights;
 use crate::catalog::trained_by::{self, training};
-use crate::combinations::following;
+use crate::combinations::{following, no_effect};
 use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::{check_kind, null_key};
@@ -31,7 +34,7 @@ use crate::pg::query::{self, Planned};
 use crate::pg::snapshot::with_latest;
 use crate::pg::subtransaction::attempt;
 use crate::pg::{check_for_interrupts, statement};
-use crate::planning::prepare::{prepare, prepare_added, Continuing, Prepared};
+use crate::planning::prepare::{prepare_added, Continuing, Prepared};
 use crate::planning::source_columns;
 use crate::request::reads::Reads;
 use crate::request::source::{free_name, qualified_relation, quote, relation_name, Source};
@@ -111,14 +114,23 @@ fn follow(
         let acting = owned.acting(deployed.stored.source.search_path.as_deref())?;
         let (request, mut prepared) = acting.run(|| deployed.prepare(&continuing, options))?;
         deployment::check(&owned.schema, &owned.name, &request.deploy)?;
+        let mut request = request;
         let planned = deployed.plan_given(&request, &continuing, &prepared)?;
-        let trained = with_latest(|| {
-            let given = planned.map(|it| Rc::new(RefCell::new(KeptRows::of(&it))));
-            let may_screen = deployed.may_screen(&prepared);
-            run(&acting, &mut prepared, may_screen, |screen| {
-                deployed.begin(&request, given.as_ref(), screen)
-            })
-        })?;
+        let trained = match deployed.key {
+            None => {
+                let following = deployed.begin_without_key(&request);
+                deployed.say_without_key(&request, &following);
+                let following = Some(following);
+                acting.run(|| train::fit(&mut request, &mut prepared, Some(&continuing), following))
+            }
+            Some(_) => with_latest(|| {
+                let given = planned.map(|it| Rc::new(RefCell::new(KeptRows::of(&it))));
+                let may_screen = deployed.may_screen(&prepared);
+                run(&acting, &mut prepared, may_screen, |screen| {
+                    deployed.begin(&request, given.as_ref(), screen)
+                })
+            }),
+        }?;
         let inherited = Inherited::Everything;
         train::store(
             &owned.schema,
@@ -137,9 +149,8 @@ struct Deployed<'a> {
     change: &'a Change,
     known: Rc<Model>,
     stored: Stored,
-    /// The column of its key, and of what kind that is.
-    column: String,
-    kind: KeyKind,
+    /// The column of its key, and of what kind that is; None of a version without one, which can only be refreshed.
+    key: Option<(String, KeyKind)>,
     keeps_scaling: bool,
 }
 
@@ -152,15 +163,21 @@ impl<'a> Deployed<'a> {
     ) -> Result<Self, Failure> {
         let version = owned.current_version;
         let stored = Stored::load(&owned.schema, &owned.name, version)?;
-        let (column, kind) = stored.key().ok_or_else(|| without_key(owned, &stored))?;
+        let key = stored.key().map(|(column, kind)| (column.to_owned(), kind));
+        if key.is_none() && !matches!(change, Change::Refresh) {
+            let how = how_to_key(owned, &stored);
+            return Err(following::follow_without_key(&owned.name, how));
+        }
+        if key.is_none() && stored.source.reads.is_none() {
+            return Err(unsaid(&owned.name, version));
+        }
         let known = model::of_call(fcinfo, &format!("{}@{version}", owned.name))?;
         stored.check_source(&known)?;
         Ok(Self {
             owned,
             change,
             known,
-            column: column.to_owned(),
-            kind,
+            key,
             keeps_scaling: stored::keeps_scaling(options)?,
             stored,
         })
@@ -170,7 +187,7 @@ impl<'a> Deployed<'a> {
         Ok(Continuing {
             features: self.known.features.without_data()?,
             label_type: self.stored.label.kind.clone(),
-            key: self.kind,
+            key: self.key.as_ref().map(|(_, kind)| *kind),
             adds: matches!(self.change, Change::Update(_)),
         })
     }
@@ -182,10 +199,45 @@ impl<'a> Deployed<'a> {
         options: Option<JsonText>,
     ) -> Result<(Request, Prepared), Failure> {
         let name = &self.owned.name;
-        let request = self.stored.request(name, &self.known.features, options)?;
+        let mut request = self.stored.request(name, &self.known.features, options)?;
         check_reads(&self.stored, &request, self.owned)?;
-        let prepared = prepare(&request, Some(continuing))?;
+        let prepared = train::plan(&mut request, Some(continuing))?;
         Ok((request, prepared))
+    }
+
+    /// What a training of a version without a key begins from: its weights, where the solver can begin there.
+    fn begin_without_key(&self, request: &Request) -> Following {
+        let memory = Memory::of_weights(self.known.clone());
+        let mut following = Following::new(self.owned.name.clone(), memory, Rows::All);
+        if request.kernel.is_some() || request.terms.solver().descends() {
+            following.begin_from_nothing();
+        }
+        following
+    }
+
+    /// Says that all is done again, why, and what to type for less.
+    fn say_without_key(&self, request: &Request, following: &Following) {
+        let (name, version) = (&self.owned.name, &self.known.name);
+        let begins = match following.followed().from_nothing {
+            true => "from nothing".to_owned(),
+            false => format!("beginning at the weights of {version}"),
+        };
+        let message = format!(
+            "model \"{name}\" has no key: it is trained again on all rows of its source, {begins}"
+        );
+        let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
+            .detail("Which of its rows have changed cannot be known.");
+        // a kernel machine is trained anew with a key too, and options of scans are none of trainings with a key
+        let options = &request.call.options;
+        let has = |name: &str| options.get(name).is_some();
+        let of_scans = has("machines") || request.terms.together();
+        match self.known.features.kernel.is_some() || of_scans {
+            true => said.notice(),
+            false => said.hint(how_to_key(self.owned, &self.stored)).notice(),
+        }
+        if self.keeps_scaling {
+            no_effect::keep_scaling(name).notice();
+        }
     }
 
     /// Plans the query for the rows that the call gives.
@@ -195,13 +247,13 @@ impl<'a> Deployed<'a> {
         continuing: &Continuing,
         prepared: &Prepared,
     ) -> Result<Option<Planned>, Failure> {
-        match self.change {
-            Change::Refresh => Ok(None),
-            Change::Update(source) => {
+        match (self.change, &self.key) {
+            (Change::Refresh, _) | (Change::Forget(_), None) => Ok(None),
+            (Change::Update(source), _) => {
                 prepare_added(request, continuing, prepared, source).map(Some)
             }
-            Change::Forget(source) => {
-                plan_keys(&self.owned.name, source, &self.column, self.kind).map(Some)
+            (Change::Forget(source), Some((column, kind))) => {
+                plan_keys(&self.owned.name, source, column, *kind).map(Some)
             }
         }
     }
@@ -217,12 +269,15 @@ impl<'a> Deployed<'a> {
         given: Option<&Rc<RefCell<KeptRows>>>,
         screen: bool,
     ) -> Result<Following, Failure> {
+        let Some((column, kind)) = &self.key else {
+            return Ok(self.begin_without_key(request));
+        };
         let (schema, name, id) = (&self.owned.schema, &self.owned.name, self.stored.id);
         let tolerance = request.terms.stopping().tolerance;
-        let mut memory = Memory::load(schema, self.known.clone(), id, self.kind)?;
+        let mut memory = Memory::load(schema, self.known.clone(), id, *kind)?;
         if let (Change::Forget(_), Some(keys)) = (self.change, given) {
             let keys = &mut keys.borrow_mut();
-            forget(&mut memory, name, keys, &self.column, self.kind)?;
+            forget(&mut memory, name, keys, column, *kind)?;
         }
         let (rows, added) = match self.change {
             Change::Refresh => (Rows::All, None),
@@ -252,6 +307,16 @@ fn check_reads(stored: &Stored, request: &Request, owned: &Owned) -> Result<(), 
         Some(before) => Reads::of(&request.source)?.check(before, &owned.name, &owned.owner_name()),
         None => Ok(()),
     }
+}
+
+/// Refuses to read a source again of which nobody knows that whoever chose it had the rights of the model's owner.
+fn unsaid(name: &str, version: i32) -> Failure {
+    Failure::new(
+        Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("model \"{name}@{version}\" does not say what its source read"),
+    )
+    .detail("It was trained without a key, under a version of pgsvm before 0.3.0 or by a role with BYPASSRLS. A refresh reads the source with the rights of the model's owner.")
+    .hint(format!("Train it again: {}", training(name, "")))
 }
 
 /// Trains, and screens rows where that may and does do; `begin` reads what the training begins from,
@@ -358,8 +423,8 @@ fn forget_keys(
     failure.map_or(Ok((keys, found)), Err)
 }
 
-/// What to do about a model without a key: its source, as its owner sees it, may have one.
-fn without_key(owned: &Owned, stored: &Stored) -> Failure {
+/// How a model without a key gets one: its source, as its owner sees it, may have one.
+fn how_to_key(owned: &Owned, stored: &Stored) -> String {
     let model = &owned.name;
     let again = |key: &str| training(model, &format!("key => {}", quote_literal(key)));
     let look = |text| {
@@ -373,7 +438,7 @@ fn without_key(owned: &Owned, stored: &Stored) -> Failure {
     let key = found
         .as_ref()
         .and_then(|(columns, _)| source_columns::likely_key(columns));
-    let how = match (key, &found) {
+    match (key, &found) {
             (Some(key), _) => format!("Train it again with one: {}", again(&key)),
             (None, Some((columns, source @ Source::Relation(oid)))) if source.is_table() => {
                 let (table, key) = (qualified_relation(*oid), free_name("id", columns));
@@ -385,8 +450,7 @@ fn without_key(owned: &Owned, stored: &Stored) -> Failure {
                 )
             }
             (None, _) => "Have its source return a column that tells its rows apart, and train it again with that as key.".to_owned(),
-    };
-    following::refresh_without_key(model, how)
+    }
 }
 
 /// What a training begins from whose options say `warm_start`, and the features with the categories known there; None

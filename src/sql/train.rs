@@ -14,7 +14,7 @@ use crate::pg::memory_ends::prepared;
 use crate::pg::snapshot::with_latest;
 use crate::planning;
 use crate::planning::job::Role;
-use crate::planning::prepare::{prepare, Prepared};
+use crate::planning::prepare::{prepare, Continuing, Prepared};
 use crate::planning::source_columns::LeftOut;
 use crate::reading::vocabularies;
 use crate::request::no_effect::Machine;
@@ -226,7 +226,6 @@ fn train(
         Err(failure) => return Err(arguments.check().err().unwrap_or_else(|| explain(failure))),
     };
     let mut request = request;
-    scans::choose(&mut request).map_err(explain)?;
     rights::check_owner(
         &schema,
         &request.model,
@@ -234,11 +233,7 @@ fn train(
     )?;
     provenance::check(&schema, &request)?;
     deployment::check(&schema, &request.model, &request.deploy)?;
-    let mut prepared = prepare(&request, None).map_err(explain)?;
-    if scans::may_choose(&request) && planning::scans::pays(&prepared) {
-        request.terms.parameters.solver = request.terms.solver().by_scans();
-        prepared = prepare(&request, None).map_err(explain)?;
-    }
+    let mut prepared = plan(&mut request, None).map_err(explain)?;
     if request.warm_start.is_some() {
         with_latest(|| vocabularies::guess(&mut prepared, &request))?;
     }
@@ -250,38 +245,71 @@ fn train(
     provenance::say_what_differs(&schema, &request)?;
     request.without_effect().for_each(Failure::notice);
     say_how_many(&request, &prepared);
-    let trained = with_latest(|| {
-        vocabularies::learn(&mut prepared, &request)?;
-        match prepared.job.terms.scans() {
-            true => scan(&mut request, &mut prepared),
-            false => {
-                let trained = run(&prepared, following);
-                let may = scans::may_choose(&request);
-                match may && may_finish(&prepared, &trained) {
-                    true => scan_after(&mut request, &mut prepared, trained),
-                    false => Ok(trained),
-                }
-            }
-        }
-    })?;
+    let trained = fit(&mut request, &mut prepared, None, following)?;
     let inherited = Inherited::Settings(taken_over.as_ref());
     store(&schema, request, &prepared, inherited, trained, started)
 }
 
+/// Looks at the source and plans the training, by scans where that may be and pays; `continuing`: the version that it continues.
+pub fn plan(request: &mut Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
+    scans::choose(request)?;
+    let prepared = prepare(request, continuing)?;
+    if scans::may_choose(request) && planning::scans::pays(&prepared) {
+        request.terms.parameters.solver = request.terms.solver().by_scans();
+        return prepare(request, continuing);
+    }
+    Ok(prepared)
+}
+
+/// Trains what is planned, with the latest snapshot.
+pub fn fit(
+    request: &mut Request,
+    prepared: &mut Prepared,
+    continuing: Option<&Continuing>,
+    following: Option<Following>,
+) -> Result<Trained, Failure> {
+    with_latest(|| {
+        vocabularies::learn(prepared, request)?;
+        match prepared.job.terms.scans() {
+            true => scan(request, prepared, continuing, following.as_ref()),
+            false => {
+                let trained = run(prepared, following);
+                let may = scans::may_choose(request);
+                match may && may_finish(prepared, &trained) {
+                    true => scan_after(request, prepared, continuing, trained),
+                    false => Ok(trained),
+                }
+            }
+        }
+    })
+}
+
 /// Trains by scans, and where that gives way goes on with rows that stream.
-fn scan(request: &mut Request, prepared: &mut Prepared) -> Result<Trained, Failure> {
-    let standing = match by_scans::train(&prepared.job, &prepared.planned, true)? {
+fn scan(
+    request: &mut Request,
+    prepared: &mut Prepared,
+    continuing: Option<&Continuing>,
+    following: Option<&Following>,
+) -> Result<Trained, Failure> {
+    let standing = match by_scans::train(&prepared.job, &prepared.planned, true, following)? {
         Outcome::Trained(trained) => return Ok(*trained),
         Outcome::GaveWay(standing) => standing,
     };
     request.terms.parameters.solver = request.terms.solver().without_scans();
-    *prepared = prepare(request, None)?;
+    let anew = prepare(request, continuing)?;
+    let before = std::mem::replace(prepared, anew);
+    if following.is_some() {
+        // with the categories that the model knows, whose weights these are
+        prepared.job.features = before.job.features;
+        prepared.guessed = before.guessed;
+    }
     prepared.job.roles.retain(|role| *role == Role::Helper);
     vocabularies::learn(prepared, request)?;
     let scans = standing.scans;
     let trained = leader::go_on(&prepared.job, &prepared.planned, standing);
     Ok(Trained {
         gave_way: Some(scans),
+        followed: following.map(Following::followed),
         ..trained
     })
 }
@@ -305,15 +333,16 @@ fn may_finish(prepared: &Prepared, trained: &Trained) -> bool {
 fn scan_after(
     request: &mut Request,
     prepared: &mut Prepared,
+    continuing: Option<&Continuing>,
     trained: Trained,
 ) -> Result<Trained, Failure> {
     let report = &trained.trainer.report;
     let (streamed, gap) = (Some(report.passes), report.summary().gap);
     let before = *request.terms.solver();
     request.terms.parameters.solver = before.by_scans();
-    let mut anew = prepare(request, None)?;
+    let mut anew = prepare(request, continuing)?;
     vocabularies::learn(&mut anew, request)?;
-    match by_scans::train(&anew.job, &anew.planned, true)? {
+    match by_scans::train(&anew.job, &anew.planned, true, None)? {
         Outcome::Trained(found) if found.trainer.report.summary().gap < gap => {
             *prepared = anew;
             Ok(Trained { streamed, ..*found })

@@ -12,6 +12,7 @@ use pgsvm_core::plan::{drawn_fold, Folds, Plan, MOST_FOLDS};
 use pgsvm_core::OutOfMemory;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use twox_hash::XxHash3_64;
 
 /// The column that says each row's fold: a value of the user's own as text, or where folds go forward the number of the piece
 /// as an integer.
@@ -37,6 +38,7 @@ enum Known {
     /// No row is held out.
     None,
     Drawn(Draw),
+    ByDigest(DigestDraw),
     ByValue(FoldValues),
     Forward(ForwardFolds),
 }
@@ -47,6 +49,15 @@ struct Draw {
     seed: u64,
     /// Rows of each class so far.
     rows: Vec<u64>,
+}
+
+/// Folds that are drawn for what a row holds: the same each time it comes, to whichever process and behind whichever rows. Equal rows
+/// are in one fold.
+struct DigestDraw {
+    folds: u32,
+    seed: u64,
+    /// Of the row at hand.
+    digest: u64,
 }
 
 /// Folds that the source numbers, in the order of a column.
@@ -60,30 +71,17 @@ struct FoldValues {
     column: FoldColumn,
     /// Folds by value, in order of first appearance.
     folds: HashMap<String, u32>,
+    /// Whether there are no others.
+    are_known: bool,
 }
 
 impl Groups {
-    /// For rows with these columns, of a training by this plan, whose folds are drawn by `seed`.
-    pub fn new(label: &LabelColumn, fold: Option<&FoldColumn>, plan: &Plan, seed: u64) -> Self {
-        let folds = match (plan.folds, fold.cloned()) {
-            (Some(Folds::Count(folds)), _) => Known::Drawn(Draw {
-                folds,
-                seed,
-                rows: Vec::new(),
-            }),
-            (Some(Folds::Forward(count)), Some(column)) => {
-                Known::Forward(ForwardFolds { column, count })
-            }
-            (Some(Folds::Column), Some(column)) => Known::ByValue(FoldValues {
-                column,
-                folds: HashMap::new(),
-            }),
-            (None | Some(Folds::Forward(_) | Folds::Column), _) => Known::None,
-        };
+    /// For rows with these columns, of a training by this plan.
+    pub fn new(label: &LabelColumn, fold: Option<&FoldColumn>, plan: &Plan, draws: Draws) -> Self {
         Self {
             labels: Labels::new(label),
             label_at: label.at,
-            folds,
+            folds: folds(fold, plan, draws, None),
             stride: plan.stride(),
         }
     }
@@ -102,11 +100,28 @@ impl Groups {
         })
     }
 
+    /// For rows whose classes are all known, and the values of a fold column, in this order.
+    pub fn all_known(
+        label: &LabelColumn,
+        fold: Option<&FoldColumn>,
+        plan: &Plan,
+        draws: Draws,
+        (classes, values): (&[LabelValue], &[String]),
+    ) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            labels: Labels::known(label, classes)?,
+            label_at: label.at,
+            folds: folds(fold, plan, draws, Some(values)),
+            stride: plan.stride(),
+        })
+    }
+
     /// Folds that rows may come in, or have come in; 0 where none is held out.
     pub fn fold_count(&self) -> usize {
         match &self.folds {
             Known::None => 0,
             Known::Drawn(draw) => draw.folds as usize,
+            Known::ByDigest(draw) => draw.folds as usize,
             Known::ByValue(values) => values.folds.len(),
             Known::Forward(folds) => folds.count as usize,
         }
@@ -118,6 +133,26 @@ impl Groups {
         let lacks = row.nulls[self.label_at];
         self.labels.nulls += u64::from(lacks);
         lacks
+    }
+
+    /// Whether folds are drawn for what rows hold.
+    pub fn draws_by_digest(&self) -> bool {
+        matches!(self.folds, Known::ByDigest(_))
+    }
+
+    /// The digest of the row that comes next, where that is so.
+    pub fn at_digest(&mut self, digest: u64) {
+        if let Known::ByDigest(draw) = &mut self.folds {
+            draw.digest = digest;
+        }
+    }
+
+    /// The values of the fold column, by fold; none without one.
+    pub fn known_folds(&self) -> Vec<String> {
+        match self.folds {
+            Known::ByValue(_) => self.fold_values(),
+            _ => Vec::new(),
+        }
     }
 
     /// The class and the group of a row; None (and counted) where its label is NULL.
@@ -132,6 +167,7 @@ impl Groups {
         let fold = match &mut self.folds {
             Known::None => 0,
             Known::Drawn(draw) => draw.fold(class),
+            Known::ByDigest(draw) => draw.fold(),
             Known::ByValue(values) => {
                 let at = values.column.at;
                 values.fold(row.values[at], row.nulls[at])?
@@ -155,7 +191,7 @@ impl Groups {
         let column = match &self.folds {
             Known::ByValue(column) => column,
             Known::Forward(pieces) => return (0..pieces.count).map(|n| n.to_string()).collect(),
-            Known::None | Known::Drawn(_) => return Vec::new(),
+            Known::None | Known::Drawn(_) | Known::ByDigest(_) => return Vec::new(),
         };
         let mut values = vec![String::new(); column.folds.len()];
         for (value, fold) in &column.folds {
@@ -173,6 +209,54 @@ impl Draw {
         let nth = &mut self.rows[class as usize];
         *nth += 1;
         drawn_fold(self.seed, class, *nth - 1, self.folds)
+    }
+}
+
+impl DigestDraw {
+    fn fold(&self) -> u32 {
+        let drawn = XxHash3_64::oneshot_with_seed(self.seed, &self.digest.to_le_bytes());
+        ((drawn >> 32) * u64::from(self.folds) >> 32) as u32
+    }
+}
+
+/// How folds are drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Draws {
+    pub seed: u64,
+    /// Whether rows come more than once, in any order.
+    pub scans: bool,
+}
+
+/// `values`: of a fold column, by fold, where all are known.
+fn folds(
+    fold: Option<&FoldColumn>,
+    plan: &Plan,
+    Draws { seed, scans }: Draws,
+    values: Option<&[String]>,
+) -> Known {
+    match (plan.folds, fold.cloned()) {
+        (Some(Folds::Count(folds)), _) if scans => Known::ByDigest(DigestDraw {
+            folds,
+            seed,
+            digest: 0,
+        }),
+        (Some(Folds::Count(folds)), _) => Known::Drawn(Draw {
+            folds,
+            seed,
+            rows: Vec::new(),
+        }),
+        (Some(Folds::Forward(count)), Some(column)) => {
+            Known::Forward(ForwardFolds { column, count })
+        }
+        (Some(Folds::Column), Some(column)) => {
+            let known = values.unwrap_or_default().iter().cloned().zip(0..);
+            Known::ByValue(FoldValues {
+                column,
+                folds: known.collect(),
+                are_known: values.is_some(),
+            })
+        }
+        (None | Some(Folds::Forward(_) | Folds::Column), _) => Known::None,
     }
 }
 
@@ -206,6 +290,15 @@ impl FoldValues {
             let value = utf8(name, value)?;
             if let Some(fold) = self.folds.get(value) {
                 return Ok(*fold);
+            }
+            if self.are_known {
+                return Err(Failure::new(
+                    Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!(
+                        "fold column \"{name}\" has a value that it had not in the scan before"
+                    ),
+                )
+                .hint("Store the rows first: CREATE TABLE … AS SELECT …"));
             }
             check_length("fold", name, value.len())?;
             let fold = self.folds.len() as u32;

@@ -8,6 +8,7 @@
 
 mod mapping;
 mod refusals;
+mod sampling;
 
 use crate::base::errors::Failure;
 use crate::features::FeatureSet;
@@ -21,9 +22,8 @@ use crate::scanning::state::{damaged, Found};
 use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
 use crate::training::by_scans::mapping::Mapping;
-use crate::training::by_scans::refusals::{
-    changed, changed_again, check_features, refused, too_few,
-};
+use crate::training::by_scans::refusals::{changed, changed_again, check_features, refused};
+use crate::training::by_scans::sampling::{Sampled, Sampling};
 use crate::training::failures::{problem_failure, train_failure};
 use crate::training::leader::folded;
 use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
@@ -31,12 +31,12 @@ use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::watch;
 use crate::training::weights::KeptDuals;
+use crate::warm_start::following::Following;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
-use pgsvm_core::plan::Plan;
 use pgsvm_core::{
-    Chosen, Holding, PartOrder, PartsFound, Problem, RowForm, SampleSearch, ScanPass, ScanSums,
-    ScanTrainer, SolverChoice, Source, Step, Survey, Surveyed, TrainError,
+    Holding, PartOrder, PartsFound, ReaderReport, RowForm, Scaling, ScanPass, ScanSums,
+    ScanTrainer, SolverChoice, Source, Step, Survey, Surveyed,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -65,13 +65,20 @@ enum Attempt {
 
 /// Runs the training that `job` describes to its end, or until it gives way where it may: never with rows on several servers, which
 /// would all have to come here. Those have no common snapshot: where their rows change between scans it begins anew, once.
-pub fn train(job: &Job, planned: &Planned, may_give_way: bool) -> Result<Outcome, Failure> {
+/// `following`: the model whose weights it begins at.
+pub fn train(
+    job: &Job,
+    planned: &Planned,
+    may_give_way: bool,
+    following: Option<&Following>,
+) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let scan = Scan::new(job, planned)?;
     let run = |anew| Run {
         started,
         anew,
         may_give_way: may_give_way && job.kernel.is_none() && !on_servers(job, planned),
+        following,
     };
     let before = match attempt(job, planned, &scan, run(false), None)? {
         Attempt::Ended(outcome) => return Ok(outcome),
@@ -86,10 +93,11 @@ pub fn train(job: &Job, planned: &Planned, may_give_way: bool) -> Result<Outcome
 
 /// Which attempt it is.
 #[derive(Clone, Copy)]
-struct Run {
+struct Run<'a> {
     started: Instant,
     anew: bool,
     may_give_way: bool,
+    following: Option<&'a Following>,
 }
 
 /// Whether several servers have the rows.
@@ -102,22 +110,29 @@ fn attempt(
     job: &Job,
     planned: &Planned,
     scan: &Scan,
-    run: Run,
+    run: Run<'_>,
     before: Option<&Standing>,
 ) -> Result<Attempt, Failure> {
     let mut progress = Progress::start("leader", job.terms.stopping().tolerance);
-    let (source, surveyed) = survey(job, planned, scan, &mut progress)?;
+    let (source, surveyed) = survey(job, planned, scan, (run.following, &mut progress))?;
     let report = surveyed.report.copied()?;
     let form = surveyed.form.copied()?;
-    let (surveyed, mapping) = match Mapping::asked(job, report.rows) {
-        None => (surveyed, None),
-        Some(asked) => {
-            let sample_bytes = sample_bytes(job, planned);
-            let (mapped, mapping) =
-                Mapping::choose(job, &asked, surveyed, sample_bytes, &mut progress)?;
-            (mapped, Some(mapping))
-        }
+    let problem = job
+        .problem_within(job.terms.stopping().most_passes())
+        .map_err(problem_failure)?;
+    let sampling = Sampling {
+        job,
+        problem: &problem,
+        source: &source,
+        bytes: sample_bytes(job, planned),
     };
+    let Sampled {
+        surveyed,
+        mapping,
+        plan,
+        chosen,
+        grid,
+    } = sampling.choose(surveyed, report.rows, &mut progress)?;
     let mut rows = Rows {
         job,
         planned,
@@ -125,22 +140,13 @@ fn attempt(
         form,
         mapping,
         features: source.decoded_features(&report.means)?,
+        folds: source.known_folds(),
         source,
     };
-    let problem = job
-        .problem_within(job.terms.stopping().most_passes())
-        .map_err(problem_failure)?;
     let holding = Holding {
         bytes: job.resources.cache_bytes - rows.sample_bytes(),
         lets_go: planned.runs == Runs::Anywhere,
     };
-    let (plan, surveyed, chosen) = choose(
-        (job, planned),
-        &problem,
-        surveyed,
-        &rows.source,
-        &mut progress,
-    )?;
     let trainer = match job.terms.solver() {
         SolverChoice::Average => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
         SolverChoice::InteriorPoint(_) => {
@@ -153,9 +159,15 @@ fn attempt(
     if holds_all(job, planned) {
         trainer.scan_resident(job.resources.trainers, job.resources.cache_bytes)?;
     }
-    if let Some(before) = before {
-        let classes = rows.source.known_classes();
-        let starts = before.weights_of(classes, report.features as usize)?;
+    let starts = match (before, run.following) {
+        (Some(before), _) => {
+            let classes = rows.source.known_classes();
+            before.weights_of(classes, report.features as usize)?
+        }
+        (None, Some(following)) => starts(job, &rows.source, &report, following)?,
+        (None, None) => Vec::new(),
+    };
+    if !starts.is_empty() {
         trainer.begin_at(starts).map_err(train_failure)?;
     }
     if job.watch.is_some() {
@@ -192,14 +204,19 @@ fn attempt(
         machine: mapping.map(Mapping::into_machine),
         keys: Vec::new(),
         versions: None,
-        followed: None,
+        followed: run.following.map(Following::followed),
         served: None,
         screening: None,
     };
     let mut fitted = fitted(job, &read, &trainer)?;
     let report = &mut fitted.outcome.report;
-    report.gamma = gamma;
-    report.validation.iter_mut().for_each(|it| it.gamma = gamma);
+    match grid {
+        Some(grid) => grid.complete(report, true),
+        None => {
+            report.gamma = gamma;
+            report.validation.iter_mut().for_each(|it| it.gamma = gamma);
+        }
+    }
     let rechecked = Rechecked::default();
     let cost = job.cost();
     let tested = match job.watch {
@@ -211,30 +228,25 @@ fn attempt(
     Ok(Attempt::Ended(Outcome::Trained(trained)))
 }
 
-/// The plan of the final heads, where C and sigmoids are to be found first on the sample.
-fn choose(
-    (job, planned): (&Job, &Planned),
-    problem: &Problem,
-    surveyed: Surveyed,
+/// By head the weights of the model that a training begins from; none where it begins from nothing.
+fn starts(
+    job: &Job,
     source: &RowSource,
-    progress: &mut Progress,
-) -> Result<(Plan, Surveyed, Option<Chosen>), Failure> {
-    let Some(plan) = &job.chooses else {
-        return Ok((job.plan.clone(), surveyed, None));
+    report: &ReaderReport,
+    following: &Following,
+) -> Result<Vec<Vec<f64>>, Failure> {
+    let features = (report.dense_features as usize, report.features as usize);
+    let unscaled = Scaling::none(features.0);
+    let scaling = match job.rows.unit_rows {
+        true => &unscaled,
+        false => &report.scaling,
     };
-    let failed = |error| match error {
-        TrainError::Sample { class, rows } => {
-            too_few(source, class, rows, sample_bytes(job, planned))
-        }
-        error => train_failure(error),
-    };
-    let mut search = SampleSearch::new(problem, plan, surveyed).map_err(failed)?;
-    while search.step(VALUES_A_STEP).map_err(failed)? != Step::Done {
-        check_for_interrupts();
-        progress.show(search.cache());
-    }
-    let (surveyed, chosen) = search.finish().map_err(failed)?;
-    Ok((Plan::train(chosen.c), surveyed, Some(chosen)))
+    following.weights_of(
+        source.known_classes(),
+        scaling,
+        features,
+        &source.dropped()?,
+    )
 }
 
 /// What all rows are like.
@@ -242,7 +254,7 @@ fn survey(
     job: &Job,
     planned: &Planned,
     scan: &Scan,
-    progress: &mut Progress,
+    (following, progress): (Option<&Following>, &mut Progress),
 ) -> Result<(RowSource, Surveyed), Failure> {
     let found = match job.features.categories().next() {
         None => survey_by(scan, job, planned)?,
@@ -258,7 +270,7 @@ fn survey(
     };
     let (source, mut survey) = match found {
         Some(found) => found,
-        None => survey_alone(job, planned, progress)?,
+        None => survey_alone(job, planned, following.is_some(), progress)?,
     };
     if job.looks.telltales {
         survey.look(&|sparse| source.category_of(sparse))?;
@@ -312,9 +324,13 @@ fn survey_by(
 fn survey_alone(
     job: &Job,
     planned: &Planned,
+    continues: bool,
     progress: &mut Progress,
 ) -> Result<(RowSource, Survey), Failure> {
     let mut source = RowSource::start(planned, job, None, None)?;
+    if continues {
+        source.continues();
+    }
     let mut survey = Survey::new(&reads(job), sample_bytes(job, planned));
     while source.fetch(ROWS_A_STEP, &mut |example| survey.take(example))? {
         check_for_interrupts();
@@ -333,6 +349,8 @@ struct Rows<'a> {
     mapping: Option<Mapping>,
     /// As they are decoded in each scan.
     features: FeatureSet,
+    /// The values of a fold column, by fold.
+    folds: Vec<String>,
     source: RowSource,
 }
 
@@ -363,7 +381,7 @@ impl Rows<'_> {
             match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
                 Step::Progress => {}
                 Step::Blocked => {
-                    if let Some(order) = trainer.part_order(self.job.resources.cache_bytes) {
+                    if let Some(order) = trainer.part_order(self.job.resources.cache_bytes)? {
                         match self.parts(&order)? {
                             Some(found) if found.rows() == trainer.rows() => {
                                 trainer.take_parts(found)?;
@@ -449,6 +467,7 @@ impl Rows<'_> {
         act(Known {
             features: &self.features,
             classes: self.source.known_classes(),
+            folds: &self.folds,
             form: &self.form,
             map: map.as_ref(),
         })

@@ -60,7 +60,8 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
     strings::check(job).or_raise();
     if job.terms.scans() {
-        return match by_scans::train(job, planned, false).or_raise() {
+        let following = following.as_ref();
+        return match by_scans::train(job, planned, false, following).or_raise() {
             Outcome::Trained(trained) => *trained,
             Outcome::GaveWay(_) => stalled(),
         };

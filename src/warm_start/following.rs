@@ -9,6 +9,7 @@ use crate::targets::labels::LabelValue;
 use crate::warm_start::followed::{Followed, RowCounts};
 use crate::warm_start::memory::Memory;
 use crate::warm_start::screening::Screening;
+use pgsvm_core::memory::{filled, Room};
 use pgsvm_core::{Scaling, Start};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -289,6 +290,33 @@ impl Following {
         self.memory.forget_rows();
         self.starts = Vec::new();
         starts
+    }
+
+    /// By head of a training the weights that it begins at where dual variables are of no use to it: those of a class that is new are 0. None
+    /// where it begins from nothing, or would have other features.
+    pub fn weights_of(
+        &self,
+        classes: &[LabelValue],
+        scaling: &Scaling,
+        features: (usize, usize),
+        dropped: &[u64],
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        let heads = match classes {
+            [_, positive] => std::slice::from_ref(positive),
+            all => all,
+        };
+        let mut found = false;
+        let mut all = Vec::new();
+        all.room(heads.len())?;
+        for class in heads.iter().filter(|_| !self.from_nothing) {
+            let known = (self.memory).weights_of(&class.text, scaling, features, dropped)?;
+            found |= known.is_some();
+            all.push(match known {
+                Some(weights) => weights,
+                None => filled(0.0, features.1 + 1)?,
+            });
+        }
+        Ok(if found { all } else { Vec::new() })
     }
 
     /// Whether the rows have changed so much that a training from nothing is cheaper.

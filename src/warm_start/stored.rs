@@ -278,7 +278,11 @@ impl Stored {
                 c: Numbers::of(self.minimized.c),
                 ..ChoiceArguments::default()
             },
-            loss: Some(self.minimized.loss.clone()),
+            loss: match self.tells_classes_together() {
+                // which is said by an option
+                true => None,
+                false => Some(self.minimized.loss.clone()),
+            },
             intercept: Some(self.minimized.intercept_used),
             scale: Some(self.scale.clone()),
             nulls: self.given_nulls(),
@@ -302,6 +306,8 @@ impl Stored {
                 coef0,
                 rank: self.given_rank(),
             };
+        } else if self.solving.solver.as_deref() == Some("interior_point") {
+            arguments.kernel.rank = self.given_rank();
         }
         let mut request = arguments.check()?;
         // the next training takes over what somebody gave, and not what follows from it

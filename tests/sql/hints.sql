@@ -141,13 +141,13 @@ SELECT svm_train('people', 'y', '{age,refund,ticket,Net spend}', model => 'by na
 SELECT svm_train_query('SELECT * FROM churn WHERE age < 0.9', 'y', '{age,spend}', model => 'it''s of a query');
 SELECT * FROM typed('SELECT svm_probability(''it''''s of a query'', churn) FROM churn');
 SELECT * FROM typed('SELECT svm_create_function(''it''''s of a query@1'', ''of_query'', kind => ''probability'')');
-SELECT * FROM typed('SELECT svm_refresh(''it''''s of a query'')');
+SELECT * FROM typed('SELECT svm_forget_query(''it''''s of a query'', ''SELECT 1 AS id'')');
 SELECT svm_train_query('SELECT * FROM churn', 'y', '{age,spend}', model => 'curved', kernel => 'rbf');
 SELECT * FROM typed('SELECT svm_as_sql(''curved@1'')');
 SELECT svm_train_query('SELECT id, age, spend, y FROM churn', 'y', model => 'keyed', key => 'id');
 SELECT svm_forget_query('keyed', 'SELECT id::text FROM churn');
 SELECT svm_train_query('SELECT age, spend, y FROM churn' || repeat(' ', 500), 'y', model => 'long');
-SELECT svm_refresh('long');
+SELECT svm_forget_query('long', 'SELECT 1 AS id');
 SELECT svm_import('stranger', svm_export('long', format => 'pgsvm'));
 SELECT svm_probability('stranger', churn) FROM churn;
 BEGIN READ ONLY;

@@ -117,7 +117,6 @@ SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', options =>
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"method": "exact"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"intercept": "regularized"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', options => '{"stop": "projected_gradient"}');
-SELECT svm_train('circles', 'ring', '{x, y}', 'bad', kernel => 'rbf', solver => 'interior_point', key => 'id');
 -- of several gammas, which machines of low rank compare, the interior point is that of the best
 SELECT svm_train('circles', 'ring', '{x, y}', 'by_gammas', kernel => 'rbf', gamma => '{0.001, 1}', solver => 'interior_point'),
     svm_train('circles', 'ring', '{x, y}', 'by_gamma', kernel => 'rbf', gamma => 1, solver => 'interior_point');

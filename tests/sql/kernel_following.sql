@@ -63,8 +63,8 @@ SELECT svm_forget('low_rank', 'leavers');
 SELECT svm_refresh('low_rank');
 SELECT rows_used = (SELECT count(*) FROM rings) AS all FROM svm_models WHERE name = 'low_rank';
 
--- Without a key it follows nothing; weights of another model are none of its own.
-SELECT svm_refresh('exact anew');
+-- Without a key it forgets nothing; weights of another model are none of its own.
+SELECT svm_forget('exact anew', 'leavers');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', key => 'id', options => '{"warm_start": "exact"}');
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', key => 'id', options => '{"warm_start": "exact"}');

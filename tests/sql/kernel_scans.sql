@@ -43,7 +43,7 @@ SELECT count(*) > 5 AS scans, max(gap) AS largest, min(gap) <= 1e-4 AS arrived F
 -- What it does not take says so, and what to do.
 \set ON_ERROR_STOP off
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'scan', options => '{"method": "exact"}');
-SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'scan', options => '{"gammas": [0.1, 1]}');
+SELECT svm_cross_validate('circles', 'ring', features => '{x, y}', kernel => 'rbf', solver => 'scan', options => '{"gammas": [0.1, 1]}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'scan', rank => 4001);
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'sigmoid', gamma => 1, coef0 => -5, solver => 'scan');
 SELECT svm_train_query('SELECT CASE id WHEN 77 THEN 1e25 ELSE x END AS x, y, ring FROM circles', 'ring', model => 'no', kernel => 'polynomial', gamma => 1, scale => 'none', solver => 'scan');

@@ -113,12 +113,11 @@ SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options =
 SET pgsvm.cache_size = '64kB';
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"machines": "average"}');
 RESET pgsvm.cache_size;
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', c => NULL, options => '{"fold_column": "kind"}');
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', probability => true, options => '{"fold_order": "id"}');
 SET pgsvm.cache_size = '128kB';
 SELECT svm_train_query('SELECT metres, id IN (7, 9000) AS side FROM points', 'side', model => 'no', solver => 'scan', c => NULL);
 RESET pgsvm.cache_size;
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"duals": true}');
+SELECT svm_train('points', 'side', '{metres, tilt}', 'warm', solver => 'scan', options => '{"warm_start": "seen"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"warm_start": "seen"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', loss => 'hinge', options => '{"intercept": "free"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', loss => 'squared_hinge');

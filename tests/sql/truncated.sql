@@ -93,7 +93,6 @@ SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'blo
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'selective_block', options => '{"stop": "projected_gradient"}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'newton');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', solver => 'scan', options => '{"machines": "average"}');
-SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'truncated_squared_hinge', solver => 'scan', options => '{"truncation": "auto"}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', solver => 'interior_point');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', options => '{"policy": "paper"}');
 SELECT svm_train('marks', 'side', '{x, y}', 'no', loss => 'ramp', kernel => 'rbf', options => '{"method": "exact"}');

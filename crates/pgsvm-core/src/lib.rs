@@ -75,7 +75,7 @@ pub use maps::low_rank::{
 };
 pub use reader::{
     are_codes, Alone, Balance, Beyond, Expanding, Packing, ReadError, Reader, ReaderJob,
-    ReaderReport, RowForm, RowMaker, Survey, Surveyed, TellingColumn,
+    ReaderReport, Renamed, RowForm, RowMaker, Survey, Surveyed, TellingColumn,
 };
 pub use rows::compact::{CompactForm, PartForm, StringForm, MOST_PARTS};
 pub use rows::row::Row as PackedRow;

@@ -44,6 +44,7 @@ pub use codes::are_codes;
 pub use form::{RowForm, RowMaker};
 use index::Index;
 pub use job::{Balance, Beyond, Expanding, ReadError, ReaderJob, ReaderReport};
+pub use seen::Renamed;
 use seen::{memory, out_of_memory, Seen};
 use spill::{Replay, Spill};
 use split::{Split, SplitError};

@@ -39,6 +39,7 @@ pub(crate) mod block;
 pub(crate) mod bundle;
 mod certificate;
 pub(crate) mod constant_heads;
+pub(crate) mod decided;
 pub(crate) mod divided;
 pub(crate) mod driver;
 mod fixed_weights;

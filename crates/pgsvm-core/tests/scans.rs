@@ -12,8 +12,8 @@ use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
     Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Loss, PartRefusal, PartRows, PartsFound, Plan,
-    Problem, ReaderJob, SampleSearch, Scale, ScanTrainer, SolverChoice, Step, StopReason,
-    TrainError, TrainerReport,
+    Problem, Purpose, ReaderJob, RowForm, SampleSearch, Scale, ScanTrainer, SolverChoice, Step,
+    StopReason, TrainError, TrainerReport,
 };
 use std::time::Instant;
 
@@ -525,14 +525,41 @@ fn planes_alone_arrive_too_and_a_line_search_saves_scans() {
 
 /// What parts that each train on their own rows find on average.
 fn averaged(problem: &Problem, parts: &Parts<'_>) -> TrainerReport {
+    averaged_from(problem, parts, Vec::new()).0
+}
+
+/// The same where heads begin at such weights, if there are some; and the weights that it ends with.
+fn averaged_from(
+    problem: &Problem,
+    parts: &Parts<'_>,
+    starts: Vec<Vec<f64>>,
+) -> (TrainerReport, Vec<Vec<f64>>) {
     let job = ReaderJob::new(Scale::Standard, problem);
     let surveyed = parts.survey(&job, 0).finish(&[], 1).unwrap();
     let form = surveyed.form.copied().unwrap();
     let plan = Plan::train(problem.c());
     let mut trainer = ScanTrainer::averaging(problem, &plan, surveyed, Instant::now()).unwrap();
+    trainer.begin_at(starts).unwrap();
+    average(&mut trainer, parts, &form);
+    while trainer.step(1000).unwrap() != Step::Done {
+        if let Ok(pass) = trainer.pass() {
+            let sums = parts.scan(&pass, &form);
+            trainer.take(pass, sums).unwrap();
+        }
+    }
+    let report = trainer.report().unwrap();
+    let weights = (0..report.heads.len()).map(|head| {
+        let weights = trainer.weights(head);
+        weights.iter().chain([weights.intercept()]).collect()
+    });
+    (report, weights.collect())
+}
+
+/// Has each part train on its rows, and the trainer take the average.
+fn average(trainer: &mut ScanTrainer, parts: &Parts<'_>, form: &RowForm) {
     let mut all: Option<PartsFound> = None;
     for part in &parts.parts {
-        let order = trainer.part_order(PLENTY).expect("parts train");
+        let order = trainer.part_order(PLENTY).unwrap().expect("parts train");
         let mut rows = PartRows::new(sent(&order));
         let mut maker = form.maker().unwrap();
         for row in part {
@@ -551,14 +578,7 @@ fn averaged(problem: &Problem, parts: &Parts<'_>) -> TrainerReport {
     );
     trainer.take_parts(all).unwrap();
     assert_eq!(trainer.averaged(), Some(parts.parts.len() as u32));
-    assert!(trainer.part_order(PLENTY).is_none());
-    while trainer.step(1000).unwrap() != Step::Done {
-        if let Ok(pass) = trainer.pass() {
-            let sums = parts.scan(&pass, &form);
-            trainer.take(pass, sums).unwrap();
-        }
-    }
-    trainer.report().unwrap()
+    assert!(trainer.part_order(PLENTY).unwrap().is_none());
 }
 
 #[test]
@@ -596,7 +616,7 @@ fn a_part_with_too_many_rows_says_so() {
     let form = surveyed.form.copied().unwrap();
     let plan = Plan::train(1.0);
     let trainer = ScanTrainer::averaging(&problem, &plan, surveyed, Instant::now()).unwrap();
-    let mut rows = PartRows::new(trainer.part_order(1000).unwrap());
+    let mut rows = PartRows::new(trainer.part_order(1000).unwrap().unwrap());
     let mut maker = form.maker().unwrap();
     for row in &examples {
         rows.take(&maker.make(&example(row)).expect("a row"));
@@ -692,5 +712,180 @@ fn a_training_over_rows_that_have_changed_begins_where_the_one_before_has_got_to
         // weights of other rows are no start
         let odd = begun(Some(vec![vec![1.0; 3]]));
         assert_eq!(odd.passes, anew.passes);
+    }
+}
+
+#[test]
+fn planes_begin_at_any_weights_too() {
+    let examples = clouds(3000, 8, 1.5, 1);
+    let parts = Parts::by_turns(&examples, 2);
+    // by others, and over rows that are here, whose outputs are kept
+    for (cuts, bytes) in [
+        (Cuts::Ocas(0.1), 0),
+        (Cuts::Newest, 0),
+        (Cuts::Ocas(0.1), PLENTY),
+        (Cuts::Newest, PLENTY),
+    ] {
+        let problem = hinge(0.1, 1e-3)
+            .with(|it| it.solver = SolverChoice::Scan(cuts))
+            .unwrap();
+        let job = ReaderJob::new(Scale::Standard, &problem);
+        let sample = if bytes > 0 { PLENTY } else { 20_000 };
+        let begun = |starts: Vec<Vec<f64>>| {
+            let surveyed = parts.survey(&job, sample).finish(&[], 1).unwrap();
+            let form = surveyed.form.copied().unwrap();
+            let holding = Holding {
+                bytes: 1 << 20,
+                lets_go: false,
+            };
+            let plan = Plan::train(problem.c());
+            let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, Instant::now());
+            let mut trainer = trainer.unwrap();
+            trainer.begin_at(starts).unwrap();
+            if bytes > 0 {
+                assert!(trainer.scan_resident(1, bytes).unwrap());
+            }
+            assert!(parts.train(&mut trainer, 1000, &form, || ()));
+            (trainer.report().unwrap(), trainer.standing().unwrap())
+        };
+        let (anew, weights) = begun(Vec::new());
+        let first = |report: &TrainerReport| report.heads[0];
+        let on = begun(weights.clone()).0;
+        let odd = begun(vec![weights[0].iter().map(|w| -3.0 * w).collect()]).0;
+        for found in [&anew, &on, &odd] {
+            let (head, expected) = (first(found), first(&anew).certificate);
+            assert_eq!(head.stop, Some(StopReason::Tolerance), "{cuts:?}: {head:?}");
+            assert!(head.certificate.primal >= expected.dual);
+            assert!(head.certificate.dual <= expected.primal);
+        }
+        let passes = [&anew, &on, &odd].map(|found| found.passes);
+        eprintln!("{cuts:?}: {passes:?} scans from 0, from the end, from elsewhere");
+        // the smallest primal is known from the first scan on
+        assert!(first(&on).certificate.primal <= first(&anew).certificate.primal * (1.0 + 1e-9));
+    }
+}
+
+#[test]
+fn parts_of_an_average_begin_at_weights_too() {
+    let examples = clouds(4000, 8, 1.0, 41);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let problem = Problem::new(loss, 0.1, 1e-4).expect("valid");
+        let parts = Parts::by_turns(&examples, 4);
+        let (anew, weights) = averaged_from(&problem, &parts, Vec::new());
+        let (on, _) = averaged_from(&problem, &parts, weights);
+        let [anew, on] = [anew, on].map(|report| report.heads[0].certificate);
+        assert!(
+            (on.primal / anew.primal - 1.0).abs() < 1e-3,
+            "{anew:?} {on:?}"
+        );
+        assert!(on.gap < 2.0 * anew.gap.max(1e-3), "{anew:?} {on:?}");
+        // of other rows they are no start, and nothing goes wrong
+        let (odd, _) = averaged_from(&problem, &parts, vec![vec![1.0; 3]]);
+        assert!((odd.heads[0].certificate.primal - anew.primal).abs() < 1e-12 * anew.primal);
+    }
+}
+
+/// The decision of weights for features as they come, the intercept's last.
+fn score(w: &[f64], row: &OwnedExample) -> f64 {
+    let products = row.dense.iter().zip(w);
+    let products = products.map(|(x, w)| f64::from(*x as f32) * w);
+    products.sum::<f64>() + w[w.len() - 1]
+}
+
+#[test]
+fn all_rows_are_held_out_in_turn_whoever_trains() {
+    let examples = clouds(3000, 5, 1.2, 81);
+    let (folds, costs) = (3u32, [0.01, 1.0]);
+    let folded = in_folds(&examples, folds, 7);
+    let plan = Plan {
+        costs: costs.to_vec(),
+        folds: Some(Folds::Count(folds)),
+        purpose: Purpose::Validate,
+        ..Plan::train(1.0)
+    };
+    for (loss, method) in [
+        (Loss::SquaredHinge, "scan"),
+        (Loss::Hinge, "scan"),
+        (Loss::Hinge, "ocas"),
+        (Loss::Hinge, "cutting_plane"),
+        (Loss::Hinge, "average"),
+        (Loss::SquaredHinge, "average"),
+        (Loss::Hinge, "interior_point"),
+    ] {
+        let problem = Problem::new(loss, 1.0, 1e-3).unwrap();
+        let settings = settings(PLENTY, Scale::None, Threads::One);
+        let kept = pgsvm_core::engine::train_examples(problem, plan.clone(), &folded, settings);
+        let kept = kept.unwrap().trainer.report().unwrap();
+        for (count, sample) in [(1, PLENTY), (3, 30_000)] {
+            let parts = Parts::by_turns(&folded, count);
+            let job = ReaderJob {
+                stride: folds,
+                ..ReaderJob::new(Scale::None, &problem)
+            };
+            let surveyed = parts.survey(&job, sample).finish(&[], 1).unwrap();
+            let form = surveyed.form.copied().unwrap();
+            let holding = Holding {
+                bytes: 1 << 20,
+                lets_go: true,
+            };
+            let now = Instant::now();
+            let cuts = match method {
+                "ocas" => Cuts::Ocas(0.1),
+                "cutting_plane" => Cuts::Newest,
+                _ => Cuts::BesideHeld,
+            };
+            let problem = match method {
+                "average" | "interior_point" => problem,
+                _ => problem
+                    .with(|it| it.solver = SolverChoice::Scan(cuts))
+                    .unwrap(),
+            };
+            let trainer = match method {
+                "average" => ScanTrainer::averaging(&problem, &plan, surveyed, now),
+                "interior_point" => ScanTrainer::interior_point(&problem, &plan, surveyed, now),
+                _ => ScanTrainer::new(&problem, &plan, surveyed, holding, now),
+            };
+            let mut trainer = trainer.unwrap();
+            if method == "average" {
+                average(&mut trainer, &parts, &form);
+            }
+            if count == 1 && method == "ocas" {
+                assert!(trainer.scan_resident(2, PLENTY).unwrap());
+            }
+            assert!(parts.train(&mut trainer, 100_000, &form, || ()));
+            let report = trainer.report().unwrap();
+            assert!(report.heads.is_empty());
+            assert_eq!(report.validation.len(), kept.validation.len());
+            for (place, (own, other)) in report.validation.iter().zip(&kept.validation).enumerate()
+            {
+                let told = format!("{method}, {loss:?}, {count} parts: {own:?} {other:?}");
+                assert_eq!(
+                    (own.c, own.fold, own.rows),
+                    (other.c, other.fold, other.rows)
+                );
+                if method != "average" {
+                    let off = (own.objective / other.objective - 1.0).abs();
+                    // interior points have an intercept in no norm
+                    let most = if method == "interior_point" {
+                        0.1
+                    } else {
+                        2.1e-2
+                    };
+                    assert!(off < most, "{told}");
+                }
+                // of just the rows held out, at just these weights
+                let weights = trainer.weights(place);
+                let w: Vec<f64> = weights.iter().chain([weights.intercept()]).collect();
+                let held = folded.iter().filter(|row| row.group % folds == own.fold);
+                let right = held.filter(|row| (score(&w, row) >= 0.0) == (row.group / folds == 1));
+                let accuracy = right.count() as f64 / own.rows as f64;
+                assert!((accuracy - own.accuracy).abs() < 1e-3, "{told}: {accuracy}");
+                assert!(
+                    (own.auc.unwrap() - other.auc.unwrap()).abs() < 0.02,
+                    "{told}"
+                );
+            }
+            assert!(report.c.is_some());
+        }
     }
 }

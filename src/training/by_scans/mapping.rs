@@ -9,7 +9,7 @@ use crate::training::by_scans::refusals::rank_beyond_sample;
 use crate::training::outcome::Machine;
 use crate::training::progress::Progress;
 use pgsvm_core::kernels::{KernelError, KernelKind, LowRank};
-use pgsvm_core::memory::copied;
+use pgsvm_core::memory::{copied, gathered, OutOfMemory};
 use pgsvm_core::{
     LandmarkChoice, LowRankJob, MapSearch, MapView, ReaderReport, RowForm, SampledMap,
     SolverChoice, Surveyed,
@@ -25,25 +25,27 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// What map is wanted for so many rows; None of a linear machine.
-    pub(super) fn asked(job: &Job, rows: u64) -> Option<LowRankJob> {
-        let terms = job.kernel.as_ref()?;
-        let map = terms.maps.first()?;
-        if map.kernel.kind() == KernelKind::Linear {
-            return None;
-        }
-        let asked = LowRankJob {
-            memory_bytes: job.source_cache_bytes(),
-            ..*map
+    /// The maps that are wanted for so many rows, one for each gamma; none of a linear machine.
+    pub(super) fn asked(job: &Job, rows: u64) -> Result<Vec<LowRankJob>, OutOfMemory> {
+        let Some(terms) = &job.kernel else {
+            return Ok(Vec::new());
         };
-        Some(match job.terms.solver() {
-            SolverChoice::InteriorPoint(interior) => LowRankJob {
-                rank: Some(interior.rank.of(rows as usize)),
-                tolerance: interior.trace_tolerance,
-                ..asked
-            },
-            _ => asked,
-        })
+        let maps = terms.maps.iter();
+        let maps = maps.filter(|map| map.kernel.kind() != KernelKind::Linear);
+        gathered(maps.map(|map| {
+            let asked = LowRankJob {
+                memory_bytes: job.source_cache_bytes(),
+                ..*map
+            };
+            match job.terms.solver() {
+                SolverChoice::InteriorPoint(interior) => LowRankJob {
+                    rank: Some(interior.rank.of(rows as usize)),
+                    tolerance: interior.trace_tolerance,
+                    ..asked
+                },
+                _ => asked,
+            }
+        }))
     }
 
     /// Chooses it of the rows that were surveyed; gives back what the rows are like that it makes.

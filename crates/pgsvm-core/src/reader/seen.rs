@@ -57,6 +57,26 @@ pub(super) struct Seen {
     pub(super) alone: Alone,
 }
 
+/// What classes and folds of others are called here.
+#[derive(Debug, Clone, Copy)]
+pub struct Renamed<'a> {
+    /// By class of theirs, the same one here.
+    pub classes: &'a [u32],
+    /// The same of folds; none: as they are.
+    pub folds: &'a [u32],
+}
+
+impl Renamed<'_> {
+    /// A group of theirs, where so many folds may be.
+    pub(super) fn group(self, group: u32, stride: u32) -> u32 {
+        self.classes[(group / stride) as usize] * stride + self.fold(group % stride)
+    }
+
+    fn fold(self, fold: u32) -> u32 {
+        self.folds.get(fold as usize).copied().unwrap_or(fold)
+    }
+}
+
 /// Rows by group: a class and a fold.
 #[derive(Debug, Serialize, Deserialize)]
 struct GroupCounts {
@@ -110,20 +130,27 @@ impl GroupCounts {
         Ok(())
     }
 
-    /// Gives classes other numbers: by class, the one it is to have.
-    fn rename(&mut self, classes: &[u32]) -> Result<(), RowError> {
+    /// Gives classes and folds other numbers.
+    fn rename(&mut self, names: Renamed<'_>) -> Result<(), RowError> {
         let stride = self.stride as usize;
-        let all = classes
+        let all = names
+            .classes
             .iter()
             .max()
             .map_or(0, |most| stride * (*most as usize + 1));
         let before = (take(&mut self.rows), take(&mut self.counted));
+        let folds = take(&mut self.folds);
         self.widen(all)?;
         for (group, (rows, counted)) in before.0.iter().zip(&before.1).enumerate() {
-            let place = classes[group / stride] as usize * stride + group % stride;
-            (self.rows[place], self.counted[place]) = (*rows, *counted);
+            let place = names.group(group as u32, self.stride) as usize;
+            self.rows[place] += *rows;
+            self.counted[place] += *counted;
         }
-        self.last_class = classes.get(self.last_class as usize).copied().unwrap_or(0);
+        for fold in (0..self.stride).filter(|fold| folds >> fold & 1 != 0) {
+            self.folds |= 1u64.unbounded_shl(names.fold(fold));
+        }
+        let last = names.classes.get(self.last_class as usize);
+        self.last_class = last.copied().unwrap_or(0);
         Ok(())
     }
 
@@ -311,9 +338,9 @@ impl Seen {
         self.unit_off
     }
 
-    /// Gives classes other numbers: by class, the one it is to have.
-    pub(super) fn rename_classes(&mut self, classes: &[u32]) -> Result<(), RowError> {
-        self.groups.rename(classes)
+    /// Gives classes and folds other numbers.
+    pub(super) fn rename(&mut self, names: Renamed<'_>) -> Result<(), RowError> {
+        self.groups.rename(names)
     }
 
     /// Joins what was seen of other rows, of which there are some. Gives back what is to be added to their dense values, see

@@ -7,7 +7,7 @@ use super::alone::Alone;
 use super::form::RowForm;
 use super::job::{ReaderJob, ReaderReport};
 use super::sample::Sample;
-use super::seen::{grown, Seen};
+use super::seen::{grown, Renamed, Seen};
 use crate::base::memory::{copied, OutOfMemory};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
@@ -29,6 +29,8 @@ pub struct Survey {
 pub struct Surveyed {
     pub(crate) facts: Facts,
     pub form: RowForm,
+    /// Folds that ids of groups leave room for.
+    pub(crate) stride: u32,
     /// By class, see `positive_weights` of the cache.
     pub(crate) positive_weights: Vec<f32>,
     /// Some of the rows, ready to be visited.
@@ -37,6 +39,18 @@ pub struct Surveyed {
 }
 
 impl Surveyed {
+    /// The same again.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            facts: self.facts,
+            form: self.form.copied()?,
+            stride: self.stride,
+            positive_weights: copied(&self.positive_weights)?,
+            sample: copied(&self.sample)?,
+            report: self.report.copied()?,
+        })
+    }
+
     /// Rows of the sample.
     pub fn sample_rows(&self) -> usize {
         Batch::new(&self.sample, self.facts.dense).count()
@@ -89,17 +103,16 @@ impl Survey {
         self.seen.rows
     }
 
-    /// Joins what was seen of other rows. `classes`: by class of theirs, the same one here; their sparse features are those
-    /// here.
-    pub fn join(&mut self, mut more: Self, classes: &[u32]) -> Result<(), RowError> {
+    /// Joins what was seen of other rows; their sparse features are those here.
+    pub fn join(&mut self, mut more: Self, names: Renamed<'_>) -> Result<(), RowError> {
         if more.seen.rows == 0 {
             return Ok(());
         }
-        more.seen.rename_classes(classes)?;
+        more.seen.rename(names)?;
         let stride = more.seen.stride();
         let shift = self.seen.join(more.seen)?;
         let dense = self.seen.dense.unwrap_or(0);
-        let rename = |group: u32| classes[(group / stride) as usize] * stride + group % stride;
+        let rename = |group: u32| names.group(group, stride);
         self.sample.join(more.sample, dense, &shift, rename)
     }
 
@@ -134,6 +147,7 @@ impl Survey {
                 unit_off: seen.unit_off(),
             },
             report: seen.report(false, 0)?,
+            stride: seen.stride(),
             positive_weights: std::mem::take(&mut seen.positive_weights),
             sample,
             facts,

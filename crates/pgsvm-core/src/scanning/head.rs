@@ -6,6 +6,7 @@ use crate::base::memory::OutOfMemory;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Outputs};
+use crate::solver::decided::{Decide, Decided};
 use crate::solver::interior::pass::{InteriorPass, InteriorSums};
 use crate::solver::newton::pass::{HeadPass, HeadSums};
 use crate::solver::recount::{Recount, RecountSums};
@@ -17,6 +18,7 @@ pub(crate) enum HeadScan {
     Bundle(Box<BundlePass>),
     Interior(Box<InteriorPass>),
     Recount(Box<Recount>),
+    Decide(Box<Decide>),
 }
 
 /// Sums over some of the rows.
@@ -26,6 +28,7 @@ pub(crate) enum HeadFound {
     Bundle(Box<BundleSums>),
     Interior(Box<InteriorSums>),
     Recount(RecountSums),
+    Decided(Decided),
 }
 
 impl HeadScan {
@@ -35,6 +38,7 @@ impl HeadScan {
             Self::Bundle(pass) => pass.fits(features, groups),
             Self::Interior(pass) => pass.fits(features, groups),
             Self::Recount(pass) => pass.fits(features, groups),
+            Self::Decide(pass) => pass.fits(features),
         }
     }
 
@@ -44,6 +48,7 @@ impl HeadScan {
             Self::Newton(_) | Self::Interior(_) => 1,
             Self::Bundle(pass) => pass.vectors(),
             Self::Recount(pass) => pass.vectors(),
+            Self::Decide(pass) => pass.width(),
         }
     }
 
@@ -53,6 +58,7 @@ impl HeadScan {
             Self::Bundle(pass) => HeadFound::Bundle(Box::new(pass.begin()?)),
             Self::Interior(pass) => HeadFound::Interior(Box::new(pass.begin()?)),
             Self::Recount(pass) => HeadFound::Recount(pass.begin()?),
+            Self::Decide(pass) => HeadFound::Decided(pass.begin()),
         })
     }
 
@@ -63,6 +69,7 @@ impl HeadScan {
             (Self::Bundle(pass), HeadFound::Bundle(sums)) => pass.visit::<K>(sums, row),
             (Self::Interior(pass), HeadFound::Interior(sums)) => pass.visit::<K>(sums, row),
             (Self::Recount(pass), HeadFound::Recount(sums)) => pass.add::<K>(sums, row),
+            (Self::Decide(pass), HeadFound::Decided(found)) => pass.add::<K>(found, row),
             _ => {}
         }
     }
@@ -80,6 +87,7 @@ impl HeadScan {
                 pass.visit_kept::<K>(sums, row, outputs);
             }
             (Self::Recount(pass), HeadFound::Recount(sums)) => pass.add::<K>(sums, row),
+            (Self::Decide(pass), HeadFound::Decided(found)) => pass.add::<K>(found, row),
             _ => {}
         }
     }
@@ -90,7 +98,7 @@ impl HeadFound {
         match self {
             Self::Newton(sums) => sums.finish(level),
             Self::Interior(sums) => sums.finish(level),
-            Self::Bundle(_) | Self::Recount(_) => {}
+            Self::Bundle(_) | Self::Recount(_) | Self::Decided(_) => {}
         }
     }
 
@@ -101,6 +109,7 @@ impl HeadFound {
             Self::Bundle(sums) => sums.are_sound(groups),
             Self::Interior(sums) => sums.are_sound(),
             Self::Recount(_) => true,
+            Self::Decided(found) => found.is_sound(groups),
         }
     }
 
@@ -111,6 +120,7 @@ impl HeadFound {
             (Self::Bundle(own), Self::Bundle(more)) => own.fits(more),
             (Self::Interior(own), Self::Interior(more)) => own.fits(more),
             (Self::Recount(own), Self::Recount(more)) => own.fits(more),
+            (Self::Decided(own), Self::Decided(more)) => own.fits(more),
             _ => false,
         }
     }
@@ -125,6 +135,10 @@ impl HeadFound {
             }
             (Self::Interior(own), Self::Interior(more)) => own.join(more),
             (Self::Recount(own), Self::Recount(more)) => {
+                own.join(more);
+                true
+            }
+            (Self::Decided(own), Self::Decided(more)) => {
                 own.join(more);
                 true
             }

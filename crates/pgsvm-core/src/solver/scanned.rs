@@ -54,6 +54,11 @@ impl ScannedHeads {
         Ok(Self { heads, intercept })
     }
 
+    /// The constant behind a row's features.
+    pub(crate) fn constant(&self) -> f64 {
+        self.intercept.constant()
+    }
+
     /// Whether intercepts are in no norm.
     pub(crate) fn is_free(&self) -> bool {
         self.intercept == Intercept::Free

@@ -368,6 +368,11 @@ impl Layout {
         )
     }
 
+    /// Folds that there may be.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The class of a group.
     pub(crate) fn class(&self, group: usize) -> usize {
         group / self.stride

@@ -15,6 +15,7 @@
 
 mod average;
 mod bundles;
+mod deciding;
 mod interiors;
 mod method;
 mod newton;
@@ -38,17 +39,19 @@ use crate::solver::scanned::ScannedHeads;
 use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
 use crate::task::objective::Intercept;
-use crate::task::plan::{Goal, Plan};
+use crate::task::plan::{Goal, Layout, Plan};
 use crate::task::problem::Problem;
-use crate::task::report::{Fit, TrainerReport};
+use crate::task::report::{Fit, TrainerReport, Validation};
 use crate::task::solver_choice::{Cuts, SolverChoice};
 use crate::training::error::TrainError;
+use crate::training::evaluating::Evaluation;
 use crate::training::log::{Event, Log, LogEntry, Moment, Snapshot};
 use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
 use average::Averaging;
 pub use average::{PartOrder, PartRefusal, PartRows, PartsFound};
 use bundles::Bundles;
+use deciding::Deciding;
 use interiors::Interiors;
 use method::ScanMethod;
 use newton::NewtonByScans;
@@ -65,6 +68,9 @@ pub struct ScanTrainer {
     method: Box<dyn ScanMethod>,
     /// Once the method has ended, the first head that is still to be recounted: see [`crate::solver::recount`].
     recounting: Option<usize>,
+    /// Of a plan that holds rows out, their decisions, which come behind that; and what they have told.
+    deciding: Option<Deciding>,
+    validation: Vec<Validation>,
     log: Log,
     passes: u32,
     visits: u64,
@@ -93,6 +99,8 @@ pub struct Holding {
 
 enum Activity {
     Training,
+    /// Rows that were held out have been decided.
+    Evaluating(Box<Evaluation>),
     /// The heads have ended: what they make of the sample.
     Fitting(Box<Survey>),
     Ended,
@@ -111,8 +119,8 @@ pub struct ScanProgress {
 }
 
 impl ScanTrainer {
-    /// Of the final heads of this plan, over rows that were surveyed; what rows held out tell, [`SampleSearch`] has found before. `started`: when the training
-    /// began.
+    /// Of the heads of this plan, which has one stage, over rows that were surveyed: final heads, of which [`SampleSearch`] has found before what rows
+    /// held out tell; or to validate. `started`: when the training began.
     pub fn new(
         problem: &Problem,
         plan: &Plan,
@@ -183,6 +191,13 @@ impl ScanTrainer {
         let goal = Goal::Plan(plan.clone());
         let positive_weights = Arc::new(positive_weights);
         let heads = StageHeads::first(&goal, problem, &facts, &positive_weights)?;
+        let deciding = match &heads.plan {
+            None => None,
+            Some(plan) => {
+                let layout = Layout::new(plan, facts.groups, facts.folds, &positive_weights)?;
+                Some(Deciding::new(plan, layout, heads.finals, &facts)?)
+            }
+        };
         let problem = match problem.solver().scans() {
             true => *problem,
             false => problem
@@ -198,6 +213,8 @@ impl ScanTrainer {
             problem,
             heads,
             recounting: None,
+            deciding,
+            validation: Vec::new(),
             passes: 0,
             visits: 0,
             has_scanned: false,
@@ -210,7 +227,7 @@ impl ScanTrainer {
     }
 
     /// What each part is to train whose rows may take so many bytes; None where no part is to, or all have.
-    pub fn part_order(&self, bytes: usize) -> Option<PartOrder> {
+    pub fn part_order(&self, bytes: usize) -> Result<Option<PartOrder>, OutOfMemory> {
         let specs = &self.heads.specs;
         self.method.part_order(&self.facts, specs, bytes)
     }
@@ -261,10 +278,30 @@ impl ScanTrainer {
             Activity::Training => {
                 let step = self.train(budget_values)?;
                 if step == Step::Done {
-                    self.begin_fitting()?;
+                    self.solver.end_unfinished();
+                    match self.deciding.take() {
+                        None => self.begin_fitting()?,
+                        Some(deciding) => {
+                            let reports = gathered(self.solver.reports(self.facts.rows))?;
+                            let evaluation = Evaluation::new(deciding.into_decisions(), reports)?;
+                            self.activity = Activity::Evaluating(Box::new(evaluation));
+                        }
+                    }
                     return Ok(Step::Progress);
                 }
                 Ok(step)
+            }
+            Activity::Evaluating(mut evaluation) => {
+                match evaluation.step()? {
+                    false => self.activity = Activity::Evaluating(evaluation),
+                    true => {
+                        let verdict = evaluation.verdict();
+                        self.validation = verdict.validation;
+                        self.heads.chosen = Some(verdict.best);
+                        self.begin_fitting()?;
+                    }
+                }
+                Ok(Step::Progress)
             }
             Activity::Fitting(survey) => {
                 self.rank(survey);
@@ -285,6 +322,7 @@ impl ScanTrainer {
         let step = match self.recounting {
             None => self.compute(budget)?,
             Some(first) if first < heads => Step::Blocked,
+            Some(_) if self.deciding.as_ref().is_some_and(Deciding::goes_on) => Step::Blocked,
             Some(_) => Step::Done,
         };
         if step == Step::Done && self.recounting.is_none() {
@@ -341,10 +379,13 @@ impl ScanTrainer {
 
     /// What the scan that is wanted is to sum up.
     pub fn pass(&self) -> Result<ScanPass, OutOfMemory> {
-        if let Some(first) = self.recounting {
-            return self.recount(first);
+        match (self.recounting, &self.deciding) {
+            (None, _) => Ok(ScanPass::of(self.method.pass(&self.sample)?)),
+            (Some(first), Some(deciding)) if first >= self.solver.len() => {
+                deciding.pass(&self.solver, &self.facts)
+            }
+            (Some(first), _) => self.recount(first),
         }
-        Ok(ScanPass::of(self.method.pass(&self.sample)?))
     }
 
     /// The recount of the heads from this one on.
@@ -372,7 +413,10 @@ impl ScanTrainer {
         self.visits += sums.rows() * self.solver.running_heads() as u64;
         self.has_scanned = true;
         if let Some(first) = self.recounting {
-            self.take_recounted(first, pass, sums);
+            match &mut self.deciding {
+                Some(deciding) if first >= self.solver.len() => deciding.take(&self.facts, sums)?,
+                _ => self.take_recounted(first, pass, sums),
+            }
             return Ok(());
         }
         self.method.take(&mut self.solver, pass, sums)?;
@@ -397,7 +441,6 @@ impl ScanTrainer {
 
     /// All heads have ended: looks at what they make of the sample.
     fn begin_fitting(&mut self) -> Result<(), TrainError> {
-        self.solver.end_unfinished();
         let solver = &self.solver;
         let (primal, dual, gap) = (solver.known_primal(), solver.known_dual(), solver.gap());
         self.log.settle(primal, dual, gap);
@@ -459,13 +502,13 @@ impl ScanTrainer {
     pub fn report(&self) -> Result<TrainerReport, OutOfMemory> {
         let heads = self.solver.reports(self.facts.rows);
         let chosen = self.chosen.as_ref();
-        let validation = chosen.map_or(&[][..], |it| &it.validation);
+        let validation = chosen.map_or(&self.validation[..], |it| &it.validation);
         let calibrations = chosen.map(|it| it.calibrations.copied()).transpose()?;
         Ok(TrainerReport {
             heads: gathered(heads.take(self.heads.finals))?,
             validation: gathered(validation.iter().copied())?,
             c: self.heads.chosen.map(|it| it.c),
-            truncation: None,
+            truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
             calibrations: calibrations.unwrap_or_default(),
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,

@@ -4,6 +4,7 @@
 //! stands the group of each row.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
@@ -11,6 +12,7 @@ use crate::base::zeros::zeros;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
+use crate::solver::decided::{Decide, Decided};
 use crate::solver::ledger::Ledgers;
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
@@ -51,7 +53,19 @@ impl HeldOutDecisions {
         first: usize,
         facts: &Facts,
     ) -> Result<Self, TrainError> {
-        let rows = facts.rows;
+        let mut this = Self::empty(plan, layout, first, facts)?;
+        this.groups = zeros(facts.rows)?;
+        this.decisions = zeros(facts.rows * this.width())?;
+        Ok(this)
+    }
+
+    /// The same where no row is there yet.
+    pub(super) fn empty(
+        plan: &Plan,
+        layout: Layout,
+        first: usize,
+        facts: &Facts,
+    ) -> Result<Self, TrainError> {
         let mut places = [None; MOST_FOLDS as usize];
         for (place, &fold) in layout.folds().iter().enumerate() {
             places[fold as usize] = Some(place);
@@ -64,8 +78,8 @@ impl HeldOutDecisions {
             calibration: plan.calibration,
             first,
             places,
-            groups: zeros(rows)?,
-            decisions: zeros(rows * plan.candidate_count() * layout.heads())?,
+            groups: Vec::new(),
+            decisions: Vec::new(),
             telling: RefCell::new(Telling::new(layout.pairs(), &[], &[])?),
             room: RefCell::new(layout.pairs().map(Pairs::room).transpose()?),
             layout,
@@ -80,6 +94,59 @@ impl HeldOutDecisions {
     /// The first head of the stage that this C and the fold at this place have.
     pub(super) fn head(&self, cost: usize, place: usize) -> usize {
         self.first + (cost * self.layout.folds().len() + place) * self.layout.heads()
+    }
+
+    /// What decides rows that somebody else holds by the heads of these candidates.
+    pub(super) fn order(
+        &self,
+        solver: &impl Ledgers,
+        candidates: Range<usize>,
+        (features, intercept): (usize, f64),
+    ) -> Result<Decide, OutOfMemory> {
+        let (heads, folds) = (self.layout.heads(), self.layout.folds().len());
+        let all = self.head(candidates.start, 0)..self.head(candidates.end, 0);
+        let mut weights = Vec::new();
+        weights.room(all.len() * (features + 1))?;
+        for head in all {
+            let own = solver.weights(head);
+            let from = weights.len();
+            weights.extend(own.iter().take(features));
+            weights.resize(from + features, 0.0);
+            weights.push(own.intercept());
+        }
+        debug_assert_eq!(
+            weights.len(),
+            candidates.len() * folds * heads * (features + 1)
+        );
+        let places = (0..self.layout.stride()).map(|fold| self.places[fold]);
+        Decide::new((candidates.len(), heads), places, weights, intercept)
+    }
+
+    /// Takes what they have decided. Rows come in another order each time, and are sorted by group: within one it does not matter which is
+    /// which. False where they are not those of the candidates before.
+    pub(super) fn take(
+        &mut self,
+        candidates: Range<usize>,
+        found: Decided,
+    ) -> Result<bool, OutOfMemory> {
+        let found = found.checked()?;
+        let rows = found.groups.len();
+        let mut order: Vec<u32> = gathered(0..rows as u32)?;
+        order.sort_unstable_by_key(|row| found.groups[*row as usize]);
+        let groups = order.iter().map(|row| found.groups[*row as usize]);
+        if candidates.start == 0 {
+            self.groups = gathered(groups)?;
+            self.decisions = zeros(rows * self.width())?;
+        } else if !groups.eq(self.groups.iter().copied()) {
+            return Ok(false);
+        }
+        let (all, heads) = (self.width(), self.layout.heads());
+        let width = candidates.len() * heads;
+        for (place, row) in order.iter().enumerate() {
+            let own = &found.decisions[*row as usize * width..][..width];
+            self.decisions[place * all + candidates.start * heads..][..width].copy_from_slice(own);
+        }
+        Ok(true)
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 use pgsvm_core::engine::OwnedExample;
 use pgsvm_core::message;
 use pgsvm_core::source::Example;
-use pgsvm_core::{ReaderJob, RowForm, ScanPass, ScanSums, ScanTrainer, Step, Survey};
+use pgsvm_core::{ReaderJob, Renamed, RowForm, ScanPass, ScanSums, ScanTrainer, Step, Survey};
 use serde::{de::DeserializeOwned, Serialize};
 
 pub fn example(owned: &OwnedExample) -> Example<'_> {
@@ -51,10 +51,12 @@ impl<'a> Parts<'a> {
         let mut all = Survey::new(job, sample_bytes);
         for part in &self.parts {
             let mut own = Survey::new(job, sample_bytes);
-            // each knows its classes by numbers of its own: here they are the same but backwards
-            let most = part.iter().map(|it| it.group).max().unwrap_or(0);
+            // each knows its classes and folds by numbers of its own: here they are the same but backwards
+            let stride = job.stride;
+            let most = part.iter().map(|it| it.group / stride).max().unwrap_or(0);
             for row in part {
-                let group = most - row.group;
+                let fold = stride - 1 - row.group % stride;
+                let group = (most - row.group / stride) * stride + fold;
                 own.take(&Example {
                     group,
                     ..example(row)
@@ -62,7 +64,12 @@ impl<'a> Parts<'a> {
                 .expect("a row");
             }
             let classes: Vec<u32> = (0..=most).map(|class| most - class).collect();
-            all.join(sent(&own), &classes).expect("they join");
+            let folds: Vec<u32> = (0..stride).map(|fold| stride - 1 - fold).collect();
+            let names = Renamed {
+                classes: &classes,
+                folds: &folds,
+            };
+            all.join(sent(&own), names).expect("they join");
         }
         all
     }

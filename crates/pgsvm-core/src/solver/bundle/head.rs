@@ -4,6 +4,7 @@ use crate::base::memory::{copied, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
+use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::master::{Master, Solved};
@@ -209,6 +210,9 @@ impl BundleHead {
 
     fn begin_sample(&mut self, sample: &[u32], seed: u64) -> Result<(), OutOfMemory> {
         let count = Batch::new(sample, self.dense).count();
+        // rows that are held out take no part, and still stand for a part of all
+        let filtered = self.taking_part(sample)?;
+        let sample = filtered.as_deref().unwrap_or(sample);
         let own = self.objective.copied()?;
         let part = Objective {
             c: own.c * self.rows / count.max(1) as f64,
@@ -226,13 +230,30 @@ impl BundleHead {
         Ok(())
     }
 
-    /// Has it begin at these weights in place of those of the sample; to be called before anything is computed. Of the published forms,
-    /// which begin at 0, not.
-    pub(crate) fn begin_at(&mut self, w: &[f64], seed: u64) -> Result<(), OutOfMemory> {
+    /// Those of the rows that take part; None where all do.
+    fn taking_part(&self, sample: &[u32]) -> Result<Option<Vec<u32>>, OutOfMemory> {
+        let takes_part = |row: &Row<'_>| self.objective.side(row).0 != 0.0;
+        if Batch::new(sample, self.dense).all(|row| takes_part(&row)) {
+            return Ok(None);
+        }
+        let mut words = Vec::new();
+        for row in Batch::new(sample, self.dense).filter(takes_part) {
+            words.room(row.values())?.extend_from_slice(row.words());
+        }
+        Ok(Some(words))
+    }
+
+    /// Has it begin at these weights in place of those of the sample; to be called before anything is computed. The published forms have their
+    /// first plane there instead of at 0: any weights have one.
+    pub(crate) fn begin_at(
+        &mut self,
+        w: impl IntoIterator<Item = f64>,
+        seed: u64,
+    ) -> Result<(), OutOfMemory> {
+        for (newest, w) in self.newest.iter_mut().zip(w) {
+            *newest = w;
+        }
         if self.cuts == Cuts::BesideHeld {
-            for (newest, w) in self.newest.iter_mut().zip(w) {
-                *newest = *w;
-            }
             self.begin_whole(seed)?;
         }
         Ok(())
@@ -398,8 +419,8 @@ impl BundleHead {
         let mut w = copied(&self.best)?;
         let along = match self.cuts {
             Cuts::BesideHeld if self.passes > 0 => self.step,
-            Cuts::BesideHeld | Cuts::Newest => 1.0,
-            Cuts::Ocas(lambda) => lambda,
+            Cuts::Ocas(lambda) if self.passes > 0 => lambda,
+            _ => 1.0,
         };
         for (w, newest) in w.iter_mut().zip(&self.newest) {
             *w += along * (newest - *w);

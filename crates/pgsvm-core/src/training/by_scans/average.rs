@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::interrupts;
-use crate::base::memory::{all_of, list, OutOfMemory, Room};
+use crate::base::memory::{all_of, copied, filled, gathered, list, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::base::zeros::zeros;
 use crate::cache::{Cache, Phase};
@@ -16,12 +16,14 @@ use crate::scaling::Scale;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::averaged::{AveragedHead, TrainedPart};
 use crate::solver::scanned::ScannedHeads;
-use crate::task::heads::HeadSpec;
+use crate::task::heads::{HeadSpec, Start};
 use crate::task::plan::Goal;
 use crate::task::problem::Problem;
 use crate::task::solver_choice::{Cuts, SolverChoice};
 use crate::training::by_scans::method::ScanMethod;
-use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedRows, ROWS_A_STEP};
+use crate::training::by_scans::packed_rows::{
+    reading, room_for, Folding, NoSpool, PackedRows, ROWS_A_STEP,
+};
 use crate::training::error::TrainError;
 use crate::training::Trainer;
 
@@ -40,6 +42,9 @@ pub struct PartOrder {
     features: u64,
     /// Bytes that a part's rows may take.
     bytes: u64,
+    /// Weights that heads begin at, one head behind the other; none where they begin from nothing.
+    #[serde(deserialize_with = "list")]
+    starts: Vec<f64>,
 }
 
 /// The rows of a part, on their way.
@@ -86,10 +91,13 @@ impl PartOrder {
     pub fn fits(&self, form: &RowForm) -> bool {
         let (features, groups) = form.size();
         let knows = |head: &HeadSpec| head.signs.groups() >= groups;
+        let starts = [0, self.heads.len().saturating_mul(features + 1)];
         self.features as usize == features
             && self.dense <= self.features
             && self.problem.is_sound()
             && self.heads.iter().all(|head| knows(head) && head.is_sound())
+            && starts.contains(&self.starts.len())
+            && self.starts.iter().all(|weight| weight.is_finite())
     }
 
     /// Whether parts have been told this; what came from elsewhere may not have been.
@@ -112,6 +120,18 @@ impl PartOrder {
             ..Facts::default()
         };
         Ok((problem.map_err(TrainError::Problem)?, facts))
+    }
+
+    /// Where the heads of a part of so many rows begin.
+    fn starts(&self, rows: usize) -> Result<Vec<Start>, OutOfMemory> {
+        let length = self.features as usize + 1;
+        all_of(self.starts.chunks_exact(length).map(|start| {
+            Ok::<_, OutOfMemory>(Start {
+                duals: filled(0.0, rows)?,
+                weights: Some(copied(start)?),
+                updates: 0,
+            })
+        }))
     }
 }
 
@@ -176,7 +196,8 @@ impl PartRows {
             order, words, rows, ..
         } = self;
         let (problem, facts) = order.alone()?;
-        let (trainer, words) = trained(&problem, &facts, &order.heads, (words, rows))?;
+        let starts = order.starts(rows)?;
+        let (trainer, words) = trained(&problem, &facts, (&order.heads, starts), (words, rows))?;
         let (length, times) = (facts.features + 1, rows as f64);
         let stands_for = facts.rows as f64 / rows.max(1) as f64;
         let heads = order.heads.iter().enumerate();
@@ -202,20 +223,21 @@ impl PartRows {
     }
 }
 
-/// Trains on so many rows, which come back.
+/// Trains on so many rows, which come back; the heads, and where they begin.
 fn trained(
     problem: &Problem,
     facts: &Facts,
-    heads: &[HeadSpec],
+    (heads, starts): (&[HeadSpec], Vec<Start>),
     (words, rows): (Vec<u32>, usize),
 ) -> Result<(Trainer, Vec<u32>), TrainError> {
     let bytes = size_of::<u32>() * words.len();
     let cache = Cache::in_memory(room_for(rows, bytes)).map_err(TrainError::Cache)?;
     let job = ReaderJob::new(Scale::None, problem);
-    let source = PackedRows::new(words, facts, rows, (problem.seed(), 1));
+    let source = PackedRows::new(words, facts, rows, Folding::Known);
     let reader = Reader::new(cache.clone(), job, source, NoSpool);
     let mut reader = reader.map_err(TrainError::Cache)?;
     let mut trainer = Trainer::new(cache.clone(), *problem, Goal::Heads(heads.to_vec()))?;
+    trainer.begin_from(starts);
     loop {
         interrupts::check();
         let step = match cache.phase() == Phase::Loading {
@@ -278,6 +300,8 @@ pub(super) struct Averaging {
     dense: usize,
     /// And of how many parts; None before these have been trained.
     heads: Option<(Vec<AveragedHead>, u32)>,
+    /// By head where its parts begin; none where they begin from nothing.
+    starts: Vec<Vec<f64>>,
     ended: bool,
 }
 
@@ -287,6 +311,7 @@ impl Averaging {
             problem: *problem,
             dense: facts.dense,
             heads: None,
+            starts: Vec::new(),
             ended: false,
         }
     }
@@ -325,7 +350,7 @@ impl ScanMethod for Averaging {
             let found = match &sums {
                 HeadFound::Bundle(sums) => Some(head.judge_straight(sums)),
                 HeadFound::Newton(sums) => head.judge_smooth(sums),
-                HeadFound::Interior(_) | HeadFound::Recount(_) => None,
+                HeadFound::Interior(_) | HeadFound::Recount(_) | HeadFound::Decided(_) => None,
             };
             if let Some(found) = found {
                 solver.take_found(place, &found, head.w());
@@ -335,15 +360,29 @@ impl ScanMethod for Averaging {
         Ok(())
     }
 
-    fn part_order(&self, facts: &Facts, heads: &[HeadSpec], bytes: usize) -> Option<PartOrder> {
-        self.heads.is_none().then(|| PartOrder {
+    fn begin_at(&mut self, _: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
+        self.starts = starts;
+        Ok(())
+    }
+
+    fn part_order(
+        &self,
+        facts: &Facts,
+        heads: &[HeadSpec],
+        bytes: usize,
+    ) -> Result<Option<PartOrder>, OutOfMemory> {
+        if self.heads.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(PartOrder {
             problem: self.problem,
             heads: heads.to_vec(),
             rows: facts.rows as u64,
             dense: facts.dense as u64,
             features: facts.features as u64,
             bytes: bytes as u64,
-        })
+            starts: gathered(self.starts.iter().flatten().copied())?,
+        }))
     }
 
     fn take_parts(&mut self, solver: &ScannedHeads, found: PartsFound) -> Result<(), OutOfMemory> {

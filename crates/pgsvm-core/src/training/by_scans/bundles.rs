@@ -72,7 +72,11 @@ impl ScanMethod for Bundles {
     }
 
     fn begin_at(&mut self, _: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
-        for (head, w) in self.heads.iter_mut().zip(&starts) {
+        if self.together {
+            let all = starts.iter().flatten().copied();
+            return Ok(self.heads[0].begin_at(all, self.seed)?);
+        }
+        for (head, w) in self.heads.iter_mut().zip(starts) {
             head.begin_at(w, self.seed)?;
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(super) trait ScanMethod {
         sums: ScanSums,
     ) -> Result<(), OutOfMemory>;
 
-    /// Has heads begin at these weights, all of them; to be called before the first step. Some begin from nothing.
+    /// Has heads begin at these weights, all of them; to be called before the first step. Interior points begin from nothing.
     fn begin_at(&mut self, _: &ScannedHeads, _: Vec<Vec<f64>>) -> Result<(), TrainError> {
         Ok(())
     }
@@ -60,8 +60,13 @@ pub(super) trait ScanMethod {
     }
 
     /// What each part of the rows is to train whose rows may take so many bytes; None where no part is to, or all have.
-    fn part_order(&self, _: &Facts, _: &[HeadSpec], _bytes: usize) -> Option<PartOrder> {
-        None
+    fn part_order(
+        &self,
+        _: &Facts,
+        _: &[HeadSpec],
+        _bytes: usize,
+    ) -> Result<Option<PartOrder>, OutOfMemory> {
+        Ok(None)
     }
 
     /// Takes what all parts have found.

@@ -37,11 +37,19 @@ pub(super) struct PackedRows {
     dense: usize,
     stands_for: f64,
     positive: usize,
-    seed: u64,
-    folds: u32,
+    folding: Folding,
     /// Rows of each class so far.
     of_class: Vec<u64>,
     example: Parts,
+}
+
+/// In which folds the rows are.
+#[derive(Clone, Copy)]
+pub(super) enum Folding {
+    /// In those that they come with.
+    Known,
+    /// Drawn by this seed, in so many.
+    Drawn(u64, u32),
 }
 
 /// The values of a row, kept from row to row.
@@ -76,21 +84,15 @@ impl Parts {
 }
 
 impl PackedRows {
-    /// `rows` of all rows: each stands for as many as there are for one of them. Folds: by which seed, and how many.
-    pub(super) fn new(
-        words: Vec<u32>,
-        all: &Facts,
-        rows: usize,
-        (seed, folds): (u64, u32),
-    ) -> Self {
+    /// `rows` of all rows: each stands for as many as there are for one of them.
+    pub(super) fn new(words: Vec<u32>, all: &Facts, rows: usize, folding: Folding) -> Self {
         Self {
             words,
             from: 0,
             dense: all.dense,
             stands_for: all.rows as f64 / rows.max(1) as f64,
             positive: all.positive,
-            seed,
-            folds,
+            folding,
             of_class: Vec::new(),
             example: Parts::default(),
         }
@@ -101,16 +103,19 @@ impl PackedRows {
         self.words
     }
 
-    /// The group of the next row of a class: the class, and the fold drawn for it.
+    /// The group of the next row, which has come with this one: its class and fold.
     fn group(&mut self, class: usize) -> Result<u32, OutOfMemory> {
+        let Folding::Drawn(seed, folds) = self.folding else {
+            return Ok(class as u32);
+        };
         if class >= self.of_class.len() {
             let more = class + 1 - self.of_class.len();
             self.of_class.room(more)?.resize(class + 1, 0);
         }
         let nth = &mut self.of_class[class];
-        let fold = drawn_fold(self.seed, class as u32, *nth, self.folds);
+        let fold = drawn_fold(seed, class as u32, *nth, folds);
         *nth += 1;
-        Ok(class as u32 * self.folds + fold)
+        Ok(class as u32 * folds + fold)
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Memory: beside the sample, as much again for its rows in a cache, and what [`crate::Trainer`] takes for so many rows.
 
-use crate::base::memory::Room;
+use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::cache::{Cache, Phase};
 use crate::reader::{Balance, Beyond, Reader, ReaderJob, Surveyed};
@@ -15,9 +15,11 @@ use crate::scaling::Scale;
 use crate::task::calibration::Calibrations;
 use crate::task::plan::{Folds, Plan};
 use crate::task::problem::Problem;
-use crate::task::report::Validation;
+use crate::task::report::{TrainerReport, Validation};
 use crate::task::solver_choice::SolverChoice;
-use crate::training::by_scans::packed_rows::{reading, room_for, NoSpool, PackedRows, ROWS_A_STEP};
+use crate::training::by_scans::packed_rows::{
+    reading, room_for, Folding, NoSpool, PackedRows, ROWS_A_STEP,
+};
 use crate::training::error::TrainError;
 use crate::training::Trainer;
 
@@ -37,6 +39,8 @@ pub struct SampleSearch {
 pub struct Chosen {
     /// The C that did best.
     pub c: f64,
+    /// The s that did, where that was to be chosen.
+    pub truncation: Option<f64>,
     /// By C and fold.
     pub validation: Vec<Validation>,
     /// What makes probabilities of the final classifier's decisions.
@@ -76,7 +80,12 @@ impl SampleSearch {
             _ => 1,
         };
         let words = std::mem::take(&mut surveyed.sample);
-        let source = PackedRows::new(words, &facts, rows, (problem.seed(), folds));
+        let folds = match plan.folds {
+            Some(Folds::Count(_)) => Folding::Drawn(problem.seed(), folds),
+            // rows come with them
+            _ => Folding::Known,
+        };
+        let source = PackedRows::new(words, &facts, rows, folds);
         let reader = Reader::new(cache.clone(), job, source, NoSpool);
         let trainer = Trainer::new(cache.clone(), problem, plan.clone())?;
         Ok(Self {
@@ -104,6 +113,11 @@ impl SampleSearch {
         &self.cache
     }
 
+    /// How it has ended.
+    pub fn report(&self) -> Result<TrainerReport, OutOfMemory> {
+        self.trainer.report()
+    }
+
     /// What was found, and the surveyed rows once more.
     pub fn finish(self) -> Result<(Surveyed, Chosen), TrainError> {
         let report = self.trainer.report()?;
@@ -111,6 +125,7 @@ impl SampleSearch {
         surveyed.sample = self.reader.into_source().into_words();
         let chosen = Chosen {
             c: report.c.ok_or(TrainError::ReaderFailed)?,
+            truncation: report.truncation,
             validation: report.validation,
             calibrations: report.calibrations,
         };
@@ -120,11 +135,13 @@ impl SampleSearch {
 
 /// Refuses a sample in which a class that is to get probabilities cannot be held out, or in which there are not two classes.
 fn check_classes(surveyed: &Surveyed, plan: &Plan) -> Result<(), TrainError> {
-    let all = &surveyed.report.group_counts;
+    let stride = surveyed.stride as usize;
+    let groups = surveyed.report.group_counts.chunks(stride);
+    let all = gathered(groups.map(|groups| groups.iter().sum::<u64>()))?;
     let mut sampled = Vec::new();
     sampled.room(all.len())?.resize(all.len(), 0u64);
     for row in Batch::new(&surveyed.sample, surveyed.facts.dense) {
-        sampled[row.group()] += 1;
+        sampled[row.group() / stride] += 1;
     }
     let needs_all = plan.probability || all.len() <= 2;
     let lacks = |(_, (all, sampled)): &(usize, (&u64, &u64))| **sampled < LEAST_OF_CLASS.min(**all);
