@@ -215,7 +215,7 @@ impl Draw {
 impl DigestDraw {
     fn fold(&self) -> u32 {
         let drawn = XxHash3_64::oneshot_with_seed(self.seed, &self.digest.to_le_bytes());
-        ((drawn >> 32) * u64::from(self.folds) >> 32) as u32
+        (((drawn >> 32) * u64::from(self.folds)) >> 32) as u32
     }
 }
 
