@@ -86,6 +86,23 @@ def test_three_servers_find_what_one_does(spread, connect, loss):
     assert recomputed <= apart["primal"] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("solver", ["scan", "ocas"])
+def test_rows_are_held_out_on_each_server_as_on_one(spread, connect, solver):
+    connection = connect()
+    # values of a fold column that no server has in the order of another, and folds that each server draws for its own rows
+    for folds in ["fold_column => 'elsewhere'", "folds => 3, seed => 5", "fold_order => 'id', folds => 3"]:
+        found = [
+            connection.execute(
+                f"SELECT fold, rows, accuracy, auc FROM svm_cross_validate('{table}', 'y', features => '{{a, b}}', c => 1,"
+                f" solver => '{solver}', {folds}) ORDER BY fold"
+            ).fetchall()
+            for table in ["spread", "all_here"]
+        ]
+        assert [line[:2] for line in found[0]] == [line[:2] for line in found[1]], folds
+        for apart, together in zip(*found, strict=True):
+            assert abs(apart[2] - together[2]) < 0.01 and abs(apart[3] - together[3]) < 0.01, folds
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_a_kernel_machine_is_that_of_one_server(spread, connect, loss):
     """Landmarks are of another sample, so that the machines differ a little; each certificate is of all rows."""
