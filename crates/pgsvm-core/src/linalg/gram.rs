@@ -193,6 +193,12 @@ impl Gram {
         &mut self.sums
     }
 
+    /// Has these sums, and nothing packed beside them.
+    pub(crate) fn begin_with(&mut self, sums: Lower) {
+        self.packed = 0;
+        self.sums = sums;
+    }
+
     /// Begins anew.
     pub(crate) fn clear(&mut self) {
         self.packed = 0;

@@ -5,8 +5,8 @@
 //!
 //! | loss | L(m) | p | d | high | from |
 //! |---|---|---|---|---|---|
-//! | [`Hinge`] | max(0, 1 - m) | 1 | 0 | s | Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008, (4) |
-//! | [`SquaredHinge`] | max(0, 1 - m)^2 | 1 | 1 / (2 s) | none | the same |
+//! | hinge | max(0, 1 - m) | 1 | 0 | s | Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008, (4) |
+//! | squared hinge | max(0, 1 - m)^2 | 1 | 1 / (2 s) | none | the same |
 //!
 //! A loss is a file of formulas in `losses/` and a variant of [`Loss`] with its line of [`by_loss`]; what it is called in SQL is a line of the extension's
 //! `request/solver.rs`. It is chosen once for a run of rows ([`by_loss`]), below the choice of the instruction set, so that the loop

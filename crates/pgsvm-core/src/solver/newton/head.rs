@@ -212,7 +212,8 @@ impl Newton {
             // and the products of far rows, while what a scan knows is solved
             (false, true) => 2 * Gram::bytes(costs.length),
         };
-        matrix + 8 * 10 * costs.length
+        // six vectors of its own, what a pass is told and its sums, beside those of the pass before
+        matrix + 8 * 16 * costs.length
     }
 
     /// Rows that are gone over have this part of what was fixed.

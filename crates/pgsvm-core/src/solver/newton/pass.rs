@@ -333,7 +333,7 @@ impl Newton {
             Kind::Evaluated(mut sums) => {
                 sums.gram = match (self.sums.gram.take(), sums.gram.take()) {
                     (Some(mut own), Some(mut found)) => {
-                        *own.sums_mut() = std::mem::replace(found.sums_mut(), Lower::NONE);
+                        own.begin_with(std::mem::replace(found.sums_mut(), Lower::NONE));
                         Some(own)
                     }
                     (own, found) => own.or(found),
