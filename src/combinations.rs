@@ -14,7 +14,6 @@
 //! capabilities and finds each error here. What is wrong with one value alone is no combination. Pure.
 
 pub mod choosing;
-pub mod features;
 pub mod following;
 pub mod kernels;
 pub mod losses;

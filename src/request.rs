@@ -28,7 +28,7 @@ pub use holding_out::{scoring_words, ChoiceArguments};
 pub use kernel::KernelArguments;
 pub use option_words::{Expansion, Method, Metric, CRAMMER_SINGER};
 pub use options::{is_left_out_by_a_refresh, read_options};
-pub use solver::{SolvingArguments, Terms};
+pub use solver::{loss_named, SolvingArguments, Terms};
 pub use words::{invalid, required};
 
 use crate::base::errors::Failure;

@@ -11,6 +11,22 @@ combinations! {
         message: "\"expansion\" has no effect on solver '{solver}'",
         detail: "It keeps no rows: features of a string are made whenever its row is read.",
     }
+    visit() {
+        what: "\"expansion\": \"visit\"",
+        with: "features but weighted_degree and spectrum, kernels, keys, blocks, \"normalize_rows\", a scale but 'none' and 'standard'",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"expansion\" has no effect: features are stored with their rows",
+        detail: "Only weighted_degree(column, d) and spectrum(column, k) are made when a row is visited, and only of rows that are visited one by one, as they came: not with kernels, keys, blocks, \"normalize_rows\" or a scale other than 'none' and 'standard'.",
+    }
+    index_by_scans(solver) {
+        what: "\"index\"",
+        with: "scans",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "\"index\" has no effect on solver '{solver}'",
+        detail: "Each scan makes the features of a row when it reads it; an index is read by one process alone.",
+    }
     shift(what) {
         what: "\"proximal\": \"on\"",
         with: "solver => 'newton', 'scan', 'ocas', 'cutting_plane', 'interior_point', \"policy\": \"paper\", \"inner\": \"newton\"",

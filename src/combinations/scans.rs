@@ -3,22 +3,6 @@
 use super::combinations;
 
 combinations! {
-    key(solver) {
-        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
-        with: "key",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and a key wants its dual variable",
-        reason: "One more scan at the weights found could give the dual variables: of the squared hinge all, of the hinge those off the margin.",
-        hint: "solver => 'stream'",
-    }
-    duals(solver) {
-        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
-        with: "\"duals\"",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and \"duals\" wants its dual variable",
-        reason: "As with a key.",
-        hint: "solver => 'stream'",
-    }
     gammas(solver) {
         what: "solver => 'scan'",
         with: "svm_cross_validate of several gammas",
@@ -43,14 +27,6 @@ combinations! {
         reason: "Which rows are outliers follows from the weights of the round before, as with 'truncated_squared_hinge' by scans.",
         hint: "solver => 'stream'",
     }
-    index(solver) {
-        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
-        with: "\"index\"",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and \"index\" is read by whoever keeps rows",
-        reason: "A parallel worker would have to look each row up in the index.",
-        hint: "solver => 'stream'",
-    }
     together_held_out() {
         what: "\"multiclass\": \"crammer_singer\"",
         with: "a choice of c, probabilities",
@@ -58,6 +34,14 @@ combinations! {
         message: "classes that are told apart together are not compared on rows held out",
         reason: "The sample on which c is chosen is trained one class against the rest.",
         hint: "c => 1, and leave probability out; or leave \"multiclass\" out of the options",
+    }
+    together_key() {
+        what: "\"multiclass\": \"crammer_singer\"",
+        with: "key, \"duals\"",
+        why: not_yet,
+        message: "classes that are told apart together keep no dual variables",
+        reason: "A row has one for each class there, and follow-ups go on from one for each head.",
+        hint: "Leave key and \"duals\" out, or \"multiclass\" out of the options",
     }
     machines_count() {
         what: "solver => 'scan'",

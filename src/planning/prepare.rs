@@ -100,7 +100,9 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     if continuing.is_some() || led {
         roles.retain(|role| *role == Role::Helper);
     }
-    if request.index.is_some() {
+    // scans read none
+    let index_read = request.index.as_ref().filter(|_| !request.terms.scans());
+    if index_read.is_some() {
         // this process has the index
         roles.retain(|role| *role == Role::Trainer);
     }
@@ -121,7 +123,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     if let Some(name) = &request.watch {
         job.watch = Some(watched(name, &job, &planned)?);
     }
-    if let Some(name) = &request.index {
+    if let Some(name) = index_read {
         job.index = Some(index(name, &request.source, &planned)?);
     }
     Ok(Prepared {

@@ -5,7 +5,6 @@ use crate::pg::query::Runs;
 use crate::planning::prepare::Prepared;
 use crate::planning::roles::{estimated_bytes, expected_cache_bytes};
 use pgrx::pg_sys;
-use pgsvm_core::Loss;
 
 /// Rows take so many times the cache at least: what fits it is read once. And so many bytes, so that processes are worth their start.
 const LEAST_CACHES: f64 = 2.0;
@@ -28,7 +27,7 @@ pub fn pays(prepared: &Prepared) -> bool {
         unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };
     // the hinge takes more scans; how many features there will be is known only where all are numbers, and values of categories are
     // learned by the session alone
-    job.terms.loss() == Loss::SquaredHinge
+    job.terms.loss().is_smooth()
         // which takes many times as many scans
         && job.terms.truncation().is_none()
         && job.kernel.is_none()

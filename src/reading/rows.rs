@@ -86,6 +86,27 @@ impl RowSource {
         self.decode.continues = true;
     }
 
+    /// The rows of `job` once more, whose features, classes and values of a fold column are known: to learn their keys.
+    pub fn again(
+        planned: &Planned,
+        job: &Job,
+        features: &FeatureSet,
+        known: (&[LabelValue], &[String]),
+    ) -> Result<Self, Failure> {
+        let read = &planned.columns[..job.statement.columns.features.end];
+        let mut decode = RowDecoder::knowing(job, read, features, known)?;
+        let key = job.statement.columns.key.clone();
+        decode.keys = key.map(|column| Keys::new(column, None, false));
+        Ok(Self {
+            rows: Some(SourceRows::start(planned, job, None)),
+            added: None,
+            decode,
+            begins: None,
+            in_table: job.statement.in_table,
+            sample: None,
+        })
+    }
+
     /// The rows of `job` when others have read all of them and learned this, if something is wrong with all of them says so.
     pub fn learned(
         planned: &Planned,
@@ -258,6 +279,11 @@ impl RowSource {
     /// Gives the rows away by which a kernel machine is compared.
     pub fn take_sample(&mut self) -> Option<RowSample> {
         self.sample.take()
+    }
+
+    /// Knows keys and digests no longer.
+    pub fn drop_keys(&mut self) {
+        self.decode.keys = None;
     }
 
     /// Gives keys and digests away.

@@ -42,6 +42,8 @@ impl Request {
         let scans = terms.scans();
         let by_scans = scans && terms.expansion == Expansion::Visit;
         let visit = by_scans.then(|| no_effect::visit_by_scans(solver));
+        let indexed = scans && self.index.is_some();
+        let index = indexed.then(|| no_effect::index_by_scans(solver));
         let copies = scans && terms.compression == Compression::On;
         let compression = copies.then(|| no_effect::compression(solver));
         let ranked = scans && ranks_line(self);
@@ -49,7 +51,9 @@ impl Request {
         let shifts = terms.parameters.proximal == Proximal::On;
         let unshifted = self.without_shift().filter(|_| shifts);
         let shift = unshifted.map(no_effect::shift);
-        [visit, compression, rank, shift].into_iter().flatten()
+        [visit, index, compression, rank, shift]
+            .into_iter()
+            .flatten()
     }
 
     /// What the call gave, by `is_given`, and had no effect on the machine that came out or on these features.

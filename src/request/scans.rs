@@ -7,7 +7,7 @@ use crate::pg::{citus, query};
 use crate::request::kernel::KernelTerms;
 use crate::request::Method;
 use crate::request::Request;
-use pgsvm_core::{Loss, Machines, Purpose, SolverChoice};
+use pgsvm_core::{Machines, Purpose, SolverChoice};
 
 /// Refuses what a scan does not keep.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
@@ -16,6 +16,9 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     }
     if request.terms.together() && request.plan.holds_out() {
         return Err(scans::together_held_out());
+    }
+    if request.terms.together() && (request.columns.key.is_some() || request.terms.keep_duals) {
+        return Err(scans::together_key());
     }
     kept(request).map_or(Ok(()), |refused| Err(refused(request.terms.solver_word())))
 }
@@ -28,22 +31,24 @@ fn kept(request: &Request) -> Option<Refusal> {
     let plan = &request.plan;
     let validates = plan.purpose == Purpose::Validate;
     let is_grid = is(request, KernelTerms::is_grid);
-    let kept: [(bool, Refusal); 6] = [
-        (request.columns.key.is_some(), scans::key),
-        (request.terms.keep_duals, scans::duals),
+    let kept: [(bool, Refusal); 3] = [
         (validates && is_grid, scans::gammas),
         (
             is(request, |kernel| kernel.method == Method::Exact),
             scans::exact,
         ),
         (
-            request.terms.truncation().is_some() && request.terms.loss() != Loss::SquaredHinge,
+            request.terms.truncation().is_some() && !request.terms.loss().is_smooth(),
             scans::ramp,
         ),
-        (request.index.is_some(), scans::index),
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);
     first.map(|(_, refused)| refused)
+}
+
+/// Whether something is asked for that rows which stay are quicker to give.
+fn keeps_rows(request: &Request) -> bool {
+    request.columns.key.is_some() || request.terms.keep_duals || request.index.is_some()
 }
 
 /// Whether a kernel machine is asked for of which this is so.
@@ -57,6 +62,7 @@ pub fn may_choose(request: &Request) -> bool {
     *terms.solver() == SolverChoice::Auto
         && request.plan.purpose == Purpose::Train
         && request.call.knows_scans
+        && !keeps_rows(request)
         && kept(request).is_none()
 }
 
@@ -66,7 +72,10 @@ fn may_spread(request: &Request) -> bool {
         SolverChoice::InteriorPoint(choice) => choice.machines == Machines::Usual,
         _ => false,
     };
-    interior && request.plan.purpose == Purpose::Train && kept(request).is_none()
+    interior
+        && request.plan.purpose == Purpose::Train
+        && !keeps_rows(request)
+        && kept(request).is_none()
 }
 
 /// Takes scans where that may be chosen and other nodes of Citus have the rows.

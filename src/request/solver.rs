@@ -33,7 +33,13 @@ const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
 
 /// Whether there is such a loss.
 pub(super) fn is_loss(word: &str) -> bool {
-    LOSSES.iter().any(|(known, _)| *known == word)
+    loss_named(word).is_some()
+}
+
+/// The loss of this name, without its truncation.
+pub fn loss_named(word: &str) -> Option<Loss> {
+    let known = LOSSES.iter().find(|(known, _)| *known == word);
+    known.map(|(_, (loss, _))| *loss)
 }
 
 /// Where s is to be chosen, the ones that are tried: so many times the usual one of the loss.
@@ -341,11 +347,9 @@ impl Choices<'_> {
     /// Refuses a loss that this solver does not minimize.
     fn check_loss(&self, solver: &str, loss: Loss) -> Result<(), Failure> {
         match solver {
-            "newton" if loss != Loss::SquaredHinge => Err(losses::newton_hinge()),
-            INTERIOR_POINT if loss != Loss::Hinge => Err(losses::interior_squared_hinge()),
-            OCAS | CUTTING_PLANE if loss != Loss::Hinge => {
-                Err(losses::planes_squared_hinge(solver))
-            }
+            "newton" if !loss.is_smooth() => Err(losses::newton_hinge()),
+            INTERIOR_POINT if loss.is_smooth() => Err(losses::interior_squared_hinge()),
+            OCAS | CUTTING_PLANE if loss.is_smooth() => Err(losses::planes_squared_hinge(solver)),
             _ => Ok(()),
         }
     }
@@ -466,7 +470,7 @@ impl Choices<'_> {
         if !(matches!(solver, "auto" | "newton" | SCAN) || solver == INDEXED && newton) {
             return Err(losses::free_intercept_solver(solver));
         }
-        if loss != Loss::SquaredHinge {
+        if !loss.is_smooth() {
             return Err(losses::free_intercept_hinge());
         }
         Ok(Intercept::Free)
@@ -488,7 +492,7 @@ impl Choices<'_> {
             return Ok(stopping);
         }
         if stopping.rule == StopRule::MeanLoss {
-            return match [SCAN, OCAS, CUTTING_PLANE].contains(&solver) && loss == Loss::Hinge {
+            return match [SCAN, OCAS, CUTTING_PLANE].contains(&solver) && !loss.is_smooth() {
                 true => Ok(stopping),
                 false => Err(options::svmperf_without_planes()),
             };
@@ -523,7 +527,7 @@ impl Choices<'_> {
             )),
             InnerWord::Newton if has_rounds => Err(options::inner_newton_rounds()),
             InnerWord::Pegasos if has_rounds => Err(options::inner_pegasos_rounds()),
-            InnerWord::Newton if loss != Loss::SquaredHinge => {
+            InnerWord::Newton if !loss.is_smooth() => {
                 Err(losses::inner_newton_hinge(match truncated {
                     true => "truncated_squared_hinge",
                     false => "squared_hinge",

@@ -5,7 +5,7 @@ use crate::combinations::losses;
 use crate::request::kernel::KernelTerms;
 use crate::request::Method;
 use crate::request::{Request, Terms};
-use pgsvm_core::{Loss, Policy, SolverChoice, StopRule};
+use pgsvm_core::{Policy, SolverChoice, StopRule};
 
 /// Refuses what solves convex problems alone.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
@@ -18,9 +18,9 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         return Err(losses::truncated_average(loss));
     }
     if terms.solver().policy() == Policy::Paper {
-        let more = match terms.loss() {
-            Loss::Hinge => "",
-            Loss::SquaredHinge => "'newton', 'scan', ",
+        let more = match terms.loss().is_smooth() {
+            true => "'newton', 'scan', ",
+            false => "",
         };
         return Err(losses::truncated_paper(loss, more));
     }

@@ -152,7 +152,7 @@ impl Told {
         let are_there = columns.len() == self.names.len()
             && told.label.at < columns.len()
             && told.features.end <= columns.len()
-            && told.key.is_none();
+            && told.key.as_ref().is_none_or(|it| it.at < columns.len());
         let of_fold = match self.job.plan.folds {
             Some(Folds::Forward(_)) => pg_sys::INT4OID,
             _ => pg_sys::TEXTOID,
@@ -180,7 +180,7 @@ impl Told {
 }
 
 /// Bytes are not read.
-fn refused(error: MessageError) -> Failure {
+pub fn refused(error: MessageError) -> Failure {
     match error {
         MessageError::OutOfMemory(error) => error.into(),
         MessageError::Damaged => not_told(),

@@ -26,7 +26,7 @@ use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::engine::Compared;
-use pgsvm_core::{CalibrationRows, Loss, MachineTimes, Scoring, StopReason, StopRule, Stopping};
+use pgsvm_core::{CalibrationRows, MachineTimes, Scoring, StopReason, StopRule, Stopping};
 use pgsvm_expand::reading::is_marker;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
@@ -842,7 +842,7 @@ impl Announcement<'_> {
         let warning = match passes < self.request.terms.stopping().most_passes() {
             // rows near the margin are told apart by what passes found them
             true if self.request.terms.scans()
-                && self.request.terms.loss() == Loss::Hinge
+                && !self.request.terms.loss().is_smooth()
                 && !self.request.terms.solver().by_planes() =>
             {
                 return Some(
@@ -1067,7 +1067,7 @@ impl Announcement<'_> {
         if lines_miss && as_code.is_none() && !many {
             tries.push(RBF);
         }
-        if request.terms.loss() == Loss::Hinge && !request.terms.by_interior_points() {
+        if !request.terms.loss().is_smooth() && !request.terms.by_interior_points() {
             tries.push("loss => 'squared_hinge'");
         }
         // what was chosen by how it ranks may decide for one class everywhere

@@ -51,6 +51,7 @@ use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
+use pgsvm_core::{Intercept, SolverChoice, StopRule};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -200,6 +201,20 @@ impl<'a> Deployed<'a> {
     ) -> Result<(Request, Prepared), Failure> {
         let name = &self.owned.name;
         let mut request = self.stored.request(name, &self.known.features, options)?;
+        if self.key.is_some() && request.terms.scans() {
+            // what goes on from dual variables has rows that are kept; of these only Newton's method knows a free intercept
+            let parameters = &mut request.terms.parameters;
+            let by_newton = parameters.formulation.intercept == Intercept::Free
+                && parameters.formulation.loss.is_smooth();
+            parameters.solver = match by_newton {
+                true => SolverChoice::Newton,
+                false => parameters.solver.without_scans(),
+            };
+            if parameters.stopping.rule == StopRule::MeanLoss {
+                // of planes alone
+                parameters.stopping.rule = StopRule::Gap;
+            }
+        }
         check_reads(&self.stored, &request, self.owned)?;
         let prepared = train::plan(&mut request, Some(continuing))?;
         Ok((request, prepared))
@@ -227,11 +242,8 @@ impl<'a> Deployed<'a> {
         );
         let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
             .detail("Which of its rows have changed cannot be known.");
-        // a kernel machine is trained anew with a key too, and options of scans are none of trainings with a key
-        let options = &request.call.options;
-        let has = |name: &str| options.get(name).is_some();
-        let of_scans = has("machines") || request.terms.together();
-        match self.known.features.kernel.is_some() || of_scans {
+        // a kernel machine is trained anew with a key too, and classes that are told apart together have no key
+        match self.known.features.kernel.is_some() || request.terms.together() {
             true => said.notice(),
             false => said.hint(how_to_key(self.owned, &self.stored)).notice(),
         }

@@ -12,12 +12,12 @@ use crate::pg::result_set::ResultSet;
 use crate::pg::select;
 use crate::pg::varlena::Varlena;
 use crate::predict::ranked::checked_count;
+use crate::request::loss_named;
 use crate::request::source::{free_name, quote, Source};
 use crate::request::words::sql_float;
 use crate::sql::out_of_fold;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
-use pgsvm_core::Loss;
 use std::ffi::CString;
 
 c_function!(
@@ -102,11 +102,8 @@ fn doubted_below(schema: &str, name: &str) -> f64 {
     let mut below = 0.0;
     select::for_each_at_once(&query, |row| {
         if let Some(s) = row.float8(1).filter(|s| *s > 0.0) {
-            below = match row.text(2).as_deref() {
-                Some("truncated_squared_hinge") => Loss::SquaredHinge,
-                _ => Loss::Hinge,
-            }
-            .margin_at(1.0 + s);
+            let loss = row.text(2).and_then(|word| loss_named(&word));
+            below = loss.map_or(0.0, |loss| loss.margin_at(1.0 + s));
         }
     });
     below

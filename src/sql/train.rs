@@ -38,7 +38,7 @@ use crate::training::validation::{self, Validated};
 use crate::warm_start::following::Following;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::{Loss, Scale, StopReason};
+use pgsvm_core::{Scale, StopReason};
 use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
@@ -321,7 +321,7 @@ fn may_finish(prepared: &Prepared, trained: &Trained) -> bool {
     let stop = trained.trainer.report.summary().stop;
     !stop.is_some_and(StopReason::arrived)
         && trained.reader.report.resident
-        && job.terms.loss() == Loss::Hinge
+        && !job.terms.loss().is_smooth()
         && job.terms.truncation().is_none()
         && job.scale == Scale::None
         && job.kernel.is_none()

@@ -12,12 +12,13 @@ mod sampling;
 
 use crate::base::errors::Failure;
 use crate::features::FeatureSet;
+use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
 use crate::pg::query::{Planned, Runs};
 use crate::planning::job::{Job, TrainerOutcome};
 use crate::planning::roles::expected_cache_bytes;
 use crate::reading::rows::RowSource;
-use crate::scanning::order::{told, Known, Task};
+use crate::scanning::order::{self, told, Known, Task};
 use crate::scanning::state::{damaged, Found};
 use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
@@ -35,8 +36,8 @@ use crate::warm_start::following::Following;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
-    Holding, PartOrder, PartsFound, ReaderReport, RowForm, Scaling, ScanPass, ScanSums,
-    ScanTrainer, SolverChoice, Source, Step, Survey, Surveyed,
+    Holding, PackedRow, PartOrder, PartsFound, ReaderReport, RowForm, Scaling, ScanPass, ScanSums,
+    ScanTrainer, ScannedRows, SolverChoice, Source, Step, Survey, Surveyed,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -192,6 +193,7 @@ fn attempt(
         }
     };
     let processes = rows.processes(parts, trainer.averaged(), run.anew);
+    let kept = rows.keep(&trainer, &mut progress)?;
     let mut outcome = outcome(&rows.source, report)?;
     let mapping = rows.mapping.take();
     let gamma = mapping.as_ref().and_then(Mapping::gamma);
@@ -202,13 +204,13 @@ fn attempt(
     let read = Collected {
         outcome,
         machine: mapping.map(Mapping::into_machine),
-        keys: Vec::new(),
+        keys: kept.keys,
         versions: None,
         followed: run.following.map(Following::followed),
         served: None,
         screening: None,
     };
-    let mut fitted = fitted(job, &read, &trainer)?;
+    let mut fitted = fitted(job, &read, &trainer, kept.duals)?;
     let report = &mut fitted.outcome.report;
     match grid {
         Some(grid) => grid.complete(report, true),
@@ -257,6 +259,8 @@ fn survey(
     (following, progress): (Option<&Following>, &mut Progress),
 ) -> Result<(RowSource, Surveyed), Failure> {
     let found = match job.features.categories().next() {
+        // a key that is wrong is told before anything is trained
+        _ if job.statement.columns.key.is_some() => None,
         None => survey_by(scan, job, planned)?,
         // values get their codes in the order of the rows
         Some(_) => match Scan::in_order(job, planned)? {
@@ -336,6 +340,7 @@ fn survey_alone(
         check_for_interrupts();
         progress.show_survey(survey.rows());
     }
+    source.drop_keys();
     Ok((source, survey))
 }
 
@@ -352,6 +357,13 @@ struct Rows<'a> {
     /// The values of a fold column, by fold.
     folds: Vec<String>,
     source: RowSource,
+}
+
+/// What is kept of the rows.
+struct Kept {
+    keys: Vec<KeyChunk>,
+    /// By head.
+    duals: Vec<KeptDuals>,
 }
 
 /// How the scans have ended.
@@ -461,6 +473,54 @@ impl Rows<'_> {
         }
     }
 
+    /// What is kept of each row, where that is asked for: its key, and its dual variables at the weights that scans have found. This
+    /// process reads the rows once more for it.
+    fn keep(&self, trainer: &ScanTrainer, progress: &mut Progress) -> Result<Kept, Failure> {
+        let job = self.job;
+        let heads = 0..trainer.report()?.heads.len();
+        let mut duals = gathered(heads.clone().map(|_| KeptDuals::new(job)))?;
+        if duals.is_empty() || (job.statement.columns.key.is_none() && !job.terms.keep_duals) {
+            return Ok(Kept {
+                keys: Vec::new(),
+                duals,
+            });
+        }
+        let all = heads.map(|head| trainer.dual_variables(head));
+        let all = gathered(all.collect::<Result<Vec<_>, _>>()?)?;
+        let known = (self.source.known_classes(), &self.folds[..]);
+        let mut source = RowSource::again(self.planned, job, &self.features, known)?;
+        let map = self
+            .mapping
+            .as_ref()
+            .map(|it| it.view().arrived().map_err(order::refused));
+        let mut rows = ScannedRows::new(&self.form, map.transpose()?)?;
+        let mut count = 0;
+        let visit = &mut |row: &PackedRow<'_>| {
+            for (of_head, kept) in all.iter().zip(&mut duals) {
+                kept.push(of_head.of(row));
+            }
+        };
+        loop {
+            let more = source.fetch(ROWS_A_STEP, &mut |example| {
+                count += 1;
+                rows.take(example, visit)
+            })?;
+            check_for_interrupts();
+            progress.show_survey(count);
+            if !more {
+                break;
+            }
+        }
+        rows.finish(visit)?;
+        match count == trainer.rows() {
+            true => Ok(Kept {
+                keys: source.take_key_chunks(),
+                duals,
+            }),
+            false => Err(changed()),
+        }
+    }
+
     /// Does something with what is known of them.
     fn with_known<T>(&self, act: impl FnOnce(Known<'_>) -> T) -> T {
         let map = self.mapping.as_ref().map(Mapping::view);
@@ -488,17 +548,22 @@ impl Rows<'_> {
 }
 
 /// What the trainer leaves behind.
-fn fitted(job: &Job, read: &Collected, trainer: &ScanTrainer) -> Result<Fitted, Failure> {
+fn fitted(
+    job: &Job,
+    read: &Collected,
+    trainer: &ScanTrainer,
+    duals: Vec<KeptDuals>,
+) -> Result<Fitted, Failure> {
     let report = trainer.report()?;
     let heads = 0..report.heads.len();
     let intercepts = heads.clone().map(|head| trainer.weights(head).intercept());
     let intercepts = gathered(intercepts)?;
-    let head = |head: usize| TrainedHead {
+    let head = |(head, duals): (usize, KeptDuals)| TrainedHead {
         weights: folded(job, read, trainer.weights(head), intercepts[head]),
-        duals: KeptDuals::new(job),
+        duals,
     };
     Ok(Fitted {
-        heads: gathered(heads.clone().map(head))?,
+        heads: gathered(heads.clone().zip(duals).map(head))?,
         slacks: None,
         outcome: TrainerOutcome {
             weights: match heads.is_empty() {

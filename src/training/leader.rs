@@ -58,7 +58,9 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
-    strings::check(job).or_raise();
+    if let Some(told) = strings::without_effect(job) {
+        told.notice();
+    }
     if job.terms.scans() {
         let following = following.as_ref();
         return match by_scans::train(job, planned, false, following).or_raise() {

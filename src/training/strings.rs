@@ -1,7 +1,7 @@
 //! Which trainings keep texts in a short form, whose features are made when a row is visited.
 
 use crate::base::errors::Failure;
-use crate::combinations::features;
+use crate::combinations::no_effect;
 use crate::features::FeatureSet;
 use crate::planning::job::Job;
 use crate::request::Expansion;
@@ -40,12 +40,10 @@ fn form_of(features: &FeatureSet) -> Option<CompactForm> {
     kept[0].is_some().then_some(CompactForm { parts, kept })
 }
 
-/// Refuses a training that is to make features when rows are visited, and cannot.
-pub fn check(job: &Job) -> Result<(), Failure> {
-    // scans keep no rows: features are made whenever a row is read
+/// That a training which is to make features when rows are visited keeps them with their rows.
+pub fn without_effect(job: &Job) -> Option<Failure> {
+    // of scans, which keep no rows, it is said before
     let kept = !job.terms.scans();
-    if job.terms.expansion != Expansion::Visit || !kept || kept_as(job).is_some() {
-        return Ok(());
-    }
-    Err(features::visit())
+    let stores = job.terms.expansion == Expansion::Visit && kept && kept_as(job).is_none();
+    stores.then(no_effect::visit)
 }

@@ -47,7 +47,6 @@ SELECT svm_cross_validate('circles', 'ring', features => '{x, y}', kernel => 'rb
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'scan', rank => 4001);
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'sigmoid', gamma => 1, coef0 => -5, solver => 'scan');
 SELECT svm_train_query('SELECT CASE id WHEN 77 THEN 1e25 ELSE x END AS x, y, ring FROM circles', 'ring', model => 'no', kernel => 'polynomial', gamma => 1, scale => 'none', solver => 'scan');
-SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'interior_point', options => '{"machines": "scans", "duals": true}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', kernel => 'rbf', solver => 'interior_point', options => '{"machines": "average"}');
 SELECT svm_train('circles', 'ring', '{x, y}', 'no', solver => 'scan', options => '{"machines": "scans"}');
 SELECT svm_train_query('SELECT sparse, ring FROM circles, LATERAL (SELECT array_agg(CASE i WHEN circles.id THEN 1 ELSE 0 END)::real[] AS sparse FROM generate_series(1, 4100) AS i) AS wide WHERE id <= 40', 'ring',

@@ -105,7 +105,6 @@ RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_s
 SELECT svm_train('points', 'side', '{metres}', 'alone_' || loss, loss => loss, solver => 'scan', options => '{"machines": "average"}') FROM unnest('{hinge,squared_hinge}'::text[]) AS loss;
 SELECT name, passes, gap BETWEEN 0 AND 1e-3 AS near FROM svm_models WHERE name LIKE 'alone%' ORDER BY name;
 \set ON_ERROR_STOP off
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', key => 'id');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"machines": 2}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"machines": "mean"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', options => '{"machines": "average"}');
@@ -116,7 +115,6 @@ RESET pgsvm.cache_size;
 SET pgsvm.cache_size = '128kB';
 SELECT svm_train_query('SELECT metres, id IN (7, 9000) AS side FROM points', 'side', model => 'no', solver => 'scan', c => NULL);
 RESET pgsvm.cache_size;
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"duals": true}');
 SELECT svm_train('points', 'side', '{metres, tilt}', 'warm', solver => 'scan', options => '{"warm_start": "seen"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"warm_start": "seen"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', loss => 'hinge', options => '{"intercept": "free"}');
@@ -125,7 +123,6 @@ SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'stream', loss =>
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"stop": "svmperf"}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'scan', options => '{"lambda": 0.5}');
 SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'ocas', options => '{"lambda": 0}');
-SELECT svm_train('points', 'side', '{metres}', 'no', solver => 'cutting_plane', key => 'id');
 SELECT svm_train_query('SELECT metres + random() AS metres, side FROM points', 'side', model => 'no', solver => 'scan');
 SELECT svm_train_query('SELECT metres, side FROM points FOR UPDATE', 'side', model => 'no', solver => 'scan');
 -- What is wrong with rows is told as ever.

@@ -67,9 +67,16 @@ SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degr
 SELECT svm_train_query('SELECT * FROM strings ORDER BY i', 'y', '{"weighted_degree(dna, 6)"}', 'kept', tolerance => 1e-4);
 SELECT max(abs(svm_decision('streamed', s) - svm_decision('kept', s))) < 0.1 AS same FROM strings AS s;
 RESET pgsvm.cache_size;
-SELECT svm_train('strings', 'y', '{"ngrams(dna, 1, 3)"}', 'wrong', options => '{"expansion": "visit"}');
-SELECT svm_train('strings', 'y', '{"spectrum(dna, 3)"}', 'wrong', kernel => 'rbf', options => '{"expansion": "visit"}');
-SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 6)"}', 'wrong', options => '{"expansion": "visit", "normalize_rows": true}');
+-- of features that are stored it has no effect, as a NOTICE says; the model is that of "stored"
+SET client_min_messages = notice;
+\set VERBOSITY terse
+SELECT svm_train('strings', 'y', '{"ngrams(dna, 1, 3)"}', 'visited', c => .001, options => '{"expansion": "visit"}');
+SET client_min_messages = warning;
+\set VERBOSITY default
+SELECT svm_train('strings', 'y', '{"ngrams(dna, 1, 3)"}', 'as_stored', c => .001, options => '{"expansion": "stored"}');
+SELECT count(*) AS other FROM strings AS s WHERE svm_decision('visited', s) <> svm_decision('as_stored', s);
+SELECT svm_train('strings', 'y', '{"spectrum(dna, 3)"}', 'visited', kernel => 'rbf', options => '{"expansion": "visit", "inherit": false}');
+SELECT svm_drop('visited'), svm_drop('as_stored');
 SELECT svm_train('strings', 'y', '{"weighted_degree(dna, 6)"}', 'wrong', options => '{"expansion": "always"}');
 
 -- what is wrong

@@ -84,6 +84,7 @@ pub use scaling::{Scale, Scaling, Spread};
 pub use scanning::{ScanPass, ScanSums};
 pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
+pub use solver::scanned::DualsByRow;
 pub use solver::weights::{Duals, Weights};
 pub use task::calibration::{
     Calibration, CalibrationChoice, CalibrationLosses, CalibrationRows, Calibrations, Score,

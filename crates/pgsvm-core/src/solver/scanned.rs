@@ -6,7 +6,7 @@ use crate::base::memory::{copied, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
-use crate::simd::Isa;
+use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
 use crate::solver::driver::decision;
@@ -26,6 +26,37 @@ use crate::task::solver_choice::Cuts;
 pub(crate) struct ScannedHeads {
     heads: Vec<Scanned>,
     intercept: Intercept,
+}
+
+/// Dual variables as a function of a row: those that go with its margin, as slopes of the loss ([`Objective::dual_of`]). They are a
+/// beginning for whoever goes on from them; a certificate needs the sums of a pass.
+pub struct DualsByRow {
+    objective: Objective,
+    w: Vec<f64>,
+}
+
+impl DualsByRow {
+    /// The dual variable of a row, 0 of one that takes no part.
+    pub fn of(&self, row: &Row<'_>) -> f32 {
+        Level::best().run(DualOf(self, row))
+    }
+}
+
+struct DualOf<'a, 'r>(&'a DualsByRow, &'a Row<'r>);
+
+impl Work for DualOf<'_, '_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> f32 {
+        let Self(DualsByRow { objective, w }, row) = self;
+        let (y, cost) = objective.side(row);
+        if y == 0.0 {
+            return 0.0;
+        }
+        let within = objective.within(y, objective.score::<K>(row, w));
+        objective.dual_of(cost, within) as f32
+    }
 }
 
 struct Scanned {
@@ -67,6 +98,14 @@ impl ScannedHeads {
     fn objective(&self, head: usize) -> Result<Objective, OutOfMemory> {
         let Scanned { ledger, signs, .. } = &self.heads[head];
         Ok(ledger.objective(copied(signs)?, self.intercept))
+    }
+
+    /// What says each row's dual variable at the weights of a head's certificate.
+    pub(crate) fn dual_variables(&self, head: usize) -> Result<DualsByRow, OutOfMemory> {
+        Ok(DualsByRow {
+            objective: self.objective(head)?,
+            w: copied(&self.heads[head].best)?,
+        })
     }
 
     /// A head to be solved by a bundle.

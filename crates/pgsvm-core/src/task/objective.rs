@@ -11,6 +11,9 @@ use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::row::Row;
 use crate::task::loss::{Loss, NO_LOSS_FROM};
 
+/// The distance over which dual variables rise where the slope of a loss jumps.
+const NEAR_JUMP: f64 = 0.02;
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Objective {
     /// By group id: -1, +1, or 0 for rows that take no part.
@@ -108,6 +111,18 @@ impl Objective {
     #[inline(always)]
     pub(crate) fn half_curvature(&self) -> f64 {
         0.5 * self.curvature()
+    }
+
+    /// The dual variable that goes with this distance within the margin: C c times minus the slope of the loss, 0 of an outlier. Where the
+    /// slope has a jump it may be any of a range there, and is taken to rise over a short distance on either side: only the optimum says
+    /// which it is.
+    pub(crate) fn dual_of(&self, cost: f64, within: f64) -> f64 {
+        let share = match self.loss.is_smooth() {
+            _ if self.is_out(within) => 0.0,
+            true => self.loss.steepness(NO_LOSS_FROM - within),
+            false => self.loss.slope() * (0.5 + within / NEAR_JUMP).clamp(0.0, 1.0),
+        };
+        self.c * cost * share
     }
 
     /// The largest loss of a row.

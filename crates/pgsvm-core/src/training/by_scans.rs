@@ -35,7 +35,7 @@ use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::ledger::Ledgers;
 use crate::solver::recount::{first_to_recount, Recount};
-use crate::solver::scanned::ScannedHeads;
+use crate::solver::scanned::{DualsByRow, ScannedHeads};
 use crate::solver::scans::ScanRows;
 use crate::solver::weights::Weights;
 use crate::task::objective::Intercept;
@@ -491,6 +491,11 @@ impl ScanTrainer {
     /// The weights of a head's certificate.
     pub fn weights(&self, head: usize) -> Weights<'_> {
         self.solver.weights(head)
+    }
+
+    /// What says each row's dual variable at the weights of a head's certificate.
+    pub fn dual_variables(&self, head: usize) -> Result<DualsByRow, OutOfMemory> {
+        self.solver.dual_variables(head)
     }
 
     /// What happened when.

@@ -6,6 +6,7 @@
 use pgsvm_kernels::{Factor, FactorView, KernelError, LowRank};
 use serde::{Deserialize, Serialize};
 
+use crate::base::message::{self, MessageError};
 use crate::maps::low_rank::mapping::Mapping;
 use crate::reader::{RowForm, RowMaker};
 use crate::rows::facts::Facts;
@@ -36,6 +37,16 @@ struct Mapped {
     map: LowRank,
     mapping: Mapping,
     maker: RowMaker,
+}
+
+impl MapView<'_> {
+    /// As it arrives, for rows that are mapped in this process.
+    ///
+    /// # Errors
+    /// Without memory for it.
+    pub fn arrived(&self) -> Result<ToldMap, MessageError> {
+        message::decode(&message::encode(self)?)
+    }
 }
 
 impl ToldMap {
