@@ -132,6 +132,8 @@ pub struct CallAsGiven {
     pub options: Value,
     /// Whether training by scans has all options that were given.
     pub knows_scans: bool,
+    /// The solver that the model stays with, where its follow-up goes by another one.
+    pub stays_with: Option<&'static str>,
     /// The settings that somebody gave, which the next version takes over; None where that is not known.
     pub given: Option<JsonText>,
     /// The arguments that were given, but for source, label, features, exclude and model, for a hint that has the call again.
@@ -360,6 +362,7 @@ impl Arguments {
                 named,
                 options,
                 knows_scans,
+                stays_with: None,
                 given: settings,
                 typed,
             },

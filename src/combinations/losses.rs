@@ -137,6 +137,14 @@ combinations! {
         why: not_yet,
         message: "solver '{solver}' has no option \"multiclass\"",
         reason: "Classes together are written for planes; coordinate descent for them would change all dual variables of a row at once.",
-        hint: "solver => 'ocas' or 'cutting_plane'",
+        hint: "solver => 'ocas' or 'cutting_plane'; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
+    }
+    together_squared_hinge() {
+        what: "\"multiclass\": \"crammer_singer\"",
+        with: "loss => 'squared_hinge', 'ramp' or 'truncated_squared_hinge'",
+        why: not_yet,
+        message: "classes that are told apart together have the hinge loss",
+        reason: "Planes minimize it; of a smooth loss Newton's method would need the second derivatives of all classes.",
+        hint: "loss => 'hinge'; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
     }
 }

@@ -33,7 +33,7 @@ combinations! {
         why: not_yet,
         message: "classes that are told apart together are not compared on rows held out",
         reason: "The sample on which c is chosen is trained one class against the rest.",
-        hint: "c => 1, and leave probability out; or leave \"multiclass\" out of the options",
+        hint: "c => 1, and leave probability out; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
     }
     together_key() {
         what: "\"multiclass\": \"crammer_singer\"",
@@ -41,7 +41,7 @@ combinations! {
         why: not_yet,
         message: "classes that are told apart together keep no dual variables",
         reason: "A row has one for each class there, and follow-ups go on from one for each head.",
-        hint: "Leave key and \"duals\" out, or \"multiclass\" out of the options",
+        hint: "Leave key and \"duals\" out; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
     }
     machines_count() {
         what: "solver => 'scan'",

@@ -349,7 +349,10 @@ impl Choices<'_> {
         match solver {
             "newton" if !loss.is_smooth() => Err(losses::newton_hinge()),
             INTERIOR_POINT if loss.is_smooth() => Err(losses::interior_squared_hinge()),
-            OCAS | CUTTING_PLANE if loss.is_smooth() => Err(losses::planes_squared_hinge(solver)),
+            OCAS | CUTTING_PLANE if loss.is_smooth() => Err(match self.together()? {
+                true => losses::together_squared_hinge(),
+                false => losses::planes_squared_hinge(solver),
+            }),
             _ => Ok(()),
         }
     }

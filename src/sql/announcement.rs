@@ -1067,8 +1067,19 @@ impl Announcement<'_> {
         if lines_miss && as_code.is_none() && !many {
             tries.push(RBF);
         }
-        if !request.terms.loss().is_smooth() && !request.terms.by_interior_points() {
+        let together = request.terms.together();
+        let by_planes = request.terms.solver().by_planes();
+        if !request.terms.loss().is_smooth()
+            && !request.terms.by_interior_points()
+            && !together
+            && !by_planes
+        {
             tries.push("loss => 'squared_hinge'");
+        }
+        if together {
+            // which neither a kernel nor a choice of c goes with
+            tries.retain(|tried| *tried != RBF);
+            tries.push("options => '{\"multiclass\": \"one_vs_rest\"}', with which c can be chosen and kernels taken");
         }
         // what was chosen by how it ranks may decide for one class everywhere
         let by_ranking =
@@ -1079,11 +1090,12 @@ impl Announcement<'_> {
         );
         tries.extend(by_ranking.then_some(threshold.as_str()));
         tries.extend(self.scaling());
-        if request.plan.costs.len() == 1 {
+        if request.plan.costs.len() == 1 && !together {
             tries.push("c => 'auto', which chooses c");
         }
         if !rare || !ranks_well || tries.is_empty() {
-            tries.extend((!curved && !lines_miss && as_code.is_none() && !many).then_some(RBF));
+            let may_curve = !curved && !lines_miss && as_code.is_none() && !many && !together;
+            tries.extend(may_curve.then_some(RBF));
             tries.push("other features");
         }
         format!("Try {}", tries.join("; or "))

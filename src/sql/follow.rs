@@ -38,7 +38,7 @@ use crate::planning::prepare::{prepare_added, Continuing, Prepared};
 use crate::planning::source_columns;
 use crate::request::reads::Reads;
 use crate::request::source::{free_name, qualified_relation, quote, relation_name, Source};
-use crate::request::Request;
+use crate::request::{Method, Request};
 use crate::sql::life::Owned;
 use crate::sql::train;
 use crate::storing::deployment;
@@ -202,6 +202,7 @@ impl<'a> Deployed<'a> {
         let name = &self.owned.name;
         let mut request = self.stored.request(name, &self.known.features, options)?;
         if self.key.is_some() && request.terms.scans() {
+            let scans = request.terms.solver_word();
             // what goes on from dual variables has rows that are kept; of these only Newton's method knows a free intercept
             let parameters = &mut request.terms.parameters;
             let by_newton = parameters.formulation.intercept == Intercept::Free
@@ -214,6 +215,21 @@ impl<'a> Deployed<'a> {
                 // of planes alone
                 parameters.stopping.rule = StopRule::Gap;
             }
+            if let Some(kernel) = &mut request.kernel {
+                // scans know no other kernel machine
+                kernel.method = match kernel.method {
+                    Method::Auto => Method::LowRank,
+                    method => method,
+                };
+            }
+            request.call.stays_with = Some(scans);
+            let keeps = request.terms.solver_word();
+            Failure::new(
+                Code::ERRCODE_SUCCESSFUL_COMPLETION,
+                format!("model \"{name}\" was trained by scans, which keep no rows: solver '{keeps}' goes on from what it knows of them"),
+            )
+            .detail("Its rows are in memory meanwhile, or in a temporary file where they do not fit pgsvm.cache_size. The model stays with its solver and options; without a key its refresh is by scans.")
+            .notice();
         }
         check_reads(&self.stored, &request, self.owned)?;
         let prepared = train::plan(&mut request, Some(continuing))?;
@@ -327,7 +343,7 @@ fn unsaid(name: &str, version: i32) -> Failure {
         Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         format!("model \"{name}@{version}\" does not say what its source read"),
     )
-    .detail("It was trained without a key, under a version of pgsvm before 0.3.0 or by a role with BYPASSRLS. A refresh reads the source with the rights of the model's owner.")
+    .detail("It was imported, or trained without a key under a version of pgsvm before 0.3.0 or by a role with BYPASSRLS. A refresh reads the source with the rights of the model's owner.")
     .hint(format!("Train it again: {}", training(name, "")))
 }
 

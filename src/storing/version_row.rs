@@ -126,7 +126,14 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("nulls", request.rows.nulls.word().into()),
         ("loss", terms.loss_of(labelled.values.len()).into()),
         ("scale", labelled.scale.into()),
-        ("solver", terms.solver_word().into()),
+        (
+            "solver",
+            request
+                .call
+                .stays_with
+                .unwrap_or(terms.solver_word())
+                .into(),
+        ),
         ("intercept_used", terms.intercept().into()),
         ("tolerance", terms.stopping().tolerance.into()),
         ("seed", (terms.parameters.seed as u32 as i32).into()),

@@ -12,8 +12,8 @@ use crate::training::fit::VERY_MANY_CLASSES;
 use pgsvm_core::kernels::KernelError;
 use pgsvm_core::plan::Purpose;
 use pgsvm_core::{
-    Blocks, CacheError, ExactError, InteriorError, LowRankError, ProblemError, ReadError,
-    TrainError,
+    Blocks, CacheError, ExactError, InteriorError, LowRankError, PlanError, ProblemError,
+    ReadError, TrainError,
 };
 
 pub fn other_role_failed() -> ! {
@@ -208,7 +208,11 @@ pub fn train_failure(error: TrainError) -> Failure {
         }
         TrainError::Problem(error) => problem_failure(error),
         TrainError::Plan(error) => {
-            Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string())
+            let failure = Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, error.to_string());
+            match error {
+                PlanError::FoldsFound(_) => failure.hint("fold_column or fold_order names a column of two values or more. Folds that scans draw are drawn by what a row holds: equal rows are in the same one"),
+                _ => failure,
+            }
         }
         TrainError::Head { .. }
         | TrainError::Start { .. }

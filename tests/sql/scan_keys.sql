@@ -48,6 +48,18 @@ SELECT svm_refresh(name) FROM before WHERE name NOT IN ('hinge', 'squared');
 SELECT name, solver, abs(m.primal - b.primal) <= 2e-3 * b.primal OR name IN ('average', 'kernel') AS same, m.gap <= 1e-3 AS arrived
 FROM svm_models AS m JOIN before AS b USING (name) WHERE name NOT IN ('hinge', 'squared') ORDER BY name;
 
+-- Another follow-up, and options that scans alone have: the model stays with its solver.
+SELECT svm_train('events', 'label', '{x, y, colour}', 'lambda', loss => 'hinge', solver => 'ocas', key => 'id', options => '{"lambda": 0.2, "stop": "svmperf"}');
+SELECT svm_refresh(name) FROM (VALUES ('average'), ('lambda'), ('kernel'), ('lambda'), ('scan squared_hinge')) AS again (name);
+SELECT svm_forget('lambda', 'SELECT 2 AS id'), svm_update('lambda', 'SELECT * FROM events WHERE id = 2');
+SELECT name, version, solver, loss, stop_reason FROM svm_models WHERE name IN ('average', 'lambda', 'kernel') ORDER BY name;
+SELECT version, landmarks < 200 AS of_low_rank FROM svm_versions WHERE name = 'kernel' ORDER BY version;
+SET client_min_messages = notice;
+\set VERBOSITY terse
+SELECT svm_refresh('scan hinge');
+\set VERBOSITY default
+SET client_min_messages = warning;
+
 -- Rows that come, go and change.
 CREATE TABLE more AS SELECT id + 5000 AS id, label, x, y, colour, w, held FROM events WHERE id <= 30;
 SELECT svm_update('scan hinge', 'more');

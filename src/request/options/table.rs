@@ -197,7 +197,7 @@ options! {
         kept: Model,
         value: Kind::Word(&TRUTH),
         default: "false",
-        text: "stores the dual variables with the model, to compute the certificate again",
+        text: "stores the dual variables with the model, to compute the certificate again; those of the hinge by scans are a [beginning](../beyond-one-machine.md#keys-and-dual-variables) alone",
     }
     INHERIT: bool = "inherit" {
         section: Version,

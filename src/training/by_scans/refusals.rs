@@ -14,11 +14,22 @@ pub(super) fn too_few(source: &RowSource, class: usize, rows: u64, bytes: usize)
         format!("label \"{label}\" has too few rows in the sample to hold some out: {rows}"),
     )
     .detail(format!(
-        "By scans c and probabilities are found on a sample of rows, here of {kilobytes} kB."
+        "By scans what is chosen is chosen on a sample of rows, here of {kilobytes} kB."
     ))
-    .hint(
-        "solver => 'stream', which holds rows out of all; or a number for c, without probabilities",
+    .hint("solver => 'stream', which holds rows out of all; or one number for c, gamma and \"truncation\", without probabilities")
+}
+
+/// The rows of the sample are all of one fold.
+pub(super) fn one_fold(folds: u32, bytes: usize) -> Failure {
+    Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("the rows of the sample are of {folds} fold(s), at least 2 are needed"),
     )
+    .detail(format!(
+        "By scans what is chosen is chosen on a sample of rows, here of {} kB.",
+        bytes / 1024
+    ))
+    .hint("SET pgsvm.cache_size to more, of which the sample takes a part; or solver => 'stream', which holds rows out of all")
 }
 
 /// More landmarks are asked for than there are rows at hand.

@@ -6,12 +6,14 @@ use crate::pg::check_for_interrupts;
 use crate::planning::job::Job;
 use crate::reading::rows::RowSource;
 use crate::training::by_scans::mapping::Mapping;
-use crate::training::by_scans::refusals::too_few;
+use crate::training::by_scans::refusals::{one_fold, too_few};
 use crate::training::failures::train_failure;
 use crate::training::grid::Grid;
 use crate::training::progress::Progress;
 use pgsvm_core::plan::{Plan, Purpose};
-use pgsvm_core::{Chosen, LowRankJob, Problem, SampleSearch, Step, Surveyed, TrainError};
+use pgsvm_core::{
+    Chosen, LowRankJob, PlanError, Problem, SampleSearch, Step, Surveyed, TrainError,
+};
 
 const VALUES_A_STEP: usize = 1 << 20;
 
@@ -149,6 +151,7 @@ impl Sampling<'_> {
     fn failed(&self, error: TrainError) -> Failure {
         match error {
             TrainError::Sample { class, rows } => too_few(self.source, class, rows, self.bytes),
+            TrainError::Plan(PlanError::FoldsFound(folds)) => one_fold(folds, self.bytes),
             error => train_failure(error),
         }
     }
