@@ -23,8 +23,8 @@ combinations! {
         what: "a kernel machine, or solver => 'interior_point'",
         with: "\"warm_start\"",
         why: not_yet,
-        message: "a kernel machine cannot begin from the weights of another model",
-        detail: "Weights are those of landmarks, which a training chooses anew.",
+        message: "a kernel machine, or one of solver 'interior_point', cannot begin from the weights of another model",
+        detail: "Weights of a kernel machine are those of landmarks, which a training chooses anew; interior points begin between the bounds of the dual variables.",
         hint: "Leave \"warm_start\" out of the options",
     }
     interior_option(name) {

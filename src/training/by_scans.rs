@@ -32,6 +32,7 @@ use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
 use crate::training::watch;
 use crate::training::weights::KeptDuals;
+use crate::warm_start::followed::Followed;
 use crate::warm_start::following::Following;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
@@ -206,7 +207,11 @@ fn attempt(
         machine: mapping.map(Mapping::into_machine),
         keys: kept.keys,
         versions: None,
-        followed: run.following.map(Following::followed),
+        // rows are not compared with those of the version where only its weights are taken
+        followed: run.following.map(|it| Followed {
+            rows: None,
+            ..it.followed()
+        }),
         served: None,
         screening: None,
     };

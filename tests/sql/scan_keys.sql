@@ -54,9 +54,11 @@ SELECT svm_refresh(name) FROM (VALUES ('average'), ('lambda'), ('kernel'), ('lam
 SELECT svm_forget('lambda', 'SELECT 2 AS id'), svm_update('lambda', 'SELECT * FROM events WHERE id = 2');
 SELECT name, version, solver, loss, stop_reason FROM svm_models WHERE name IN ('average', 'lambda', 'kernel') ORDER BY name;
 SELECT version, landmarks < 200 AS of_low_rank FROM svm_versions WHERE name = 'kernel' ORDER BY version;
+CREATE TABLE six AS SELECT id, id > 3 AS late FROM generate_series(1, 6) AS id;
+SELECT svm_train('six', 'late', '{id}', 'six', solver => 'scan', key => 'id');
 SET client_min_messages = notice;
 \set VERBOSITY terse
-SELECT svm_refresh('scan hinge');
+SELECT svm_refresh('six');
 \set VERBOSITY default
 SET client_min_messages = warning;
 
@@ -81,5 +83,5 @@ SELECT svm_train('events', 'colour', '{x, y}', 'wrong', solver => 'ocas', key =>
 SELECT count(*) AS none FROM svm_models WHERE name = 'wrong';
 SELECT svm_drop(name) FROM svm_models;
 DROP VIEW thirds;
-DROP TABLE events, before, more, gone;
+DROP TABLE events, before, more, gone, six;
 DROP FUNCTION duals_of, margins_of;
