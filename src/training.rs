@@ -13,7 +13,7 @@ mod progress;
 mod recheck;
 mod roles;
 mod spool;
-mod strings;
+pub mod strings;
 pub mod validation;
 pub mod watch;
 pub mod weights;

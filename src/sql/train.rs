@@ -3,7 +3,6 @@
 //! calling backend.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::base::settings;
 use crate::catalog::rights;
 use crate::features::SUPPORT_VECTORS;
 use crate::keys::chunks::KeyKind;
@@ -13,7 +12,7 @@ use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::pg::snapshot::with_latest;
 use crate::planning;
-use crate::planning::job::Role;
+use crate::planning::job::{Job, Role};
 use crate::planning::prepare::{prepare, Continuing, Prepared};
 use crate::planning::source_columns::LeftOut;
 use crate::reading::vocabularies;
@@ -34,6 +33,7 @@ use crate::targets::labels;
 use crate::training::by_scans::{self, Outcome};
 use crate::training::leader;
 use crate::training::outcome::Trained;
+use crate::training::strings;
 use crate::training::validation::{self, Validated};
 use crate::warm_start::following::Following;
 use pgrx::pg_sys;
@@ -364,18 +364,16 @@ pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
 
 /// Prepares and trains what begins from nothing, for nothing that is stored; with the columns that are no features.
 pub fn prepare_and_run(request: &Request) -> Result<(Trained, LeftOut), Failure> {
-    run_for_nothing(request, prepare(request, None)?)
+    let mut prepared = prepare(request, None)?;
+    let trained = run_for_nothing(request, &mut prepared)?;
+    Ok((trained, prepared.left_out))
 }
 
-fn run_for_nothing(
-    request: &Request,
-    mut prepared: Prepared,
-) -> Result<(Trained, LeftOut), Failure> {
-    let trained = with_latest(|| {
-        vocabularies::learn(&mut prepared, request)?;
-        Ok::<_, Failure>(run(&prepared, None))
-    })?;
-    Ok((trained, prepared.left_out))
+fn run_for_nothing(request: &Request, prepared: &mut Prepared) -> Result<Trained, Failure> {
+    with_latest(|| {
+        vocabularies::learn(prepared, request)?;
+        Ok(run(prepared, None))
+    })
 }
 
 /// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted; `inherited`: what is that of
@@ -410,12 +408,7 @@ pub fn store(
     };
     let (version, deployment) = versions::store(schema, &request, &mut trained, &labelled)?;
     warn_of_lost_digits(&trained);
-    say_without_effect(
-        &request,
-        &trained,
-        prepared.job.resources.trainers,
-        inherited,
-    );
+    say_without_effect(&request, &trained, &prepared.job, inherited);
     let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
     giveaways.warn();
     let told = Announcement {
@@ -443,13 +436,13 @@ fn cross_validate(mut arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     }
     let request = arguments.check_validation()?;
     request.without_effect().for_each(Failure::notice);
-    let prepared = prepare(&request, None)?;
+    let mut prepared = prepare(&request, None)?;
     say_how_many(&request, &prepared);
-    let (trained, left_out) = run_for_nothing(&request, prepared)?;
+    let trained = run_for_nothing(&request, &mut prepared)?;
     warn_of_lost_digits(&trained);
     let inherited = Inherited::Settings(None);
-    say_without_effect(&request, &trained, settings::trainers(), inherited);
-    Giveaways::of(&request, &trained, &left_out).warn();
+    say_without_effect(&request, &trained, &prepared.job, inherited);
+    Giveaways::of(&request, &trained, &prepared.left_out).warn();
     Ok(validation::rows(&trained, request.plan.scoring)?)
 }
 
@@ -468,12 +461,7 @@ fn say_how_many(request: &Request, prepared: &Prepared) {
 
 /// Says what was given and had no effect, as only the training has told: threads, and what is about other machines or columns. What was
 /// inherited was told of when it was given.
-fn say_without_effect(
-    request: &Request,
-    trained: &Trained,
-    trainers: usize,
-    inherited: Inherited<'_>,
-) {
+fn say_without_effect(request: &Request, trained: &Trained, job: &Job, inherited: Inherited<'_>) {
     let resident = trained.trainer.report.resident;
     let features = &trained.reader.features;
     let kernel = features.kernel.as_ref();
@@ -484,8 +472,10 @@ fn say_without_effect(
     };
     let is_given = |name: &str| !inherited.has(name);
     let told = request.without_effect_on(&machine, features, is_given);
-    let threads = request.without_trainers(trainers, resident);
-    threads.into_iter().chain(told).for_each(Failure::notice);
+    let threads = request.without_trainers(job.resources.trainers, resident);
+    let stored = strings::without_effect(job).filter(|_| is_given("expansion"));
+    let first = threads.into_iter().chain(stored);
+    first.chain(told).for_each(Failure::notice);
 }
 
 fn scale_word(scale: Scale) -> &'static str {

@@ -33,7 +33,6 @@ use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
 use crate::training::roles::{MoreLandmarks, ReaderRole, TrainerRole};
-use crate::training::strings;
 use crate::training::watch;
 use crate::training::weights::{Folding, KeptDuals, StoredWeights};
 use crate::training::worker;
@@ -58,9 +57,6 @@ const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
-    if let Some(told) = strings::without_effect(job) {
-        told.notice();
-    }
     if job.terms.scans() {
         let following = following.as_ref();
         return match by_scans::train(job, planned, false, following).or_raise() {
