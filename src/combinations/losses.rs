@@ -99,29 +99,37 @@ combinations! {
         reason: "One says that there is an intercept, the other that there is none.",
         hint: "intercept => true, or leave \"intercept\" out of the options",
     }
-    free_intercept_solver(solver) {
+    free_intercept_planes(solver) {
         what: "\"intercept\": \"free\"",
-        with: "solver => 'stream', 'block', 'selective_block', 'ocas', 'cutting_plane', or 'indexed' but with Newton's method",
+        with: "planes of the hinge: solver => 'ocas', 'cutting_plane', or 'scan' with loss => 'hinge' or 'ramp'",
         why: not_yet,
-        message: "solver '{solver}' knows no free intercept",
-        reason: "Coordinate descent changes a dual variable at a time, and a free intercept ties their sum: it would have to change pairs. Of planes the last system would have a row more.",
-        hint: "solver => 'newton'",
+        message: "solver '{solver}' knows no free intercept where it minimizes the hinge loss",
+        reason: "The last system of planes would have a row more, for the sum of the dual variables.",
+        hint: "solver => 'stream'; or loss => 'squared_hinge', solver => 'scan'",
     }
-    free_intercept_hinge() {
+    free_intercept_pegasos() {
         what: "\"intercept\": \"free\"",
-        with: "loss => 'hinge' or 'ramp'",
-        why: not_yet,
-        message: "a free intercept is for the squared hinge loss only",
-        reason: "The hinge is minimized by coordinate descent and by planes, which know no free intercept; only 'interior_point' leaves it free.",
-        hint: "loss => 'squared_hinge'",
+        with: "\"inner\": \"pegasos\"",
+        why: mathematics,
+        message: "Pegasos knows no free intercept",
+        detail: "Its steps grow short as the norm asks, and a free intercept is in no norm.",
+        hint: "Leave \"inner\" or \"intercept\" out of the options",
     }
-    average_free_intercept() {
+    free_intercept_exact() {
         what: "\"intercept\": \"free\"",
-        with: "\"machines\": \"average\"",
+        with: "\"method\": \"exact\"",
         why: not_yet,
-        message: "an average has no free intercept",
-        reason: "Each part is trained by coordinate descent, which knows no free intercept.",
-        hint: "Leave \"intercept\" or \"machines\" out of the options",
+        message: "an exact kernel machine has its intercept in the norm",
+        reason: "Its pairs of dual variables are not tied to one sum yet.",
+        hint: "options => '{{\"method\": \"low_rank\", \"intercept\": \"free\"}}'",
+    }
+    free_intercept_gradient() {
+        what: "\"intercept\": \"free\"",
+        with: "\"stop\": \"projected_gradient\"",
+        why: mathematics,
+        message: "with a free intercept the projected gradient does not say how far the optimum is",
+        reason: "It says nothing of the sum of the signed dual variables, which has to be 0.",
+        hint: "Leave \"stop\" or \"intercept\" out of the options",
     }
     interior_regularized_intercept() {
         what: "\"intercept\": \"regularized\"",
@@ -133,7 +141,7 @@ combinations! {
     }
     together_by_planes(solver) {
         what: "\"multiclass\": \"crammer_singer\"",
-        with: "every solver but 'ocas', which 'auto' then is, and 'cutting_plane'",
+        with: "every solver but 'ocas', which 'auto' and 'scan' then are, and 'cutting_plane'",
         why: not_yet,
         message: "solver '{solver}' has no option \"multiclass\"",
         reason: "Classes together are written for planes; coordinate descent for them would change all dual variables of a row at once.",

@@ -38,21 +38,41 @@ struct Site {
 
 /// Runs `body`, in which PostgreSQL may run what anybody wrote, or read what anybody stored.
 pub fn cut_off<T>(body: impl FnOnce() -> T) -> T {
-    // SAFETY: what is put on the stack lives as long as the transaction, and is taken off here, or by whoever ends the
-    // statement after an error.
-    unsafe {
-        let transaction = pg_sys::TopTransactionContext;
-        let site = pg_sys::MemoryContextAllocZero(transaction, size_of::<Site>()).cast::<Site>();
-        (*site).callback = pg_sys::ErrorContextCallback {
-            previous: pg_sys::error_context_stack,
-            callback: Some(on_error),
-            arg: site.cast(),
-        };
-        pg_sys::error_context_stack = core::ptr::addr_of_mut!((*site).callback);
-        let result = body();
-        pg_sys::error_context_stack = (*site).callback.previous;
-        pg_sys::pfree(site.cast());
-        result
+    let site = Put::on();
+    let result = body();
+    site.off();
+    result
+}
+
+/// A site on the stack of those that are told of errors. Putting on and taking off are compiled once, whatever the body is.
+struct Put(*mut Site);
+
+impl Put {
+    #[inline(never)]
+    fn on() -> Self {
+        // SAFETY: what is put on the stack lives as long as the transaction, and is taken off by `off`, or by whoever ends the
+        // statement after an error.
+        unsafe {
+            let transaction = pg_sys::TopTransactionContext;
+            let bytes = size_of::<Site>();
+            let site = pg_sys::MemoryContextAllocZero(transaction, bytes).cast::<Site>();
+            (*site).callback = pg_sys::ErrorContextCallback {
+                previous: pg_sys::error_context_stack,
+                callback: Some(on_error),
+                arg: site.cast(),
+            };
+            pg_sys::error_context_stack = core::ptr::addr_of_mut!((*site).callback);
+            Self(site)
+        }
+    }
+
+    #[inline(never)]
+    fn off(self) {
+        // SAFETY: `on` has put it there, and what came on top of it since is off.
+        unsafe {
+            pg_sys::error_context_stack = (*self.0).callback.previous;
+            pg_sys::pfree(self.0.cast());
+        }
     }
 }
 

@@ -41,20 +41,41 @@ const FETCH_ROWS: core::ffi::c_long = 8;
 
 /// Runs `body` between SPI's connect and finish, under a snapshot.
 pub fn connected<T>(body: impl FnOnce() -> T) -> T {
-    // SAFETY: SPI is connected and finished around the body; a snapshot pushed here is popped here,
-    // or by the abort if the body raises an error.
-    unsafe {
-        let pushed = !pg_sys::ActiveSnapshotSet();
-        if pushed {
-            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+    let connection = Connection::open();
+    let result = cut_off(body);
+    connection.close();
+    result
+}
+
+/// SPI, connected. Each call of PostgreSQL's is some hundred bytes of code, so what does not depend on the body is compiled once.
+struct Connection {
+    /// Whether a snapshot was pushed for it.
+    pushed: bool,
+}
+
+impl Connection {
+    #[inline(never)]
+    fn open() -> Self {
+        // SAFETY: `close` finishes SPI and pops a snapshot pushed here; an error before that leaves both to the abort.
+        unsafe {
+            let pushed = !pg_sys::ActiveSnapshotSet();
+            if pushed {
+                pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+            }
+            pg_sys::SPI_connect();
+            Self { pushed }
         }
-        pg_sys::SPI_connect();
-        let result = cut_off(body);
-        pg_sys::SPI_finish();
-        if pushed {
-            pg_sys::PopActiveSnapshot();
+    }
+
+    #[inline(never)]
+    fn close(self) {
+        // SAFETY: as in `open`.
+        unsafe {
+            pg_sys::SPI_finish();
+            if self.pushed {
+                pg_sys::PopActiveSnapshot();
+            }
         }
-        result
     }
 }
 
@@ -62,7 +83,7 @@ pub fn connected<T>(body: impl FnOnce() -> T) -> T {
 ///
 /// # Safety
 /// SPI is connected, and has opened the cursor.
-unsafe fn visit_some(cursor: pg_sys::Portal, visit: &mut impl FnMut(&ResultRow) -> bool) -> bool {
+unsafe fn visit_some(cursor: pg_sys::Portal, visit: &mut dyn FnMut(&ResultRow) -> bool) -> bool {
     super::check_for_interrupts();
     // SAFETY: as the caller promises; the rows are read before their table is freed.
     unsafe {
@@ -137,13 +158,17 @@ impl PreparedSelect {
     }
 
     /// Runs it to its end, inside `connected`, and calls `visit` with each row when all are there.
-    pub fn for_each_at_once(&self, parameters: &[Parameter<'_>], visit: impl FnMut(&ResultRow)) {
+    pub fn for_each_at_once(
+        &self,
+        parameters: &[Parameter<'_>],
+        mut visit: impl FnMut(&ResultRow),
+    ) {
         let (mut values, nulls) = bind(parameters);
         // SAFETY: SPI is connected as the caller promises, and the values are of the types that
         // the plan was made for.
         unsafe {
             pg_sys::SPI_execute_plan(self.0, values.as_mut_ptr(), nulls.as_ptr(), true, 0);
-            visit_all(visit);
+            visit_all(&mut visit);
         }
     }
 
@@ -152,6 +177,15 @@ impl PreparedSelect {
         &self,
         parameters: &[Parameter<'_>],
         mut visit: impl FnMut(&ResultRow) -> bool,
+    ) {
+        self.for_each_row(parameters, &mut visit);
+    }
+
+    /// The same, compiled once.
+    fn for_each_row(
+        &self,
+        parameters: &[Parameter<'_>],
+        visit: &mut dyn FnMut(&ResultRow) -> bool,
     ) {
         let (mut values, nulls) = bind(parameters);
         // SAFETY: SPI is connected as the caller promises, and the values are of the types that
@@ -164,7 +198,7 @@ impl PreparedSelect {
                 nulls.as_ptr(),
                 true,
             );
-            while visit_some(portal, &mut visit) {}
+            while visit_some(portal, visit) {}
             pg_sys::SPI_cursor_close(portal);
         }
     }
@@ -172,11 +206,11 @@ impl PreparedSelect {
 
 /// Runs a SELECT once, inside `connected`, in parallel where the planner finds that worth while, and
 /// calls `visit` with each row when all are there.
-pub fn for_each_at_once(sql: &CStr, visit: impl FnMut(&ResultRow)) {
+pub fn for_each_at_once(sql: &CStr, mut visit: impl FnMut(&ResultRow)) {
     // SAFETY: SPI is connected as the caller promises.
     unsafe {
         pg_sys::SPI_execute(sql.as_ptr(), true, 0);
-        visit_all(visit);
+        visit_all(&mut visit);
     }
 }
 
@@ -184,7 +218,7 @@ pub fn for_each_at_once(sql: &CStr, visit: impl FnMut(&ResultRow)) {
 ///
 /// # Safety
 /// SPI is connected, and has run a SELECT.
-unsafe fn visit_all(mut visit: impl FnMut(&ResultRow)) {
+unsafe fn visit_all(visit: &mut dyn FnMut(&ResultRow)) {
     // SAFETY: as the caller promises; the rows are read before their table is freed.
     unsafe {
         let table = pg_sys::SPI_tuptable;

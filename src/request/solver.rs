@@ -198,8 +198,8 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
     // what minimizes one loss only takes that where none is given; else what the best known peers do: LIBLINEAR's loss, and LIBSVM's
     let together = choices.together()?;
     let solver = match given.solving.solver.as_deref() {
-        // planes alone tell classes apart together
-        None | Some("auto") if together => OCAS,
+        // planes alone tell classes apart together, and these go by scans
+        None | Some("auto" | SCAN) if together && !choices.averages(SCAN)? => OCAS,
         given => given.unwrap_or("auto"),
     };
     let is_kernel = given
@@ -289,7 +289,6 @@ impl Choices<'_> {
     ) -> Result<SolverChoice, Failure> {
         self.check_solver(solver)?;
         self.check_loss(solver, loss)?;
-        let free = self.kind_of_intercept(solver, loss, given.intercept)? == Intercept::Free;
         let averages = self.averages(solver)?;
         let indexed = self.indexed()?;
         let inner = self.inner(solver, loss, truncated)?;
@@ -304,7 +303,6 @@ impl Choices<'_> {
             "auto" | "stream" if self.get(&table::POLICY)? == Some(Policy::Paper) => {
                 SolverChoice::StreamSvm(picks)
             }
-            "auto" if free => SolverChoice::Newton,
             "auto" => SolverChoice::Auto,
             "newton" => SolverChoice::Newton,
             "block" => SolverChoice::Block(blocks),
@@ -415,11 +413,6 @@ impl Choices<'_> {
             Some(MachinesWord::Count(_) | MachinesWord::Scans) if solver == SCAN => {
                 Err(scans::machines_count())
             }
-            Some(MachinesWord::Average)
-                if self.get(&table::INTERCEPT)? == Some(Intercept::Free) =>
-            {
-                Err(losses::average_free_intercept())
-            }
             Some(MachinesWord::Average) => Ok(solver == SCAN),
             _ => Ok(false),
         }
@@ -469,12 +462,12 @@ impl Choices<'_> {
         if intercept == Some(false) {
             return Err(losses::free_intercept_none());
         }
-        let newton = self.get(&table::INNER)? == Some(InnerWord::Newton);
-        if !(matches!(solver, "auto" | "newton" | SCAN) || solver == INDEXED && newton) {
-            return Err(losses::free_intercept_solver(solver));
+        if self.get(&table::INNER)? == Some(InnerWord::Pegasos) {
+            return Err(losses::free_intercept_pegasos());
         }
-        if !loss.is_smooth() {
-            return Err(losses::free_intercept_hinge());
+        let scans = solver == SCAN && !self.averages(solver)?;
+        if [OCAS, CUTTING_PLANE].contains(&solver) || (scans && !loss.is_smooth()) {
+            return Err(losses::free_intercept_planes(solver));
         }
         Ok(Intercept::Free)
     }
@@ -507,6 +500,9 @@ impl Choices<'_> {
         }
         if self.get(&table::PROXIMAL)? == Some(Proximal::On) {
             return Err(options::projected_gradient_shift());
+        }
+        if self.get(&table::INTERCEPT)? == Some(Intercept::Free) {
+            return Err(losses::free_intercept_gradient());
         }
         let blocks = ["block", "selective_block"].contains(&solver);
         if !blocks && self.get(&table::POLICY)? != Some(Policy::Paper) {

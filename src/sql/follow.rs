@@ -51,7 +51,7 @@ use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
-use pgsvm_core::{Intercept, SolverChoice, StopRule};
+use pgsvm_core::StopRule;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -203,14 +203,9 @@ impl<'a> Deployed<'a> {
         let mut request = self.stored.request(name, &self.known.features, options)?;
         if self.key.is_some() && request.terms.scans() {
             let scans = request.terms.solver_word();
-            // what goes on from dual variables has rows that are kept; of these only Newton's method knows a free intercept
+            // what goes on from dual variables has rows that are kept
             let parameters = &mut request.terms.parameters;
-            let by_newton = parameters.formulation.intercept == Intercept::Free
-                && parameters.formulation.loss.is_smooth();
-            parameters.solver = match by_newton {
-                true => SolverChoice::Newton,
-                false => parameters.solver.without_scans(),
-            };
+            parameters.solver = parameters.solver.without_scans();
             if parameters.stopping.rule == StopRule::MeanLoss {
                 // of planes alone
                 parameters.stopping.rule = StopRule::Gap;

@@ -33,10 +33,9 @@ use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, ExactSolver, HeadReport, HeadSpec,
-    Intercept, InterceptPart, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice,
-    Leeways, LowRankJob, LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead,
-    ReadError, Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport,
-    Weights,
+    Intercept, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways,
+    LowRankJob, LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead, ReadError,
+    Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport, Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -180,10 +179,7 @@ impl ReaderRole {
             impute: job.rows.nulls == Nulls::Mean,
             ..Settings::new(0, job.scale, Threads::One)
         };
-        let intercept = match job.terms.intercept() {
-            true => Intercept::InNorm,
-            false => Intercept::None,
-        };
+        let intercept = job.terms.parameters.formulation.intercept;
         let problem = problem
             .with(|it| it.formulation.intercept = intercept)
             .ok()?;
@@ -521,8 +517,8 @@ impl ReaderRole {
                     duals: Box::new(found.duals.get(head).into_iter().flatten().copied()),
                 };
                 let intercept = match job.terms.intercept() {
-                    true => InterceptPart::Free,
-                    false => InterceptPart::None,
+                    true => Intercept::Free,
+                    false => Intercept::None,
                 };
                 let all = trainer.trainer.heads().or_raise().into_iter();
                 let heads = gathered(all.take(heads).enumerate().map(stored)).or_raise();
@@ -541,10 +537,7 @@ impl ReaderRole {
                         duals: Box::new(trainer.trainer.duals(head).iter()),
                     }
                 };
-                let intercept = match job.terms.intercept() {
-                    true => InterceptPart::InNorm,
-                    false => InterceptPart::None,
-                };
+                let intercept = job.terms.parameters.formulation.intercept;
                 let all = trainer.trainer.heads().or_raise().into_iter();
                 let heads = gathered(all.take(heads).enumerate().map(stored)).or_raise();
                 let proved = prove(mapped, job, &map, (intercept, heads));
@@ -607,7 +600,7 @@ fn prove(
     rows: &mut MappedRows,
     job: &Job,
     map: &LowRank,
-    (intercept, heads): (InterceptPart, Vec<StoredHead<'_>>),
+    (intercept, heads): (Intercept, Vec<StoredHead<'_>>),
 ) -> Vec<ProvedHead> {
     let problem = job.problem().map_err(problem_failure).or_raise();
     let mut proof = LowRankProof::new(map, rows, &problem, (intercept, heads)).or_raise();

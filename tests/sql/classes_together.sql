@@ -51,7 +51,7 @@ SELECT k.training_accuracy >= h.training_accuracy AS as_good FROM svm_models AS 
 
 -- What it does not take says so, and what to do.
 \set ON_ERROR_STOP off
-SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'scan', loss => 'hinge', options => '{"multiclass": "crammer_singer"}');
+SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'stream', loss => 'hinge', options => '{"multiclass": "crammer_singer"}');
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'stream', options => '{"multiclass": "crammer_singer"}');
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'ocas', options => '{"multiclass": "together"}');
 SELECT svm_train('kinds', 'kind', '{x}', 'no', solver => 'ocas', c => NULL, options => '{"multiclass": "crammer_singer"}');

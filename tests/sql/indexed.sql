@@ -56,5 +56,4 @@ SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options
 SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'stream', options => '{"inner": "newton"}');
 SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"inner": "newton", "chunks_by": "forest"}');
 SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"inner": "newton", "inner_rounds": 3}');
-SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"intercept": "free"}');
 SELECT svm_train('pebbles', 'side', '{x, y}', 'no', solver => 'indexed', options => '{"stop": "projected_gradient"}');

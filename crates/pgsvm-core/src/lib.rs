@@ -67,7 +67,7 @@ pub use interior::{
     InteriorProgress, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft, MachineNews,
     MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told, Waits,
 };
-pub use maps::low_rank::proof::{InterceptPart, LowRankProof, ProvedHead, StoredHead};
+pub use maps::low_rank::proof::{LowRankProof, ProvedHead, StoredHead};
 pub use maps::low_rank::scanned::{MapView, ScannedRows, ToldMap};
 pub use maps::low_rank::search::{MapSearch, SampledMap};
 pub use maps::low_rank::{

@@ -79,7 +79,7 @@ use driver::{Method, Visits};
 use joint::groups::JointGroups;
 use ledger::{Ledger, Ledgers};
 use metric::ColumnScales;
-use newton::choice::{by_newton, ByNewton};
+use newton::choice::by_newton;
 use proximal::moments::ShiftMetric;
 use single::head::Head;
 use single::heads::Singles;
@@ -120,8 +120,8 @@ pub(crate) struct Solver<T> {
     /// Visits before the last active pass began.
     visits_before: u64,
     scales: ColumnScales,
-    /// How Newton's method solves the heads, while it does.
-    by_newton: Option<ByNewton>,
+    /// Whether Newton's method solves the heads now.
+    by_newton: bool,
     was_by_newton: bool,
 }
 
@@ -141,7 +141,7 @@ impl<T: Real> Solver<T> {
         facts: &Facts,
         together: usize,
     ) -> Result<Self, OutOfMemory> {
-        let intercept = if problem.intercept() { 1.0 } else { 0.0 };
+        let intercept = problem.kind_of_intercept();
         let states = specs.iter();
         let states = states.map(|spec| {
             interrupts::check();
@@ -153,14 +153,16 @@ impl<T: Real> Solver<T> {
             || problem.pegasos().is_some()
             || problem.block_newton()
             || problem.indexed()
-            || by_newton.is_some();
+            || problem.free_intercept()
+            || by_newton;
         let heads = if !one_by_one && JointGroups::suits(&states) {
             // other schedules have one trainer
             let groups = match problem.policy() {
                 Policy::Cached => problem.trainers(),
                 _ => 1,
             };
-            Heads::Joint(JointGroups::new(groups, specs, states, intercept, facts)?)
+            let one = intercept.constant();
+            Heads::Joint(JointGroups::new(groups, specs, states, one, facts)?)
         } else {
             let mut singles = Singles::new(specs, states, intercept, facts)?;
             if problem.pegasos().is_some() {
@@ -170,14 +172,14 @@ impl<T: Real> Solver<T> {
         };
         Ok(Self {
             heads,
-            intercept,
+            intercept: intercept.constant(),
             full_passes: 0,
             waited: 0,
             at_hand: false,
             visits_before: 0,
             scales: ColumnScales::new(facts)?,
             by_newton,
-            was_by_newton: by_newton.is_some(),
+            was_by_newton: by_newton,
         })
     }
 
@@ -342,7 +344,7 @@ impl<T: Real> Solver<T> {
     /// Has heads that are held by themselves remember which of so many rows cannot have changed.
     pub(crate) fn remember(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         // while Newton's method solves heads, it remembers
-        if let (Heads::Single(singles), None) = (&mut self.heads, self.by_newton) {
+        if let (Heads::Single(singles), false) = (&mut self.heads, self.by_newton) {
             for head in &mut singles.heads {
                 let skippable = Skippable::new(rows, head.start.len())?;
                 head.skippable = Some(Box::new(skippable));

@@ -8,7 +8,7 @@
 //! | features | of a dense row |
 //! | strings, longest | in place of other rows `letter.u8`: strings of so many letters ACGT, whose runs of up to so many letters are the features |
 //! | expansion | of those: `stored`, or `visit`, which keeps the strings |
-//! | c, tolerance, passes, intercept (0, 1), seed | the problem |
+//! | c, tolerance, passes, intercept (0, 1, 2 for a free one), seed | the problem |
 //! | heads, labels | train class k against the others for each k below `heads`; a file of class ids instead of `label.i8` |
 //! | cache | bytes |
 //! | chunks_by | by what `indexed` files rows: `slack` or `forest`, whose shape are `tree_size`, `tree_width`, `query_size`, `query_end` and `shrink_above` |
@@ -318,8 +318,9 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
         formulation: Formulation {
             truncation: truncation.transpose()?,
             intercept: match options.number("intercept", 1)? {
+                0 => Intercept::None,
                 1 => Intercept::InNorm,
-                _ => Intercept::None,
+                _ => Intercept::Free,
             },
             ..usual.formulation
         },

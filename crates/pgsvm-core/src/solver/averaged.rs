@@ -41,10 +41,10 @@ impl AveragedHead {
     /// With the averages of w, v and L.
     pub(crate) fn new(given: GivenHead, w: Vec<f64>, v: &[f64], linear: f64) -> Self {
         Self {
+            dual: (linear - 0.5 * norm(&given.objective, v)).max(0.0),
             objective: given.objective,
             tolerance: given.tolerance,
             w,
-            dual: (linear - 0.5 * product(v, v)).max(0.0),
         }
     }
 
@@ -75,7 +75,7 @@ impl AveragedHead {
     }
 
     fn judge(&self, (loss, tally): (f64, Tally)) -> FoundByPass {
-        let primal = 0.5 * product(&self.w, &self.w) + self.objective.c * loss;
+        let primal = 0.5 * norm(&self.objective, &self.w) + self.objective.c * loss;
         let dual = self.dual.min(primal);
         let arrived = relative_gap(primal, dual) <= self.tolerance;
         FoundByPass {
@@ -87,6 +87,12 @@ impl AveragedHead {
             gives_up: !arrived,
         }
     }
+}
+
+/// |w|^2, without a free intercept.
+fn norm(objective: &Objective, w: &[f64]) -> f64 {
+    let counted = &w[..w.len() - usize::from(objective.free)];
+    product(counted, counted)
 }
 
 /// A head of a part that has been trained.

@@ -213,7 +213,7 @@ impl<T: Real> Solver<T> {
             Purpose::Take => {
                 block.put_back(&mut head.state.sums);
                 block.run.newton.add_fixed(&mut block.own);
-                head.iterate.set_v(&block.own);
+                head.iterate.set_weights(&block.own);
                 true
             }
         }

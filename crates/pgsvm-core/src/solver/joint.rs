@@ -377,7 +377,12 @@ impl JointHeads {
         let sums = self.w.sweep(&mut self.z, moment, given, sums, change);
         self.norms.truncate(sums.len());
         for (norms, &[v, w, apart]) in self.norms.iter_mut().zip(sums) {
-            *norms = Norms { v, w, apart };
+            *norms = Norms {
+                v,
+                w,
+                apart,
+                ..Norms::default()
+            };
         }
         &self.norms
     }

@@ -10,7 +10,6 @@ use crate::rows::row::Row;
 use crate::rows::visited::{VisitedBatch, VisitedPage};
 use crate::simd::{Isa, Level, Real};
 use crate::solver::ledger::Ledgers;
-use crate::solver::newton::choice::ByNewton;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
 use crate::solver::newton::pass::{HeadPass, HeadSums};
@@ -181,15 +180,11 @@ impl<T: Real> NewtonHeads for Solver<T> {
     ) -> Result<Vec<NewtonRun>, OutOfMemory> {
         let mut all = Vec::new();
         all.room(heads.len())?;
-        let (Heads::Single(singles), Some(ByNewton { free, .. })) = (&self.heads, self.by_newton)
-        else {
+        let (Heads::Single(singles), true) = (&self.heads, self.by_newton) else {
             return Ok(all);
         };
         for head in heads {
-            all.push(NewtonRun::new(
-                head,
-                singles.heads[head].newton(free, costs)?,
-            ));
+            all.push(NewtonRun::new(head, singles.heads[head].newton(costs)?));
         }
         Ok(all)
     }
@@ -209,18 +204,14 @@ impl<T: Real> NewtonHeads for Solver<T> {
 
     fn leave_newton(&mut self, run: &NewtonRun) {
         if let Heads::Single(singles) = &mut self.heads {
-            let head = &mut singles.heads[run.head];
-            match self.by_newton {
-                Some(ByNewton { alone: true, .. }) => head.end_as_it_stands(),
-                _ => head.leave(&run.newton),
-            }
+            singles.heads[run.head].leave(&run.newton);
         }
     }
 }
 
 impl<T: Real> Solver<T> {
-    /// How Newton's method solves its heads, if it does.
-    pub(crate) fn by_newton(&self) -> Option<ByNewton> {
+    /// Whether Newton's method solves its heads now.
+    pub(crate) fn by_newton(&self) -> bool {
         self.by_newton
     }
 
@@ -319,7 +310,7 @@ impl<T: Real> Solver<T> {
 
     /// The heads go on, where they have not ended, by themselves.
     pub(crate) fn end_newton(&mut self) {
-        if self.by_newton.take().is_some() {
+        if std::mem::take(&mut self.by_newton) {
             if let Heads::Single(singles) = &mut self.heads {
                 for head in &mut singles.heads {
                     head.settle_duals([1.0; 2]);

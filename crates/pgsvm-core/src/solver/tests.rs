@@ -365,7 +365,8 @@ fn sums_over_parts_of_the_rows_join_to_those_over_all() {
         exact: false,
     };
     let over = |slots| {
-        let mut proof = Proof::new(facts.features + 1, verifying, true, (false, false)).unwrap();
+        let mut proof =
+            Proof::new(facts.features + 1, verifying, true, (false, false, false)).unwrap();
         Level::best().run(Checks {
             proof: &mut proof,
             page,
@@ -388,7 +389,8 @@ fn sums_over_parts_of_the_rows_join_to_those_over_all() {
         for (a, b) in whole.v.iter().zip(&joined.v) {
             close(*a, *b);
         }
-        let better = |found: &Breakpoints| found.better(0.0, 0.7, Loss::SquaredHinge, |it| it);
+        let better =
+            |found: &Breakpoints| found.better(0.0, 0.7, (Loss::SquaredHinge, false), |it| it);
         let (all, shifted) = joined.losses(better);
         let (expected, best) = whole.losses(better);
         close(expected.start_loss, all.start_loss);

@@ -43,6 +43,14 @@ pub enum Intercept {
 }
 
 impl Intercept {
+    /// One in the norm, if there `is` one.
+    pub(crate) fn in_norm(is: bool) -> Self {
+        match is {
+            true => Self::InNorm,
+            false => Self::None,
+        }
+    }
+
     /// The constant behind a row's features.
     pub(crate) fn constant(self) -> f64 {
         f64::from(u8::from(self != Self::None))

@@ -155,6 +155,10 @@ impl Parameters {
                 return Err(ProblemError::CannotTruncate);
             }
         }
+        let by_pegasos = matches!(self.solver.inner(), Some(Inner::Pegasos(_)));
+        if by_pegasos && self.formulation.intercept == Intercept::Free {
+            return Err(ProblemError::NoFreeIntercept);
+        }
         match rule == StopRule::ProjectedGradient && !self.has_projected_gradient() {
             true => Err(ProblemError::NoProjectedGradient),
             false => Ok(()),
@@ -175,8 +179,10 @@ impl Parameters {
 
     /// Whether the dual that it solves has projected gradients to stop by.
     fn has_projected_gradient(&self) -> bool {
-        // of a truncated loss they are those of one round
-        let of_dual = self.solver.policy().is_published() && self.formulation.truncation.is_none();
+        // of a truncated loss they are those of one round, and with a free intercept they say nothing of the sum of a y
+        let of_dual = self.solver.policy().is_published()
+            && self.formulation.truncation.is_none()
+            && self.formulation.intercept != Intercept::Free;
         let visits = !matches!(self.solver.inner(), Some(Inner::Pegasos(_) | Inner::Newton));
         // the paper's policy has no shift whatever is asked for
         let shifts = self.solver.policy() != Policy::Paper && self.proximal == Proximal::On;
@@ -208,6 +214,8 @@ pub enum ProblemError {
     Solver(SolverError),
     /// Projected gradients are those of the dual that is solved: Pegasos has none, and a shift others.
     NoProjectedGradient,
+    /// Pegasos has steps that grow short as the norm asks, and a free intercept is in none.
+    NoFreeIntercept,
     /// s must be positive and finite.
     Truncation(f64),
     /// Truncated losses are for coordinate descent over rows that are kept or stream by the cached policy.
@@ -411,6 +419,7 @@ impl fmt::Display for ProblemError {
             Self::CannotTruncate => {
                 write!(f, "truncated losses are solved by coordinate descent, and that of the squared hinge by Newton's method")
             }
+            Self::NoFreeIntercept => write!(f, "Pegasos knows no free intercept"),
             Self::NoProjectedGradient => {
                 write!(f, "there is no projected gradient of the dual to stop by")
             }

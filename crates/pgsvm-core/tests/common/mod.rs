@@ -165,7 +165,13 @@ pub fn recompute(
         }
         *v.last_mut().expect("one entry for the intercept") += bias * alpha * y;
     }
-    let norm: f64 = weights.iter().map(|w| w * w).sum::<f64>() + weights.intercept().powi(2);
+    let mut norm: f64 = weights.iter().map(|w| w * w).sum::<f64>() + weights.intercept().powi(2);
+    if problem.free_intercept() {
+        norm -= weights.intercept().powi(2);
+        let unbalanced = v.last_mut().map_or(0.0, std::mem::take);
+        let all: f64 = duals.iter().map(f64::from).sum();
+        assert!(unbalanced.abs() <= 1e-6 * all, "{unbalanced} of {all}");
+    }
     Recomputed {
         primal: 0.5 * norm + loss_sum,
         dual: dual - 0.5 * v.iter().map(|v| v * v).sum::<f64>(),

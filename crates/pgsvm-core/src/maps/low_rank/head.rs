@@ -5,8 +5,9 @@ use pgsvm_kernels::ValueRounding;
 
 use crate::base::memory::{filled, gathered, OutOfMemory};
 use crate::maps::low_rank::norms::{InSpan, Lost};
-use crate::maps::low_rank::proof::{InterceptPart, ProvedHead, StoredHead};
+use crate::maps::low_rank::proof::{ProvedHead, StoredHead};
 use crate::task::loss::Loss;
+use crate::task::objective::Intercept;
 use crate::task::report::Certificate;
 use crate::task::rounded::{Off, Rounded, RoundedRow, Unrounded};
 
@@ -200,19 +201,19 @@ impl Head<'_> {
     }
 
     /// By which share dual variables of both sides shrink.
-    fn shares(&self, intercept: InterceptPart) -> [f64; 2] {
+    fn shares(&self, intercept: Intercept) -> [f64; 2] {
         let sums = self.sums.sums.map(|total| total.value());
         match intercept {
-            InterceptPart::Free => {
+            Intercept::Free => {
                 let lighter = sums[0].min(sums[1]);
                 sums.map(|own| if own > 0.0 { lighter / own } else { 0.0 })
             }
-            InterceptPart::None | InterceptPart::InNorm => [1.0; 2],
+            Intercept::None | Intercept::InNorm => [1.0; 2],
         }
     }
 
     /// v, but for the intercept's part.
-    pub(super) fn v(&self, intercept: InterceptPart) -> Result<Vec<f64>, OutOfMemory> {
+    pub(super) fn v(&self, intercept: Intercept) -> Result<Vec<f64>, OutOfMemory> {
         let shares = self.shares(intercept);
         let [negative, positive] = &self.sums.v;
         let both = negative.values().zip(positive.values());
@@ -224,11 +225,11 @@ impl Head<'_> {
     }
 
     /// P and D where |w|² and |v|² are these, but for the intercept's part.
-    fn objectives(&self, intercept: InterceptPart, [norm, dual_norm]: [f64; 2]) -> (f64, f64) {
+    fn objectives(&self, intercept: Intercept, [norm, dual_norm]: [f64; 2]) -> (f64, f64) {
         let (sums, b, shares) = (&self.sums, self.stored.intercept, self.shares(intercept));
         let (own, tilt) = match intercept {
-            InterceptPart::InNorm => (b * b, sums.sums[1].value() - sums.sums[0].value()),
-            InterceptPart::None | InterceptPart::Free => (0.0, 0.0),
+            Intercept::InNorm => (b * b, sums.sums[1].value() - sums.sums[0].value()),
+            Intercept::None | Intercept::Free => (0.0, 0.0),
         };
         let primal = 0.5 * (norm + own) + self.losses();
         let side = |at: usize| {
@@ -242,7 +243,7 @@ impl Head<'_> {
     /// What is true of it where it is a hyperplane. `least`: the share of the primal up to which rounding is not counted.
     pub(super) fn proved_plane(
         &self,
-        (loss, intercept): (Loss, InterceptPart),
+        (loss, intercept): (Loss, Intercept),
         least: f64,
     ) -> Result<ProvedHead, OutOfMemory> {
         let w = self.plane.as_ref().map_or(0.0, |plane| square(&plane.w));
@@ -259,7 +260,7 @@ impl Head<'_> {
     /// What is true of it otherwise.
     pub(super) fn proved(
         &self,
-        (_, intercept): (Loss, InterceptPart),
+        (_, intercept): (Loss, Intercept),
         own: &InSpan,
         lost: &Lost<'_>,
     ) -> ProvedHead {

@@ -29,6 +29,7 @@ use crate::rows::source::{Source, Spool};
 use crate::simd::Level;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
+use crate::task::objective::Intercept;
 use crate::task::problem::Problem;
 use crate::task::report::{Certificate, HeadReport, Truncation};
 use crate::task::rounded::{Off, Rounded};
@@ -36,16 +37,6 @@ use crate::task::rounded::{Off, Rounded};
 /// Rows that are read together, at most, and kernel values.
 const ROWS: usize = 256;
 const VALUES: usize = 1 << 16;
-
-/// Which part the intercept has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InterceptPart {
-    None,
-    /// It is in the norm, as any weight.
-    InNorm,
-    /// It is in no norm.
-    Free,
-}
 
 /// A head as it is stored.
 pub struct StoredHead<'a> {
@@ -60,7 +51,7 @@ pub struct StoredHead<'a> {
 /// What all rows say of some heads.
 pub struct LowRankProof<'a> {
     loss: Loss,
-    intercept: InterceptPart,
+    intercept: Intercept,
     /// The loss beyond which rows cost no more.
     most_loss: Option<f64>,
     heads: Vec<Head<'a>>,
@@ -82,7 +73,7 @@ impl<'a> LowRankProof<'a> {
         map: &LowRank,
         source: &LowRankSource<S, P>,
         problem: &Problem,
-        (intercept, stored): (InterceptPart, Vec<StoredHead<'a>>),
+        (intercept, stored): (Intercept, Vec<StoredHead<'a>>),
     ) -> Result<Self, OutOfMemory> {
         let facts = source.facts().filter(|_| *map.kernel() == Kernel::Linear);
         let mut lost = ValueRounding::new(*map.kernel(), 0.0);
@@ -221,9 +212,9 @@ impl<'a> LowRankProof<'a> {
         let squares = self.lengths.iter().map(|length| length * length);
         let off = value * squares.sum::<f64>();
         let span = match self.intercept {
-            InterceptPart::InNorm => Some(map.span(off)?),
+            Intercept::InNorm => Some(map.span(off)?),
             // pivots of all rows were found by a factor in 32 bits
-            InterceptPart::None | InterceptPart::Free => map.span_anew(off)?,
+            Intercept::None | Intercept::Free => map.span_anew(off)?,
         };
         let (lower, least_eigenvalue) = match &span {
             Some(span) => (&span.lower[..], span.least_eigenvalue),

@@ -1,7 +1,7 @@
 //! The dual objective at given dual variables, and what a verifying pass concludes from it.
 
 /// What a verifying pass found about the dual.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(in crate::solver) struct Proved {
     /// |v|^2, v recomputed.
     pub(in crate::solver) norm: f64,
@@ -11,13 +11,37 @@ pub(in crate::solver) struct Proved {
     /// Rows with a > 0, and what their losses count.
     pub(in crate::solver) support: u64,
     pub(in crate::solver) weight: f64,
+    /// By what dual variables of negative and of positive rows are multiplied to be those that are proved: their sum is the same then, where
+    /// the intercept is free.
+    pub(in crate::solver) balance: [f64; 2],
+    /// Sum of a and of diag a^2 before that.
+    pub(in crate::solver) held: [f64; 2],
 }
 
+impl Default for Proved {
+    fn default() -> Self {
+        Self {
+            norm: 0.0,
+            alpha: 0.0,
+            diag: 0.0,
+            support: 0,
+            weight: 0.0,
+            balance: BALANCED,
+            held: [0.0; 2],
+        }
+    }
+}
+
+/// Dual variables as they are.
+pub(in crate::solver) const BALANCED: [f64; 2] = [1.0; 2];
+
 impl Proved {
-    /// These sums and those of other rows; |v|^2 is none.
+    /// These sums and those of other rows; |v|^2 and balance are none.
     pub(in crate::solver) fn with(self, more: Proved) -> Proved {
         Proved {
             norm: 0.0,
+            balance: BALANCED,
+            held: [0.0; 2],
             alpha: self.alpha + more.alpha,
             diag: self.diag + more.diag,
             support: self.support + more.support,

@@ -9,7 +9,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Proved;
 use crate::solver::certificate::state::Verifying;
-use crate::solver::sums::intercept::{Breakpoints, Shifted};
+use crate::solver::sums::intercept::{balanced, Breakpoints, Shifted};
 use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::outliers::Sorted;
@@ -22,6 +22,8 @@ pub(in crate::solver) struct Proof {
     /// The same of rows that it finds to be outliers and that were none, where the loss is truncated.
     gone: Vec<f64>,
     proved_gone: Proved,
+    /// The same of positive rows alone, of those that stay and of outliers, where the intercept is free.
+    of_positive: Option<Box<[(Vec<f64>, Proved); 2]>>,
     /// Losses at the newest weights, if `primal`, and where a better intercept is found for them.
     tally: Tally,
     pub(in crate::solver) breakpoints: Option<Breakpoints>,
@@ -54,18 +56,28 @@ fn settled(alpha: f32, upper: f32, gradient: f64) -> bool {
 impl Proof {
     /// For weights of this length, the intercept's counted in. `primal`: of the losses at the newest weights too, and where
     /// `shifts` at others of its intercept; `exact`: from scores in 64 bits; `sorts`: says which rows are shrunk; `truncated`: finds
-    /// outliers.
+    /// outliers; `free`: balances the dual variables, as the intercept is free.
     pub(in crate::solver) fn new(
         length: usize,
         Verifying { primal, exact, .. }: Verifying,
         shifts: bool,
-        (sorts, truncated): (bool, bool),
+        (sorts, truncated, free): (bool, bool, bool),
     ) -> Result<Self, OutOfMemory> {
+        let of_gone = if truncated { length } else { 0 };
+        let of_positive = match free {
+            true => {
+                let [stays, gone] = [zeros(length)?, zeros(of_gone)?];
+                let sums = [stays, gone].map(|v| (v, Proved::default()));
+                Some(Box::new(sums))
+            }
+            false => None,
+        };
         Ok(Self {
             v: zeros(length)?,
             proved: Proved::default(),
-            gone: zeros(if truncated { length } else { 0 })?,
+            gone: zeros(of_gone)?,
             proved_gone: Proved::default(),
+            of_positive,
             tally: Tally::EMPTY,
             breakpoints: (primal && shifts && !exact).then(Breakpoints::new),
             sorted: Sorted::default(),
@@ -93,9 +105,10 @@ impl Proof {
         // one that came from elsewhere may be beyond its bound
         let alpha = alpha.min(upper);
         if alpha > 0.0 {
-            let at = (&mut self.v[..], &mut self.proved);
-            add::<K>(at, row, (y, alpha.into(), diag), intercept);
+            let with = (y, alpha.into(), diag);
+            add::<K>((&mut self.v, &mut self.proved), row, with, intercept);
             self.proved.weight += terms.c * cost;
+            self.add_positive::<K>(0, row, with);
         }
         let settled = score.and_then(|score| {
             let breakpoints = self.breakpoints.as_mut();
@@ -128,15 +141,32 @@ impl Proof {
             let of_row = loss.conjugate(terms.c * terms.cost(row.cost(), y));
             let alpha = alpha.min(of_row.high);
             let at = (&mut self.gone[..], &mut self.proved_gone);
-            add::<K>(at, row, (y, alpha.into(), of_row.curvature), intercept);
+            let with = (y, alpha.into(), of_row.curvature);
+            add::<K>(at, row, with, intercept);
+            self.add_positive::<K>(1, row, with);
+        }
+    }
+
+    /// The same once more for a positive row, where these are summed by themselves: of those that stay, or of outliers.
+    #[inline(always)]
+    fn add_positive<K: Isa>(&mut self, of: usize, row: &Row<'_>, with: (f64, f64, f64)) {
+        if let (Some(positive), true) = (&mut self.of_positive, with.0 > 0.0) {
+            let (v, proved) = &mut positive[of];
+            add::<K>((v, proved), row, with, 0.0);
         }
     }
 
     /// Rows stay where they were.
     pub(in crate::solver) fn keep_sides(&mut self) {
-        let Self { v, gone, .. } = self;
-        v.iter_mut().zip(gone).for_each(|(v, gone)| *v += *gone);
+        let keep =
+            |v: &mut [f64], gone: &[f64]| v.iter_mut().zip(gone).for_each(|(v, gone)| *v += *gone);
+        keep(&mut self.v, &self.gone);
         self.proved = self.proved.with(self.proved_gone);
+        if let Some(positive) = &mut self.of_positive {
+            let [(v, proved), (gone, proved_gone)] = &mut **positive;
+            keep(v, gone);
+            *proved = proved.with(*proved_gone);
+        }
     }
 
     /// Whether it finds outliers.
@@ -162,9 +192,16 @@ impl Proof {
 
     /// Adds what was summed over other rows.
     pub(in crate::solver) fn join(&mut self, other: &Proof) {
-        let sums = [(&mut self.v, &other.v), (&mut self.gone, &other.gone)];
-        for (own, other) in sums {
-            own.iter_mut().zip(other).for_each(|(v, other)| *v += other);
+        let join = |own: &mut [f64], other: &[f64]| {
+            own.iter_mut().zip(other).for_each(|(v, other)| *v += other)
+        };
+        join(&mut self.v, &other.v);
+        join(&mut self.gone, &other.gone);
+        if let (Some(own), Some(other)) = (&mut self.of_positive, &other.of_positive) {
+            for ((v, proved), (other, more)) in own.iter_mut().zip(other.iter()) {
+                join(v, other);
+                *proved = proved.with(*more);
+            }
         }
         self.proved = self.proved.with(other.proved);
         self.proved_gone = self.proved_gone.with(other.proved_gone);
@@ -177,15 +214,49 @@ impl Proof {
 
     /// The dual variables are multiplied by this factor.
     pub(in crate::solver) fn scale(&mut self, factor: f64) {
-        self.v.iter_mut().for_each(|v| *v *= factor);
-        self.proved.alpha *= factor;
-        self.proved.diag *= factor * factor;
+        let scale = |v: &mut [f64], proved: &mut Proved| {
+            v.iter_mut().for_each(|v| *v *= factor);
+            proved.alpha *= factor;
+            proved.diag *= factor * factor;
+        };
+        scale(&mut self.v, &mut self.proved);
+        if let Some(positive) = &mut self.of_positive {
+            let (v, proved) = &mut positive[0];
+            scale(v, proved);
+        }
     }
 
+    /// Whether dual variables are balanced.
+    pub(in crate::solver) fn balances(&self) -> bool {
+        self.of_positive.is_some()
+    }
+
+    /// What the dual variables, balanced where the intercept is free, prove.
     pub(in crate::solver) fn proved(&self) -> Proved {
-        Proved {
-            norm: self.v.iter().map(|v| v * v).sum(),
+        let proved = Proved {
+            held: [self.proved.alpha, self.proved.diag],
             ..self.proved
+        };
+        let Some(positive) = &self.of_positive else {
+            return Proved {
+                norm: self.v.iter().map(|v| v * v).sum(),
+                ..proved
+            };
+        };
+        let (positive_v, positive) = &positive[0];
+        let negative = (proved.alpha - positive.alpha, proved.diag - positive.diag);
+        let balance = balanced(negative.0, positive.alpha);
+        let [of_negative, of_positive] = balance;
+        let features = self.v.len() - 1;
+        let all = self.v.iter().zip(positive_v).take(features);
+        let v = all.map(|(v, positive)| of_negative * (v - positive) + of_positive * positive);
+        Proved {
+            norm: v.map(|v| v * v).sum(),
+            alpha: of_negative * negative.0 + of_positive * positive.alpha,
+            diag: of_negative * of_negative * negative.1
+                + of_positive * of_positive * positive.diag,
+            balance,
+            ..proved
         }
     }
 }

@@ -30,6 +30,9 @@ const NARROW: f64 = 8.0;
 /// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
 const NEAR: f64 = 30.0;
 
+/// The part of the gap from which on it is the fault of dual variables that are not balanced.
+const MUCH: f64 = 0.1;
+
 /// What is to happen to the centre of the proximal shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::solver) enum Shift {
@@ -91,6 +94,10 @@ pub(crate) struct HeadState {
     pub(crate) ledger: Ledger,
     pub(in crate::solver) limits: ShrinkLimits,
     pub(in crate::solver) sums: Sums,
+    /// Whether the intercept is free: its centre moves with every pass, and its dual variables are balanced to be proved.
+    free: bool,
+    /// sum a y when the centre moved last.
+    unbalanced: f64,
     /// Dual value and outer part of the gap at the start of the full pass.
     start_dual: f64,
     start_outer: f64,
@@ -159,6 +166,8 @@ impl HeadState {
         Self {
             limits: ShrinkLimits::NONE,
             sums: Sums::ZERO,
+            free: problem.free_intercept(),
+            unbalanced: f64::NAN,
             start_dual: 0.0,
             start_outer: 0.0,
             measured: Measured {
@@ -269,8 +278,10 @@ impl HeadState {
         }
         self.truncated.begin_full();
         self.expected.begin_full();
-        self.start_dual =
-            self.constant_part() + self.sums.alpha - 0.5 * norms.v - 0.5 * self.sums.diag;
+        self.start_dual = self.constant_part() + self.sums.alpha
+            - norms.off_balance()
+            - 0.5 * norms.v
+            - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
         (self.fresh_open, self.sweep_open) = (0.0, 0.0);
         self.sums.full = Tally::EMPTY;
@@ -297,21 +308,20 @@ impl HeadState {
         let full = self.sums.full;
         let (primal, weights) = self.take_primal_in_full(start, shifted);
         self.norm = start;
-        if start == 0.0 {
+        if start == 0.0 && !self.free {
             self.ledger.take_nothing(|| full);
         }
         let share = self.sums.open / (primal - self.start_dual);
         // the first has no shrunk rows, and with a shift a full pass also corrects its strength
-        let patient = self.ledger.stop.passes() > 0 && self.rule.kappa() == 0.0;
+        let patient = self.ledger.stop.passes() > 0 && !self.shifts();
         self.shrinking
             .judge(share, self.ledger.bounds.trained_gap(), patient);
         self.note_limits();
         if self.exactness == Exactness::Refuted {
             self.exactness = Exactness::Narrow;
         }
-        self.expected.end_scan(self.rule.kappa() == 0.0);
-        let Sums { alpha, diag, .. } = self.sums;
-        let (dual, shrink) = self.dual_of(alpha, norms.v, diag);
+        self.expected.end_scan(!self.shifts());
+        let (dual, shrink) = self.dual_with(norms, self.sums);
         self.support = full.support;
         let visits = self.visits();
         let is_best = self.ledger.bounds.take_dual(dual, full.support, visits);
@@ -347,8 +357,7 @@ impl HeadState {
         let open = self.fresh_open + self.sweep_open + open;
         self.note_limits();
         self.expected.end_scan(false);
-        let Sums { alpha, diag, .. } = self.sums;
-        let (dual, _) = self.dual_of(alpha, norms.v, diag);
+        let (dual, _) = self.dual_with(norms, self.sums);
         let outer = 0.5 * norms.apart;
         let gap = relative_gap(dual + open + outer, dual);
         self.ledger.stop.count_pass();
@@ -433,8 +442,42 @@ impl HeadState {
         if !self.runs() {
             return self.ledger.best_dual();
         }
+        self.dual_with(norms, sums).0
+    }
+
+    /// The dual that dual variables with these norms and sums are about to have once they are balanced, and the factor that goes with it.
+    /// Scaling the heavier side down loses on the way what the multiplier says, and the losses of its rows in proportion.
+    fn dual_with(&self, norms: Norms, sums: Sums) -> (f64, f64) {
         let Sums { alpha, diag, .. } = sums;
-        self.dual_of(alpha, norms.v, diag).0
+        let (dual, shrink) = self.dual_of(alpha - norms.off_balance(), norms.v, diag);
+        let lost = match share_off_balance(norms.unbalanced, alpha) {
+            0.0 => 0.0,
+            share => share * self.ledger.best_primal(),
+        };
+        (dual - lost, shrink)
+    }
+
+    /// Whether a free intercept's centre holds it too firmly: the sum of a y has stayed on its side and not fallen by half since the last
+    /// full pass, and it is much of what the gap is.
+    pub(in crate::solver) fn holds_intercept(&mut self, unbalanced: f64) -> bool {
+        let before = std::mem::replace(&mut self.unbalanced, unbalanced);
+        let stays = unbalanced * before.signum() > 0.5 * before.abs();
+        let holds =
+            stays && share_off_balance(unbalanced, self.sums.alpha) > MUCH * self.measured.gap;
+        if holds {
+            self.unbalanced = f64::NAN;
+        }
+        holds
+    }
+
+    /// The least pull of a free intercept towards its centre: the other weights make up for it along the mean row, no longer than this.
+    pub(in crate::solver) fn least_pull(&self) -> f64 {
+        1.0 / self.rule.mean_q()
+    }
+
+    /// Whether the problem that is trained on is pulled towards a centre.
+    fn shifts(&self) -> bool {
+        self.free || self.rule.kappa() != 0.0
     }
 
     /// Whether a shift is used where it is of use, in a metric if columns call for one.
@@ -509,10 +552,10 @@ impl HeadState {
     }
 
     fn count_pass(&mut self) -> Shift {
-        if self.rule.pass_done() {
-            Shift::Move(self.rule.kappa())
-        } else {
-            Shift::Stay
+        let still = self.rule.kappa() == 0.0;
+        match self.rule.pass_done() || (self.free && still) {
+            true => Shift::Move(self.rule.kappa()),
+            false => Shift::Stay,
         }
     }
 
@@ -692,9 +735,8 @@ impl HeadState {
     /// Ends the head when the verified gap is within the tolerance or no pass is left; else takes over the exact dual.
     /// `drafts`: rows that were left out may have changed, so that nothing is proved.
     pub(in crate::solver) fn end_verify(&mut self, proved: Proved, drafts: bool) -> Verified {
-        let Proved { alpha, diag, .. } = proved;
         self.drafted = drafts;
-        let (dual, shrink) = self.dual_of(alpha, proved.norm, diag);
+        let (dual, shrink) = self.dual_of(proved.alpha, proved.norm, proved.diag);
         self.support = proved.support;
         let proof = ProvedDual {
             dual,
@@ -739,8 +781,8 @@ impl HeadState {
         } else if self.verifies_primal && self.sees_all {
             self.expected.learn(gap);
         }
-        self.sums.alpha = alpha;
-        self.sums.diag = diag;
+        let [alpha, diag] = proved.held;
+        (self.sums.alpha, self.sums.diag) = (alpha, diag);
         let visits = self.visits();
         let lays = self.ledger.bounds.take_dual(dual, proved.support, visits);
         let lay = lays.then_some(shrink);
@@ -814,5 +856,13 @@ impl HeadState {
             updates: self.updates,
             ..self.ledger.report(rows, self.is_to_know())
         }
+    }
+}
+
+/// The part of their losses that rows are taken to lose by a scaling that balances dual variables of this sum whose signed sum is that.
+fn share_off_balance(unbalanced: f64, alpha: f64) -> f64 {
+    match unbalanced == 0.0 {
+        true => 0.0,
+        false => 2.0 * unbalanced.abs() / alpha,
     }
 }

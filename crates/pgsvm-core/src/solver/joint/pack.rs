@@ -7,6 +7,7 @@ use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::Real;
 use crate::solver::joint::lanes::LaneBlock;
 use crate::solver::single::head::Head;
+use crate::task::objective::Intercept;
 
 /// A row's lanes in their old order.
 struct Unpacked {
@@ -81,12 +82,13 @@ impl JointHeads {
     /// The same heads, each by itself from now on.
     pub(in crate::solver) fn part<T: Real>(&mut self) -> Result<Vec<Head<T>>, OutOfMemory> {
         let states = std::mem::take(&mut self.states);
+        let intercept = Intercept::in_norm(self.intercept > 0.0);
         let mut heads = Vec::new();
         heads.room(states.len())?;
         for (head, state) in states.into_iter().enumerate() {
             interrupts::check();
             let lane = self.lane_of[head];
-            let mut own = Head::new(&self.specs[head], state, self.intercept.into(), &self.facts)?;
+            let mut own = Head::new(&self.specs[head], state, intercept, &self.facts)?;
             if own.state.runs() {
                 let columns = [&self.w, &self.z].map(|matrix| matrix.column(lane).iter());
                 own.iterate.take_over(columns);

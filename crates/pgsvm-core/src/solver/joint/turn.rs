@@ -20,6 +20,7 @@ use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::per_row::Dual;
 use crate::solver::visit::visitor::HeadView;
 use crate::task::loss::LossFunction;
+use crate::task::objective::Intercept;
 
 /// The rows of the bits set in the `n`-th word.
 fn ones(mut word: u64, n: usize) -> impl Iterator<Item = usize> {
@@ -125,13 +126,13 @@ impl JointHeads {
 
     /// The weights of a lane as a head by itself holds them.
     fn iterate(&self, lane: usize) -> Result<Iterate<f32>, OutOfMemory> {
-        let (features, dense) = (self.facts.features, self.facts.dense);
-        let (one, kappa) = (self.intercept.into(), self.kappa[lane]);
-        let mut iterate = Iterate::new(features, dense, one, kappa)?;
+        let size = (self.facts.features, self.facts.dense);
+        let intercept = Intercept::in_norm(self.intercept > 0.0);
+        let mut iterate = Iterate::new(size, intercept, self.kappa[lane])?;
         if let Some(metric) = &self.metric {
-            let mut moment: Vec<f32> = zeros(features + 1)?;
+            let mut moment: Vec<f32> = zeros(self.facts.features + 1)?;
             metric.moment.column(lane).copy_to(&mut moment);
-            iterate.stay_in(kappa, &moment)?;
+            iterate.stay_in(self.kappa[lane], &moment)?;
         }
         iterate.take_over([&self.w, &self.z].map(|matrix| matrix.column(lane).iter()));
         Ok(iterate)
@@ -176,6 +177,7 @@ impl JointHeads {
         let (u, form) = turn.iterate.view();
         let view = HeadView {
             outliers: None,
+            positive: None,
             signs: &turn.signs,
             terms: state.ledger.terms,
             limits: state.limits,

@@ -75,7 +75,12 @@ impl JointHeads {
                 everything |= verifying.primal;
                 self.proofs.lanes[lane / LANES] |= u8::from(verifying.primal) << (lane % LANES);
                 let (length, shifts) = (self.facts.features + 1, self.intercept > 0.0);
-                let proof = Proof::new(length, verifying, shifts, (state.sorts_rows(), false))?;
+                let proof = Proof::new(
+                    length,
+                    verifying,
+                    shifts,
+                    (state.sorts_rows(), false, false),
+                )?;
                 self.proofs.heads.room(1)?.push((head, proof));
                 if verifying.exact {
                     self.verify_best(lane);
@@ -256,7 +261,7 @@ impl JointHeads {
             let from = f64::from(self.start.w.column(lane).get(self.facts.features));
             let round = |intercept: f64| f64::from(intercept as f32);
             let (tally, shifted) =
-                proof.losses(|breakpoints| breakpoints.better(from, c, loss, round));
+                proof.losses(|breakpoints| breakpoints.better(from, c, (loss, false), round));
             self.states[head].sums.full = tally;
             if self.states[head].end_verify_primal(self.start.norm[lane], shifted) {
                 self.best.take(lane, &self.start.w);

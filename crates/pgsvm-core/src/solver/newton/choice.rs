@@ -11,15 +11,6 @@ use crate::task::heads::HeadSpec;
 use crate::task::problem::{Problem, Proximal};
 use crate::task::solver_choice::{Indexed, Policy, SolverChoice};
 
-/// How Newton's method solves heads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ByNewton {
-    /// Whether the intercept's weight is not in the norm.
-    pub(crate) free: bool,
-    /// Whether coordinate descent does not go on with heads that it does not end.
-    pub(crate) alone: bool,
-}
-
 /// Visits of a row that coordinate descent is taken to make, and how many more with each power of ten of C |x|^2.
 const VISITS: f64 = 6.0;
 const VISITS_PER_DECADE: f64 = 1.5;
@@ -45,30 +36,25 @@ pub(crate) fn by_newton(
     facts: &Facts,
     specs: &[HeadSpec],
     together: usize,
-) -> Option<ByNewton> {
+) -> bool {
     // rows that are all in the cache are one block, unless more are asked for
     let one_block =
         together >= facts.rows && problem.block_newton() && problem.block_count().unwrap_or(1) == 1;
     let can = problem.loss().is_smooth()
         && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
-    let does = can
-        && match problem.solver() {
-            _ if one_block => true,
-            SolverChoice::Auto => {
-                let all_c = specs.iter().map(|spec| spec.c);
-                (together >= facts.rows || as_they_came(facts, &Costs::new(facts)))
-                    && problem.truncation().is_none()
-                    && leaves_open(problem, specs)
-                    && pays(facts, problem.trainers(), all_c)
-            }
-            SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton) => true,
-            _ => false,
-        };
-    does.then_some(ByNewton {
-        free: problem.free_intercept(),
-        alone: problem.free_intercept(),
-    })
+    can && match problem.solver() {
+        _ if one_block => true,
+        SolverChoice::Auto => {
+            let all_c = specs.iter().map(|spec| spec.c);
+            (together >= facts.rows || as_they_came(facts, &Costs::new(facts)))
+                && problem.truncation().is_none()
+                && leaves_open(problem, specs)
+                && pays(facts, problem.trainers(), all_c)
+        }
+        SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton) => true,
+        _ => false,
+    }
 }
 
 /// Whether nothing speaks of coordinate descent: a word on the shift, fewer passes than Newton's method may need, or heads
@@ -220,7 +206,7 @@ mod tests {
         let problem = Problem::new(Loss::SquaredHinge, 1.0, 1e-3).expect("valid");
         for (name, facts, heads, _) in measured() {
             let specs = vec![HeadSpec::binary(1.0); heads];
-            let leads = |together| by_newton(&problem, &facts, &specs, together).is_some();
+            let leads = |together| by_newton(&problem, &facts, &specs, together);
             let large = facts.mean_q > LARGE * facts.mean_row_words as f64;
             assert_eq!(leads(facts.rows / 10), large && leads(facts.rows), "{name}");
         }

@@ -2,6 +2,7 @@
 
 use crate::solver::newton::head::Newton;
 use crate::solver::newton::sums::Side;
+use crate::solver::sums::intercept::balanced;
 use crate::task::report::relative_gap;
 
 /// What rounding may put a dual objective above the primal one, relatively.
@@ -67,20 +68,5 @@ pub(super) fn no_more_than_rounding_above(dual: f64, primal: f64) -> f64 {
         dual if !dual.is_finite() => 0.0,
         dual if dual > primal && dual <= primal * (1.0 + DUAL_ROUNDING) => primal,
         dual => dual,
-    }
-}
-
-/// By what sums of dual variables are multiplied so that both are the same.
-fn balanced(negative: f64, positive: f64) -> [f64; 2] {
-    match negative > positive {
-        true => [positive / negative, 1.0],
-        false => [
-            1.0,
-            if positive > 0.0 {
-                negative / positive
-            } else {
-                1.0
-            },
-        ],
     }
 }

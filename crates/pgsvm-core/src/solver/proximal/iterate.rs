@@ -4,13 +4,18 @@
 //! the diagonal of their mean squares m. Kept are u = v + kappa M z (v = sum a y x) and z; then w = u / (1 + kappa m)
 //! column by column. M changes the path, not the optimum: kappa and z drop out of the certificate.
 //! Vectors have one entry for each feature and, last, one for the intercept's constant feature.
+//!
+//! A free intercept b is in no norm, so nothing pulls it towards 0. It is pulled towards its centre instead, always: b = (v_b + p z_b) / p with
+//! p = rho (1 + kappa m). In the dual this is the method of multipliers for the constraint v_b = sum a y = 0: z_b is the multiplier, 1 / p the
+//! penalty. rho is 1, as for any weight in the norm, until sum a y does not fall: rows far from 0 let the other weights make up for b.
 
-use crate::base::memory::OutOfMemory;
+use crate::base::memory::{filled, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
 use crate::solver::proximal::form::{Damping, WeightMap};
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::whole::{Whole, MOST_WEIGHTS};
+use crate::task::objective::Intercept;
 
 pub(crate) struct Iterate<T> {
     u: Vec<T>,
@@ -23,6 +28,8 @@ pub(crate) struct Iterate<T> {
     whole: Option<Box<Whole>>,
     dense: usize,
     intercept: f64,
+    /// rho, where the intercept is free.
+    rho: Option<f64>,
 }
 
 /// M and its inverse, and w = damp u.
@@ -49,20 +56,41 @@ impl<T: Real> Columns<T> {
     }
 }
 
-/// Squared norms of v, of w and of v - w.
+/// Squared norms of v, of w and of v - w, without a free intercept.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Norms {
     pub(crate) v: f64,
     pub(crate) w: f64,
     pub(crate) apart: f64,
+    /// Of a free intercept b: b and sum a y, which is 0 at the optimum; else 0 both.
+    pub(crate) multiplier: f64,
+    pub(crate) unbalanced: f64,
+}
+
+impl Norms {
+    /// What the dual at dual variables that are not balanced is less than the sums say, on the way to b: b sum a y.
+    pub(crate) fn off_balance(&self) -> f64 {
+        self.multiplier * self.unbalanced
+    }
+
+    /// Adds an entry of v, w and v - w.
+    #[inline(always)]
+    fn add(&mut self, [v, w, apart]: [f64; 3], is_free: bool) {
+        if is_free {
+            (self.multiplier, self.unbalanced) = (w, v);
+            return;
+        }
+        self.v += v * v;
+        self.w += w * w;
+        self.apart += apart * apart;
+    }
 }
 
 impl<T: Real> Iterate<T> {
-    /// All zero, for `features` features and the intercept (1 or 0 times its constant feature).
+    /// All zero, for `features` features and the intercept.
     pub(crate) fn new(
-        features: usize,
-        dense: usize,
-        intercept: f64,
+        (features, dense): (usize, usize),
+        intercept: Intercept,
         kappa: f64,
     ) -> Result<Self, OutOfMemory> {
         let (u, z) = (zeros(features + 1)?, zeros(features + 1)?);
@@ -74,7 +102,8 @@ impl<T: Real> Iterate<T> {
             columns: None,
             whole: None,
             dense,
-            intercept,
+            intercept: intercept.constant(),
+            rho: (intercept == Intercept::Free).then_some(1.0),
         })
     }
 
@@ -107,14 +136,37 @@ impl<T: Real> Iterate<T> {
         (&mut self.u, form)
     }
 
+    /// By what a column of u is multiplied to be one of w, and a column of z to be one of u - v.
     #[inline]
     fn factors(&self, j: usize) -> (f64, f64) {
-        match &self.columns {
+        let (damp, pull) = match &self.columns {
             None => (self.damp, self.kappa),
             Some(columns) => (
                 columns.damp[j].to(),
                 self.kappa * f64::from(columns.moment[j]),
             ),
+        };
+        match self.is_free(j) {
+            true => (damp, 1.0 / damp),
+            false => (damp, pull),
+        }
+    }
+
+    /// Whether it is the column of a free intercept.
+    #[inline]
+    fn is_free(&self, j: usize) -> bool {
+        self.rho.is_some() && j + 1 == self.u.len()
+    }
+
+    /// Whether the intercept is free.
+    pub(in crate::solver) fn frees_intercept(&self) -> bool {
+        self.rho.is_some()
+    }
+
+    pub(in crate::solver) fn kind_of_intercept(&self) -> Intercept {
+        match self.rho {
+            Some(_) => Intercept::Free,
+            None => Intercept::in_norm(self.intercept > 0.0),
         }
     }
 
@@ -141,29 +193,34 @@ impl<T: Real> Iterate<T> {
         self.whole.is_some()
     }
 
-    /// kappa M (w - z), where M is whole: v - w.
+    /// kappa M (w - z), where M is whole: v - w, and of a free intercept v itself less what the norm would have of it.
     fn apart<'a>(&'a self, whole: &'a Whole) -> impl Iterator<Item = f64> + 'a {
         let moved = self.u.iter().zip(&self.z).map(|(w, z)| w.to() - z.to());
-        whole.moved(moved).map(|moved| self.kappa * moved)
+        let all = whole.moved(moved).map(|moved| self.kappa * moved);
+        all.enumerate().map(|(j, apart)| match self.rho {
+            Some(rho) if self.is_free(j) => {
+                let (b, z) = (self.u[j].to(), self.z[j].to());
+                apart + rho * (b - z) - b
+            }
+            _ => apart,
+        })
     }
 
     pub(crate) fn norms(&self) -> Norms {
         let mut norms = Norms::default();
-        if let Some(whole) = &self.whole {
-            for (w, apart) in self.u.iter().zip(self.apart(whole)) {
-                let w = w.to();
-                norms.v += (w + apart) * (w + apart);
-                norms.w += w * w;
-                norms.apart += apart * apart;
+        match &self.whole {
+            Some(whole) => {
+                for (j, (w, apart)) in self.u.iter().zip(self.apart(whole)).enumerate() {
+                    norms.add([w.to() + apart, w.to(), apart], self.is_free(j));
+                }
             }
-            return norms;
-        }
-        for (j, (u, z)) in self.u.iter().zip(&self.z).enumerate() {
-            let (damp, pull) = self.factors(j);
-            let (w, v) = (u.to() * damp, u.to() - pull * z.to());
-            norms.v += v * v;
-            norms.w += w * w;
-            norms.apart += (v - w) * (v - w);
+            None => {
+                for (j, (u, z)) in self.u.iter().zip(&self.z).enumerate() {
+                    let (damp, pull) = self.factors(j);
+                    let (w, v) = (u.to() * damp, u.to() - pull * z.to());
+                    norms.add([v, w, v - w], self.is_free(j));
+                }
+            }
         }
         norms
     }
@@ -197,9 +254,9 @@ impl<T: Real> Iterate<T> {
     /// z := w, keeping v, with `kappa` from now on.
     pub(crate) fn move_centre(&mut self, kappa: f64) -> Result<(), OutOfMemory> {
         if self.whole.is_some() {
-            return self.move_whole(kappa, None);
+            return self.move_whole((kappa, self.rho), None);
         }
-        self.reshape(kappa, None, true);
+        self.reshape((kappa, self.rho), None, true);
         Ok(())
     }
 
@@ -210,27 +267,48 @@ impl<T: Real> Iterate<T> {
         metric: &ShiftMetric,
     ) -> Result<(), OutOfMemory> {
         if let Some(moment) = &metric.whole {
-            if let Some(whole) = Whole::new(moment, kappa)? {
-                return self.move_whole(kappa, Some(whole));
+            if let Some(whole) = Whole::new(moment, kappa, self.own())? {
+                return self.move_whole((kappa, self.rho), Some(whole));
             }
         }
         if self.whole.is_some() {
-            return self.move_whole(kappa, None);
+            return self.move_whole((kappa, self.rho), None);
         }
         let columns = Columns::new(&metric.moment)?;
-        self.reshape(kappa, Some(columns), true);
+        self.reshape((kappa, self.rho), Some(columns), true);
+        Ok(())
+    }
+
+    /// Pulls a free intercept less towards its centre from now on, this many times less where rho stays above `least`; z and v stay.
+    pub(in crate::solver) fn loosen(&mut self, times: f64, least: f64) -> Result<(), OutOfMemory> {
+        let looser = self.rho.map(|rho| rho / times);
+        let Some(rho) = looser.filter(|rho| *rho >= least) else {
+            return Ok(());
+        };
+        if self.whole.is_some() {
+            return self.move_whole((self.kappa, Some(rho)), None);
+        }
+        let columns = match &self.columns {
+            Some(_) => None,
+            None => Some(Columns::new(&filled(1.0, self.u.len())?)?),
+        };
+        self.reshape((self.kappa, Some(rho)), columns, false);
         Ok(())
     }
 
     /// Keeps z, and v but for rounding, with `kappa` and M the diagonal of `moment` from now on.
     pub(crate) fn stay_in(&mut self, kappa: f64, moment: &[f32]) -> Result<(), OutOfMemory> {
         let columns = Columns::new(moment)?;
-        self.reshape(kappa, Some(columns), false);
+        self.reshape((kappa, self.rho), Some(columns), false);
         Ok(())
     }
 
     /// z := w, keeping v, with `kappa` and perhaps another M from now on, which is whole or is to be.
-    fn move_whole(&mut self, kappa: f64, new: Option<Whole>) -> Result<(), OutOfMemory> {
+    fn move_whole(
+        &mut self,
+        (kappa, rho): (f64, Option<f64>),
+        new: Option<Whole>,
+    ) -> Result<(), OutOfMemory> {
         let mut v: Vec<f64> = zeros(self.u.len())?;
         match &self.whole {
             Some(whole) => {
@@ -247,9 +325,10 @@ impl<T: Real> Iterate<T> {
             }
         }
         self.z.copy_from_slice(&self.u);
+        self.rho = rho;
         let whole = match (new, self.whole.take()) {
             (Some(new), _) => Some(Box::new(new)),
-            (None, Some(mut old)) => old.set_kappa(kappa)?.then_some(old),
+            (None, Some(mut old)) => old.set_kappa(kappa, self.own())?.then_some(old),
             (None, None) => None,
         };
         self.kappa = kappa;
@@ -264,7 +343,12 @@ impl<T: Real> Iterate<T> {
     }
 
     /// Changes the shift, keeping v. `columns`: another M; `moves`: z := w.
-    fn reshape(&mut self, kappa: f64, columns: Option<Columns<T>>, moves: bool) {
+    fn reshape(
+        &mut self,
+        (kappa, rho): (f64, Option<f64>),
+        columns: Option<Columns<T>>,
+        moves: bool,
+    ) {
         // v takes the place of u while the factors change
         for j in 0..self.u.len() {
             let (damp, pull) = self.factors(j);
@@ -275,31 +359,49 @@ impl<T: Real> Iterate<T> {
             self.u[j] = T::of(u - pull * z);
         }
         self.columns = columns.or(self.columns.take());
-        self.kappa = kappa;
-        self.damp = 1.0 / (1.0 + kappa);
-        if let Some(columns) = &mut self.columns {
-            for (damp, moment) in columns.damp.iter_mut().zip(&columns.moment) {
-                *damp = T::of(1.0 / (1.0 + kappa * f64::from(*moment)));
-            }
-        }
+        self.rho = rho;
+        self.set_kappa(kappa);
         for j in 0..self.u.len() {
             let pull = self.factors(j).1;
             self.u[j] = T::of(self.u[j].to() + pull * self.z[j].to());
         }
     }
 
-    /// Makes these weights the centre, as if they were v too; there is no metric yet.
+    /// Another kappa, where M is diagonal.
+    fn set_kappa(&mut self, kappa: f64) {
+        self.kappa = kappa;
+        self.damp = 1.0 / (1.0 + kappa);
+        let own = self.own();
+        if let Some(columns) = &mut self.columns {
+            for (damp, moment) in columns.damp.iter_mut().zip(&columns.moment) {
+                *damp = T::of(1.0 / (1.0 + kappa * f64::from(*moment)));
+            }
+            if let Some(damp) = columns.damp.last_mut() {
+                *damp = T::of(damp.to() / own);
+            }
+        }
+    }
+
+    /// What the intercept has on the diagonal of I + kappa M in place of 1.
+    fn own(&self) -> f64 {
+        self.rho.unwrap_or(1.0)
+    }
+
+    /// Makes these weights the centre, as if they were v too, and the dual variables balanced; there is no metric yet.
     pub(crate) fn stand_at(&mut self, weights: &[f64]) {
         for (z, weight) in self.z.iter_mut().zip(weights) {
             *z = T::of(*weight);
         }
         self.set_v(weights);
+        let last = self.u.len() - 1;
+        if self.rho.is_some() {
+            self.u[last] = T::of(self.factors(last).1 * self.z[last].to());
+        }
     }
 
     /// Begins with this v and kappa, and where `at_v` there with the centre too; there is no metric yet.
     pub(crate) fn begin_with(&mut self, v: &[f64], kappa: f64, at_v: bool) {
-        self.kappa = kappa;
-        self.damp = 1.0 / (1.0 + kappa);
+        self.set_kappa(kappa);
         match at_v {
             true => self.stand_at(v),
             false => self.set_v(v),
@@ -318,6 +420,13 @@ impl<T: Real> Iterate<T> {
         }
     }
 
+    /// Takes over these weights, where there is no shift.
+    pub(in crate::solver) fn set_weights(&mut self, w: &[f64]) {
+        for (u, w) in self.u.iter_mut().zip(w) {
+            *u = T::of(*w);
+        }
+    }
+
     /// Takes over an exactly recomputed v.
     pub(crate) fn set_v(&mut self, v: &[f64]) {
         if let Some(whole) = &self.whole {
@@ -325,6 +434,9 @@ impl<T: Real> Iterate<T> {
             let pulled = v.iter().zip(pulled).map(|(v, m)| v + self.kappa * m);
             for (place, u) in self.u.iter_mut().zip(pulled) {
                 *place = T::of(u);
+            }
+            if let (Some(rho), Some(u), Some(z)) = (self.rho, self.u.last_mut(), self.z.last()) {
+                *u = T::of(u.to() + rho * z.to());
             }
             let whole_u: [f64; MOST_WEIGHTS] =
                 std::array::from_fn(|j| self.u.get(j).map_or(0.0, |u| u.to()));

@@ -138,6 +138,11 @@ impl Rule {
         self.kappa
     }
 
+    /// The mean squared length of a row, intercept included.
+    pub(crate) fn mean_q(&self) -> f64 {
+        self.mean_q
+    }
+
     /// The same for a problem whose rows change: v may be far from the weights then, and the centre go to and fro.
     pub(crate) fn that_calms(self, calms: bool) -> Self {
         Self { calms, ..self }

@@ -158,8 +158,12 @@ fn times(
 }
 
 impl Whole {
-    /// Of this M and kappa; None where it cannot be inverted.
-    pub(in crate::solver) fn new(moment: &[f64], kappa: f64) -> Result<Option<Self>, OutOfMemory> {
+    /// Of this M and kappa, with `own` for the intercept's 1 in S; None where it cannot be inverted.
+    pub(in crate::solver) fn new(
+        moment: &[f64],
+        kappa: f64,
+        own: f64,
+    ) -> Result<Option<Self>, OutOfMemory> {
         let size = moment.len().isqrt();
         let mut this = Self {
             size,
@@ -169,17 +173,22 @@ impl Whole {
         };
         this.moment.copy_from_slice(moment);
         this.inverse.copy_from_slice(moment);
-        let inverted = invert(&mut this.inverse, size)? && this.set_kappa(kappa)?;
+        let inverted = invert(&mut this.inverse, size)? && this.set_kappa(kappa, own)?;
         Ok(inverted.then_some(this))
     }
 
     /// Takes another kappa; false where that cannot be.
-    pub(in crate::solver) fn set_kappa(&mut self, kappa: f64) -> Result<bool, OutOfMemory> {
+    pub(in crate::solver) fn set_kappa(
+        &mut self,
+        kappa: f64,
+        own: f64,
+    ) -> Result<bool, OutOfMemory> {
         for (step, moment) in self.step.iter_mut().zip(&self.moment) {
             *step = kappa * moment;
         }
         for j in 0..self.size {
-            self.step[j * self.size + j] += 1.0;
+            let is_last = j + 1 == self.size;
+            self.step[j * self.size + j] += if is_last { own } else { 1.0 };
         }
         invert(&mut self.step, self.size)
     }
@@ -301,7 +310,9 @@ mod tests {
     fn an_inverse_undoes_the_matrix() {
         for size in [1, 2, 7, 31] {
             let moment = moment(size);
-            let whole = Whole::new(&moment, 2.0).unwrap().expect("it is definite");
+            let whole = Whole::new(&moment, 2.0, 1.0)
+                .unwrap()
+                .expect("it is definite");
             let d: Vec<f64> = (0..size).map(|j| 1.0 / (1.0 + j as f64)).collect();
             let moved: Vec<f64> = whole.moved(d.iter().copied()).collect();
             let u: Vec<f64> = d.iter().zip(&moved).map(|(d, m)| d + 2.0 * m).collect();
@@ -313,7 +324,9 @@ mod tests {
 
     #[test]
     fn what_is_not_definite_is_refused() {
-        assert!(Whole::new(&[1.0, 2.0, 2.0, 1.0], 1.0).unwrap().is_none());
-        assert!(Whole::new(&[0.0], 1.0).unwrap().is_none());
+        assert!(Whole::new(&[1.0, 2.0, 2.0, 1.0], 1.0, 1.0)
+            .unwrap()
+            .is_none());
+        assert!(Whole::new(&[0.0], 1.0, 1.0).unwrap().is_none());
     }
 }

@@ -3,6 +3,7 @@
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
 use crate::simd::Real;
+use crate::solver::certificate::dual::BALANCED;
 use crate::solver::newton::given::found;
 use crate::solver::newton::head::{Given, Newton, MOST_PASSES};
 use crate::solver::newton::pace::Costs;
@@ -11,12 +12,8 @@ use crate::task::objective::Intercept;
 
 impl<T: Real> Head<T> {
     /// Newton's method for it, from where it is to begin.
-    pub(in crate::solver) fn newton(
-        &self,
-        free: bool,
-        costs: Costs,
-    ) -> Result<Newton, OutOfMemory> {
-        Newton::new(self.given(free)?, costs)
+    pub(in crate::solver) fn newton(&self, costs: Costs) -> Result<Newton, OutOfMemory> {
+        Newton::new(self.given(self.iterate.kind_of_intercept())?, costs)
     }
 
     /// What solves a block of its rows to this tolerance. All of the weights is fixed, until it is known what the block has of
@@ -26,7 +23,8 @@ impl<T: Real> Head<T> {
         costs: Costs,
         tolerance: f64,
     ) -> Result<Newton, OutOfMemory> {
-        let given = self.given(false)?;
+        // a free intercept is pulled towards its centre as one in the norm is towards 0, and the block has a part of the weight
+        let given = self.given(Intercept::in_norm(self.iterate.intercept() > 0.0))?;
         let given = Given {
             fixed: copied(&given.w)?,
             tolerance,
@@ -38,16 +36,11 @@ impl<T: Real> Head<T> {
         Newton::new(given, costs)
     }
 
-    fn given(&self, free: bool) -> Result<Given, OutOfMemory> {
+    fn given(&self, intercept: Intercept) -> Result<Given, OutOfMemory> {
         let mut w = zeros(self.iterate.len())?;
         for (w, own) in w.iter_mut().zip(self.iterate.weights()) {
             *w = own;
         }
-        let intercept = match (self.iterate.intercept() > 0.0, free) {
-            (false, _) => Intercept::None,
-            (true, false) => Intercept::InNorm,
-            (true, true) => Intercept::Free,
-        };
         let ledger = &self.state.ledger;
         let objective = ledger.objective(copied(&self.signs)?, intercept);
         Ok(Given::of(ledger, objective, w))
@@ -69,7 +62,7 @@ impl<T: Real> Head<T> {
                 *own = T::of(*w);
             }
             self.state.ledger.outliers.take(newton.outliers());
-            self.keep_best_duals(1.0);
+            self.keep_best_duals(BALANCED);
             settle(&mut self.best_duals, newton.value().multiples);
         }
         if !self.state.runs() {
@@ -79,7 +72,7 @@ impl<T: Real> Head<T> {
 
     /// It has ended, with the best dual variables that passes have found.
     fn end_with_best_duals(&mut self) {
-        self.exchange_duals(1.0);
+        self.exchange_duals(BALANCED);
         self.end();
     }
 
@@ -87,12 +80,6 @@ impl<T: Real> Head<T> {
     /// their rows.
     pub(in crate::solver) fn settle_duals(&mut self, multiples: [f64; 2]) {
         settle(&mut self.alpha, multiples);
-    }
-
-    /// Newton's method does not get on, and nothing else can: it ends with the best pair found.
-    pub(in crate::solver) fn end_as_it_stands(&mut self) {
-        self.state.ledger.end_unfinished();
-        self.end_with_best_duals();
     }
 
     /// Newton's method does not get on: coordinate descent begins, from the smallest primal found.

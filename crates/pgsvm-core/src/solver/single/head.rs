@@ -16,7 +16,7 @@ use crate::simd::{Deferred, Isa, Next, Real};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::dual_moments::DualMoments;
-use crate::solver::proximal::iterate::Iterate;
+use crate::solver::proximal::iterate::{Iterate, Norms};
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::whole::MOST_WEIGHTS;
 use crate::solver::single::descent::Descent;
@@ -25,15 +25,20 @@ use crate::solver::single::skippable::Skippable;
 use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Sums;
 use crate::solver::sums::terms::Terms;
+use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::ahead::Ahead;
 use crate::solver::visit::outliers::Outliers;
 use crate::solver::visit::per_row::{Dual, Shrunk};
 use crate::solver::visit::visitor::{scattered, HeadView, Outcome, Visitor};
 use crate::task::heads::{HeadSpec, Start};
 use crate::task::loss::{by_loss, LossFunction};
+use crate::task::objective::Intercept;
 
 /// With fewer features a whole metric costs next to nothing.
 const FEW_FEATURES: usize = 33;
+
+/// How many times less a free intercept is pulled towards its centre where that holds it too firmly.
+const LOOSER: f64 = 4.0;
 
 pub(crate) struct Head<T> {
     pub(crate) state: HeadState,
@@ -54,6 +59,8 @@ pub(crate) struct Head<T> {
     pub(crate) shrunk: Shrunk,
     /// Rows beyond the truncation of the loss, where it is truncated.
     pub(in crate::solver) outliers: Option<Outliers>,
+    /// The positive rows among those that proofs have met, where the intercept is free: dual variables are balanced by them.
+    pub(in crate::solver) positive: Option<Shrunk>,
     pub(in crate::solver) proof: Option<Box<Proof>>,
     /// Where rows are filed, which of them cannot have changed since they were looked at.
     pub(in crate::solver) skippable: Option<Box<Skippable<T>>>,
@@ -71,7 +78,7 @@ impl<T: Real> Head<T> {
     pub(crate) fn new(
         spec: &HeadSpec,
         state: HeadState,
-        intercept: f64,
+        intercept: Intercept,
         facts: &Facts,
     ) -> Result<Self, OutOfMemory> {
         let length = facts.features + 1;
@@ -83,14 +90,15 @@ impl<T: Real> Head<T> {
             signs: spec.signs.list(facts.groups)?,
             alpha: Lined::zeros(facts.rows)?,
             best_duals: Lined::zeros(facts.rows)?,
-            iterate: Iterate::new(facts.features, facts.dense, intercept, state.kappa())?,
+            iterate: Iterate::new((facts.features, facts.dense), intercept, state.kappa())?,
             start: zeros(length)?,
             start_is_zero: true,
             best_w: zeros(length)?,
             breakpoints: None,
-            shrunk: Shrunk::new(facts.rows).map_err(|_| OutOfMemory {
-                bytes: facts.rows as u64 / 8,
-            })?,
+            shrunk: nothing_shrunk(facts.rows)?,
+            positive: (intercept == Intercept::Free)
+                .then(|| nothing_shrunk(facts.rows))
+                .transpose()?,
             outliers: state.truncated.outliers(facts.rows)?,
             proof: None,
             skippable: None,
@@ -127,6 +135,7 @@ impl<T: Real> Head<T> {
             alpha: Dual::share(&mut self.alpha),
             shrunk: &self.shrunk,
             outliers: self.outliers.as_ref(),
+            positive: self.positive.as_ref(),
             start: (!self.start_is_zero).then_some(&self.start),
             form,
         };
@@ -276,7 +285,8 @@ impl<T: Real> Head<T> {
             self.take_start(shifted);
         }
         if let Some(shrink) = better.duals {
-            self.keep_best_duals(shrink * self.feasible_share());
+            // those of a free intercept are balanced when they are proved
+            self.keep_best_duals([shrink * self.feasible_share(); 2]);
         }
     }
 
@@ -295,19 +305,20 @@ impl<T: Real> Head<T> {
         self.best_w = weights;
     }
 
-    /// The dual variables, multiplied by this factor, are the best from now on.
-    pub(in crate::solver) fn keep_best_duals(&mut self, factor: f64) {
+    /// The dual variables, multiplied by these factors of negative and of positive rows, are the best from now on.
+    pub(in crate::solver) fn keep_best_duals(&mut self, factors: [f64; 2]) {
         self.best_duals.copy_from_slice(&self.alpha);
-        if factor != 1.0 {
-            scale(&mut self.best_duals, factor);
-        }
+        scale_sides(&mut self.best_duals, factors, self.positive.as_ref());
     }
 
-    /// Puts the best dual variables in the place of the present ones, multiplied by this factor, and these in theirs.
-    pub(in crate::solver) fn exchange_duals(&mut self, factor: f64) {
-        if factor != 1.0 {
-            scale(&mut self.alpha, factor);
-        }
+    /// Multiplies the dual variables of negative and of positive rows by these.
+    pub(in crate::solver) fn balance_duals(&mut self, factors: [f64; 2]) {
+        scale_sides(&mut self.alpha, factors, self.positive.as_ref());
+    }
+
+    /// Puts the best dual variables in the place of the present ones, multiplied by these factors, and these in theirs.
+    pub(in crate::solver) fn exchange_duals(&mut self, factors: [f64; 2]) {
+        scale_sides(&mut self.alpha, factors, self.positive.as_ref());
         std::mem::swap(&mut self.alpha, &mut self.best_duals);
     }
 
@@ -321,6 +332,7 @@ impl<T: Real> Head<T> {
     pub(in crate::solver) fn better(&self, breakpoints: &Breakpoints) -> Option<Shifted> {
         let Terms { c, loss, .. } = self.state.ledger.terms;
         let from = self.start[self.start.len() - 1].to();
+        let loss = (loss, self.iterate.frees_intercept());
         breakpoints.better(from, c, loss, |intercept| T::of(intercept).to())
     }
 
@@ -338,8 +350,10 @@ impl<T: Real> Head<T> {
         self.descent.is_none().then(dual)
     }
 
+    /// |w|^2 of the weights of the start, without a free intercept.
     pub(in crate::solver) fn start_norm(&self) -> f64 {
-        self.start.iter().map(|w| w.to() * w.to()).sum()
+        let counted = self.start.len() - usize::from(self.iterate.frees_intercept());
+        self.start[..counted].iter().map(|w| w.to() * w.to()).sum()
     }
 
     /// Corrects kappa and moves the centre after a full pass. `metric`: what columns have just been found to call for;
@@ -359,6 +373,12 @@ impl<T: Real> Head<T> {
                 self.iterate.move_centre_in(kappa, metric)?;
             }
             (shift, _) => self.shift(shift)?,
+        }
+        if self.iterate.frees_intercept() {
+            let Norms { unbalanced, .. } = self.iterate.norms();
+            if self.state.holds_intercept(unbalanced) {
+                self.iterate.loosen(LOOSER, self.state.least_pull())?;
+            }
         }
         if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
             let wants = match self.outliers {
@@ -412,6 +432,20 @@ impl<T: Real> Head<T> {
 
     pub(crate) fn weights(&self) -> &[T] {
         &self.best_w
+    }
+}
+
+/// Multiplies dual variables, those of negative rows and those of positive ones.
+fn scale_sides(alpha: &mut [f32], factors: [f64; 2], positive: Option<&Shrunk>) {
+    match (factors, positive) {
+        ([1.0, 1.0], _) => {}
+        ([negative, positive], Some(rows)) if negative != positive => {
+            for (row, alpha) in alpha.iter_mut().enumerate() {
+                let factor = factors[usize::from(rows.get(row))];
+                *alpha = (f64::from(*alpha) * factor) as f32;
+            }
+        }
+        ([factor, _], _) => scale(alpha, factor),
     }
 }
 

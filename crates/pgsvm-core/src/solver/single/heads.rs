@@ -6,6 +6,7 @@ use crate::rows::facts::Facts;
 use crate::rows::map::RowMap;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
+use crate::solver::certificate::dual::BALANCED;
 use crate::solver::certificate::state::HeadState;
 use crate::solver::driver::{decision, TakesBlocks, TakesRows, Visits, BLOCKS_AT_A_TIME};
 use crate::solver::proximal::dual_moments::DualMoments;
@@ -13,6 +14,7 @@ use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::single::head::Head;
 use crate::solver::weights::{Duals, Weights};
 use crate::task::heads::{HeadSpec, Start};
+use crate::task::objective::Intercept;
 
 pub(crate) struct Singles<T> {
     pub(in crate::solver) heads: Vec<Head<T>>,
@@ -22,7 +24,7 @@ impl<T: Real> Singles<T> {
     pub(in crate::solver) fn new(
         specs: &[HeadSpec],
         states: Vec<HeadState>,
-        intercept: f64,
+        intercept: Intercept,
         facts: &Facts,
     ) -> Result<Self, OutOfMemory> {
         let mut heads = Vec::new();
@@ -260,7 +262,7 @@ impl<T: Real> Visits for Singles<T> {
     }
 
     fn take_best_duals(&mut self, head: usize) {
-        self.heads[head].exchange_duals(1.0);
+        self.heads[head].exchange_duals(BALANCED);
         self.heads[head].end();
     }
 

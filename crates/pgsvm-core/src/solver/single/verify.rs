@@ -4,7 +4,7 @@ use crate::base::memory::OutOfMemory;
 use crate::rows::filing::LeftOut;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
-use crate::solver::certificate::dual::Verified;
+use crate::solver::certificate::dual::{Verified, BALANCED};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::{HeadState, Verifying};
 use crate::solver::certificate::truncated::Sides;
@@ -31,6 +31,9 @@ impl<T: Real> HeadView<'_, T> {
             dense, intercept, ..
         } = self.form;
         let dual = &self.alpha[row.ordinal()];
+        if let Some(positive) = self.positive {
+            positive.set(row.ordinal(), y > 0.0);
+        }
         let score = match (proof.primal, self.start) {
             (true, Some(start)) if proof.exact => Some(exact_score(row, start, intercept)),
             (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
@@ -119,11 +122,12 @@ impl<T: Real> Head<T> {
             self.start.copy_from_slice(&self.best_w);
         }
         if verifying.best_duals {
-            self.exchange_duals(1.0);
+            self.exchange_duals(BALANCED);
         }
         let sorts = self.state.sorts_rows();
         let shifts = self.shifts();
-        let kind = (sorts, self.outliers.is_some());
+        let free = self.iterate.frees_intercept();
+        let kind = (sorts, self.outliers.is_some(), free);
         let proof = Proof::new(self.iterate.len(), verifying, shifts, kind)?;
         self.proof = Some(Box::new(proof));
         Ok(verifying.primal)
@@ -217,7 +221,7 @@ impl<T: Real> Head<T> {
                     best_duals: false,
                     exact: proof.exact,
                 };
-                let kind = (proof.sorts, proof.finds_outliers());
+                let kind = (proof.sorts, proof.finds_outliers(), proof.balances());
                 let another = Proof::new(proof.v.len(), verifying, shifts, kind)?;
                 Ok(Some(Box::new(another)))
             }
@@ -286,13 +290,14 @@ impl<T: Real> Head<T> {
             self.scale_duals(share);
             proof.scale(share);
         }
-        let verified = self.state.end_verify(proof.proved(), drafts);
-        self.keep_verified(verified);
+        let proved = proof.proved();
+        let verified = self.state.end_verify(proved, drafts);
+        let balanced = |shrink: f64| proved.balance.map(|factor| factor * shrink);
+        self.keep_verified(verified, balanced);
         match verified {
-            Verified::Ended { shrink: 1.0 } => {}
-            Verified::Ended { shrink } => self.scale_duals(shrink),
-            Verified::EndedWithBest => self.exchange_duals(1.0),
-            Verified::Again { shrink } => self.exchange_duals(shrink),
+            Verified::Ended { shrink } => self.balance_duals(balanced(shrink)),
+            Verified::EndedWithBest => self.exchange_duals(BALANCED),
+            Verified::Again { shrink } => self.exchange_duals(balanced(shrink)),
             Verified::Exactly => {}
             Verified::GoesOn { .. } => {
                 if let (false, Some(skippable)) = (self.state.truncated.is(), &mut self.skippable) {
@@ -318,13 +323,13 @@ impl<T: Real> Head<T> {
     }
 
     /// Lays the dual variables just verified aside, where they are the best.
-    fn keep_verified(&mut self, verified: Verified) {
+    fn keep_verified(&mut self, verified: Verified, balanced: impl Fn(f64) -> [f64; 2]) {
         let lay = match verified {
             Verified::GoesOn { lay } | Verified::Begins { lay, .. } => lay,
             _ => return,
         };
         match lay {
-            Some(shrink) => self.keep_best_duals(shrink),
+            Some(shrink) => self.keep_best_duals(balanced(shrink)),
             // the best ones are of other rows
             None if self.state.truncated.has_sorted() => self.best_duals.fill(0.0),
             None => {}

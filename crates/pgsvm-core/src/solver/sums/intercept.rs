@@ -14,6 +14,22 @@
 
 use crate::task::loss::Loss;
 
+/// By what sums of dual variables, of negative rows and of positive ones, are multiplied so that both are the same: what the dual asks where
+/// the intercept is free.
+pub(in crate::solver) fn balanced(negative: f64, positive: f64) -> [f64; 2] {
+    match negative > positive {
+        true => [positive / negative, 1.0],
+        false => [
+            1.0,
+            if positive > 0.0 {
+                negative / positive
+            } else {
+                1.0
+            },
+        ],
+    }
+}
+
 /// Buckets in a doubling, as bits of the fraction of a breakpoint.
 const FRACTION_BITS: u32 = 2;
 /// The least border but 0 is 2^LEAST, the greatest 2^MOST.
@@ -74,17 +90,20 @@ impl Breakpoints {
         self.turns[bucket_of(-score)] += y as i64;
     }
 
-    /// A better intercept than `from`, rounded by `round`, if there is one. `c`: the cost parameter.
+    /// A better intercept than `from`, rounded by `round`, if there is one. `c`: the cost parameter; `free`: it is not in the norm.
     pub(in crate::solver) fn better(
         &self,
         from: f64,
         c: f64,
-        loss: Loss,
+        (loss, free): (Loss, bool),
         round: impl Fn(f64) -> f64,
     ) -> Option<Shifted> {
         let losses = self.losses(loss);
-        let change =
-            |shift: f64, loss: f64| shift * (from + 0.5 * shift) + c * (loss - losses[SIDE]);
+        let of_norm = |shift: f64| match free {
+            true => 0.0,
+            false => shift * (from + 0.5 * shift),
+        };
+        let change = |shift: f64, loss: f64| of_norm(shift) + c * (loss - losses[SIDE]);
         let borders = (1..2 * SIDE).map(|k| (k, change(border(k), losses[k])));
         let (best, _) = borders.fold(
             (SIDE, 0.0),
@@ -250,7 +269,7 @@ mod tests {
             let before = rows.primal(from, from, c, loss);
             let grid = (-40_000..=40_000).map(|k| from + f64::from(k) * 1e-4);
             let least = grid.fold(before, |least, b| least.min(rows.primal(from, b, c, loss)));
-            let shifted = rows.breakpoints().better(from, c, loss, |b| b);
+            let shifted = rows.breakpoints().better(from, c, (loss, false), |b| b);
             let Some(shifted) = shifted else {
                 assert!(before - least < 1e-6 * before, "{seed}");
                 continue;
@@ -271,7 +290,10 @@ mod tests {
         for seed in 0..40 {
             let rows = Rows::random(seed, 0.3);
             let round = |b: f64| (b * 64.0).round() / 64.0;
-            if let Some(shifted) = rows.breakpoints().better(0.3, 0.1, Loss::Hinge, round) {
+            if let Some(shifted) = rows
+                .breakpoints()
+                .better(0.3, 0.1, (Loss::Hinge, false), round)
+            {
                 let gain = rows.primal(0.3, 0.3, 0.1, Loss::Hinge)
                     - rows.primal(0.3, shifted.intercept, 0.1, Loss::Hinge);
                 assert!(gain >= shifted.gain - 1e-12, "{gain} {shifted:?}");
@@ -284,7 +306,7 @@ mod tests {
     fn the_best_intercept_stays() {
         let mut breakpoints = Breakpoints::new();
         let better = |breakpoints: &Breakpoints, from: f64| {
-            breakpoints.better(from, 1.0, Loss::Hinge, |b| b)
+            breakpoints.better(from, 1.0, (Loss::Hinge, false), |b| b)
         };
         assert_eq!(better(&breakpoints, 0.0), None);
         breakpoints.add(1.0, 1.0, 0.5);

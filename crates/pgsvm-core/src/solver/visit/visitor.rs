@@ -94,6 +94,8 @@ pub(in crate::solver) struct HeadView<'a, T> {
     pub(in crate::solver) shrunk: &'a Shrunk,
     /// Rows that visits leave out, where the loss is truncated.
     pub(in crate::solver) outliers: Option<&'a Outliers>,
+    /// Where proofs say which rows are positive, if the intercept is free.
+    pub(in crate::solver) positive: Option<&'a Shrunk>,
     /// Weights at the start of the full pass; None where they are all 0.
     pub(in crate::solver) start: Option<&'a [T]>,
     pub(in crate::solver) form: WeightMap<'a, T>,

@@ -45,11 +45,11 @@ impl<T: Real> Newton<T> {
     fn begin(&mut self) -> Result<(), TrainError> {
         let solver = self.resident.solver();
         self.approach = match solver.by_newton() {
-            Some(_) => {
+            true => {
                 let known = (self.seed, self.resident.threads());
                 Some(Approach::new(solver, self.resident.facts(), known)?)
             }
-            None => None,
+            false => None,
         };
         Ok(())
     }

@@ -84,7 +84,7 @@ impl<T: Real> Passes<T> {
     /// Begins the first pass of its heads.
     pub(in crate::training) fn begin_first(&mut self) -> Result<(), TrainError> {
         self.begin_newton();
-        self.current = if self.solver.by_newton().is_some() {
+        self.current = if self.solver.by_newton() {
             StreamedPass::Full
         } else if self.solver.wants_proof() {
             self.solver.begin_verify()?;

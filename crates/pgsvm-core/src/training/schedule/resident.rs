@@ -166,7 +166,7 @@ impl<T: Real> Resident<T> {
 
     /// Begins the first pass: one that verifies where heads begin from dual variables.
     fn begin(&mut self) -> Result<(), TrainError> {
-        if self.solver.by_newton().is_some() {
+        if self.solver.by_newton() {
             return Ok(());
         }
         if self.solver.wants_proof() {

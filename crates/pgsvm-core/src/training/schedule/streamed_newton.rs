@@ -56,7 +56,7 @@ impl<T: Real> StreamedNewton<T> {
         let solver = &passes.solver;
         self.between = false;
         self.group = match solver.by_newton() {
-            Some(_) => {
+            true => {
                 let mut group = Group::new(solver, facts, (true, crew.pool.members()));
                 group.next(solver)?;
                 group.begin_whole();
@@ -65,7 +65,7 @@ impl<T: Real> StreamedNewton<T> {
                 }
                 Some(group)
             }
-            None => None,
+            false => None,
         };
         Ok(())
     }

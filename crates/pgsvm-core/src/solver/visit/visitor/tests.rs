@@ -44,6 +44,7 @@ impl Work for Visits<'_> {
         let mut u: Vec<f64> = (0..=DENSE).map(|j| (j as f64).sin() / 9.0).collect();
         let head = HeadView {
             outliers: None,
+            positive: None,
             signs: &self.signs,
             terms: Terms {
                 c: 0.3,
