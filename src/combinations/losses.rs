@@ -115,14 +115,6 @@ combinations! {
         detail: "Its steps grow short as the norm asks, and a free intercept is in no norm.",
         hint: "Leave \"inner\" or \"intercept\" out of the options",
     }
-    free_intercept_exact() {
-        what: "\"intercept\": \"free\"",
-        with: "\"method\": \"exact\"",
-        why: not_yet,
-        message: "an exact kernel machine has its intercept in the norm",
-        reason: "Its pairs of dual variables are not tied to one sum yet.",
-        hint: "options => '{{\"method\": \"low_rank\", \"intercept\": \"free\"}}'",
-    }
     free_intercept_gradient() {
         what: "\"intercept\": \"free\"",
         with: "\"stop\": \"projected_gradient\"",

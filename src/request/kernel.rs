@@ -2,7 +2,7 @@
 //! kernel machine cannot have. Pure.
 
 use crate::base::errors::Failure;
-use crate::combinations::{choosing, kernels, losses};
+use crate::combinations::{choosing, kernels};
 use crate::features::{word_of, KERNELS};
 use crate::request::numbers::{Numbers, GAMMA};
 use crate::request::option_words::Method;
@@ -12,7 +12,7 @@ use crate::request::words::{chosen, invalid, required, sql_float};
 use crate::request::Arguments;
 use pgsvm_core::kernels::kernel::MOST_DEGREE;
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
-use pgsvm_core::{Intercept, LowRankJob};
+use pgsvm_core::LowRankJob;
 
 /// The degree of a polynomial where none is given: LIBSVM's and scikit-learn's.
 const USUAL_DEGREE: i32 = 3;
@@ -115,14 +115,10 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     check_rest(choices)?;
     // a user who says how many landmarks there are to be, or which, wants them
     let approximate = rank.is_some() || choices.has(&table::LANDMARKS_BY);
-    let free = choices.get(&table::INTERCEPT)? == Some(Intercept::Free);
-    let method = match choices.get(&table::METHOD)? {
-        Some(Method::Exact) if free => return Err(losses::free_intercept_exact()),
-        None | Some(Method::Auto) if free => Method::LowRank,
-        None if approximate => Method::LowRank,
-        None => Method::Auto,
-        Some(method) => method,
-    };
+    let method = choices.get(&table::METHOD)?.unwrap_or(match approximate {
+        true => Method::LowRank,
+        false => Method::Auto,
+    });
     for map in &mut maps {
         map.rank = rank;
         map.landmarks = choices.get(&table::LANDMARKS_BY)?.unwrap_or(map.landmarks);

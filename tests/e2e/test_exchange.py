@@ -150,6 +150,22 @@ def test_libsvm_predicts_as_the_machine_trained_here(connection, folder, method)
     assert differences(predictions(connection, f"guide_{method}", data), expected) <= 1
 
 
+@pytest.mark.parametrize("cost", [0.1, 10])
+def test_a_free_intercept_makes_it_the_problem_of_libsvm(connection, folder, cost):
+    """Both duals are the same number, once rows are not scaled: LIBSVM writes its own, with the other sign."""
+    data, name = unpacked(folder, "svmguide1/svmguide1.xz"), f"libsvm_{10 * cost:.0f}"
+    command = [program("svm-train"), "-t", "2", "-g", "0.001", "-c", str(cost), "-e", "0.00001", data, folder / "theirs"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    expected = -float(said.partition("obj = ")[2].partition(",")[0])
+    one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [name, str(data)])
+    terms = "kernel => 'rbf', gamma => 0.001, loss => 'hinge', scale => 'none', tolerance => 1e-5"
+    options = """options => '{"method": "exact", "intercept": "free"}'"""
+    call = f"SELECT svm_train(%s, 'label', '{{\"sparse(idx, val)\"}}', %s, c => {cost}, {terms}, {options})"
+    one(connection, call, [name, name])
+    primal, gap = connection.execute("SELECT primal, gap FROM svm_models WHERE name = %s", [name]).fetchone()
+    assert gap <= 1e-5 and primal == pytest.approx(expected, rel=3e-5)
+
+
 def differences(ours, theirs):
     """Rows that get another label: one that lies on the boundary may, by rounding."""
     assert len(ours) == len(theirs)

@@ -51,6 +51,11 @@ FROM svm_models AS m JOIN svm_head ON version_id = svm_internal.svm_version_id(n
 SELECT abs(e.primal - f.primal) < 2e-4 * f.primal AS same FROM svm_models AS e, svm_models AS f WHERE e.name = 'exact' AND f.name = 'full';
 SELECT max(abs(svm_decision('exact', c.*) - svm_decision('full', c.*))) < 0.02 AS close FROM circles AS c;
 SELECT sum(cardinality(d.rows)) = max(h.support_vectors) AS duals FROM svm_dual AS d JOIN svm_head AS h USING (version_id) WHERE version_id = svm_internal.svm_version_id('exact');
+-- With a free intercept, as LIBSVM has it.
+SELECT svm_train('circles', 'ring', '{x, y}', 'free exact', kernel => 'rbf', loss => 'hinge', tolerance => 1e-4, options => '{"method": "exact", "intercept": "free", "duals": true}'),
+       svm_train('circles', 'ring', '{x, y}', 'free full', kernel => 'rbf', loss => 'hinge', tolerance => 1e-4, rank => 400, options => '{"intercept": "free"}');
+SELECT abs(e.primal - f.primal) < 2e-4 * f.primal AS same, e.primal < (SELECT primal FROM svm_models WHERE name = 'exact') AS lower, e.gap <= 1e-4 AND f.gap <= 1e-4 AS certified
+FROM svm_models AS e, svm_models AS f WHERE e.name = 'free exact' AND f.name = 'free full';
 SELECT svm_train('circles', 'quarter', '{x, y}', 'exact_quarters', kernel => 'polynomial', coef0 => 1, options => '{"method": "exact"}', probability => true);
 SELECT classes, training_accuracy > 0.95 AS good, gap <= 1e-3 AS certified, probabilities FROM svm_models WHERE name = 'exact_quarters';
 SELECT accuracy = training_accuracy AS as_trained FROM svm_models, LATERAL svm_evaluate(name, 'circles') WHERE name = 'exact_quarters';

@@ -110,8 +110,6 @@ SELECT svm_train('points', 'side', solver => 'block', options => '{"intercept": 
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'side', solver => 'block', options => '{"intercept": "free", "stop": "projected_gradient", "inherit": false}');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('points', 'side', kernel => 'rbf', options => '{"intercept": "free", "method": "exact", "inherit": false}');
-\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'side', intercept => false, options => '{"intercept": "free", "inherit": false}');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('points', 'side', options => '{"intercept": "loose"}');

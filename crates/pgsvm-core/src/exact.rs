@@ -5,7 +5,7 @@
 //! dual        D(a) = sum of (p a_i - 1/2 d_i a_i²) - 1/2 sum of a_i a_j y_i y_j k(x_i, x_j),  0 <= a_i <= high_i
 //! symbols     w = sum of a_j y_j phi(x_j), so f(x) = sum of a_j y_j k(x_j, x) and |w|² = sum of a_i y_i f(x_i)
 //!             k is the kernel, and 1 more where there is an intercept: a constant appended to phi(x), regularized like
-//!             every weight, as in linear machines here; LIBSVM leaves it out of the norm. p, d, high: task/loss.rs
+//!             every weight, as in linear machines here; a free one, as LIBSVM's, is in no norm ([`intercept`]). p, d, high: task/loss.rs
 //! update      along two candidates at a time, the one with the largest projected gradient and the one with which D gains
 //!             most ([`pairs`]); then f of all candidates by the kernel rows of the two
 //! stop        a pass over all rows computes f with every support vector, in 64 bits: P, D and the gap are those of the problem
@@ -37,6 +37,7 @@
 mod candidates;
 mod effort;
 mod head;
+mod intercept;
 mod interior;
 mod kernel_rows;
 mod outcome;
@@ -57,6 +58,7 @@ use crate::rows::source::{Source, Spool};
 use crate::task::calibration::Calibration;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
+use crate::task::objective::Intercept;
 use crate::task::problem::Problem;
 
 pub use outcome::ExactOutcome;
@@ -83,6 +85,8 @@ pub struct ExactStart {
     pub spec: HeadSpec,
     /// The dual variable of each row at the machine of low rank, in the rows' order: those above 0 make candidates.
     pub duals: Vec<f32>,
+    /// The intercept there, where a free one begins.
+    pub intercept: f64,
 }
 
 /// Seconds on a usual processor that a head may work on its candidates, however short passes are, and all heads together.
@@ -93,7 +97,7 @@ const LEAST_SECONDS_OF_ALL: f64 = 4.0;
 pub struct ExactJob {
     pub kernel: Kernel,
     pub loss: Loss,
-    pub intercept: bool,
+    pub intercept: Intercept,
     /// The relative gap at which a head ends.
     pub tolerance: f64,
     /// Passes over all rows after which a head ends with the gap that it has, or as much work on candidates as they take.
@@ -112,7 +116,7 @@ impl ExactJob {
         Self {
             kernel,
             loss: problem.loss(),
-            intercept: problem.intercept(),
+            intercept: problem.kind_of_intercept(),
             tolerance: problem.tolerance(),
             max_passes: problem.max_passes(),
             most_seconds: f64::INFINITY,
@@ -414,7 +418,7 @@ impl ExactSolver {
                 if let Some(head) = self.head.take() {
                     self.spent += head.spent();
                     self.job.most_seconds -= head.spent();
-                    self.support.add(head, self.job.intercept)?;
+                    self.support.add(head)?;
                 }
                 self.ended += 1;
             }
@@ -466,7 +470,7 @@ impl ExactSolver {
         self.head = Some(Head::new(
             &self.job,
             start.spec.clone(),
-            duals,
+            (duals, start.intercept),
             (decisions, &self.groups),
             width,
         )?);

@@ -459,3 +459,32 @@ fn work_on_candidates_counts_as_passes() {
     // far more than two seconds of work take where they are optimized
     assert!(took < Duration::from_secs(60), "{took:?}");
 }
+
+#[test]
+fn a_free_intercept_is_that_of_the_map_too() {
+    let mut examples = rings(400, 2, 1);
+    let mut kept = 0;
+    examples.retain(|example| {
+        kept += u32::from(example.group == 1);
+        example.group == 0 || kept % 3 == 0
+    });
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for (kind, gamma) in [(KernelKind::Rbf, 2.0), (KernelKind::Polynomial, 0.5)] {
+            for c in [0.1, 1.0, 1000.0] {
+                let problem = problem(loss, true)
+                    .with(|it| it.formulation.intercept = Intercept::Free)
+                    .expect("valid");
+                let heads = || vec![HeadSpec::binary(c)];
+                let expected = reference(problem, heads(), &examples, asked(kind, gamma, 293));
+                let memory = (LARGE, LARGE);
+                let found = exact(problem, heads(), &examples, asked(kind, gamma, 20), memory);
+                let found = found.unwrap();
+                check(&found, &expected);
+                let sides = examples.iter().map(|row| 2.0 * f64::from(row.group) - 1.0);
+                let duals = found.duals[0].iter().map(|a| f64::from(*a));
+                let sum: f64 = sides.zip(duals.clone()).map(|(y, a)| y * a).sum();
+                assert!(sum.abs() <= 1e-6 * duals.sum::<f64>(), "{sum}");
+            }
+        }
+    }
+}

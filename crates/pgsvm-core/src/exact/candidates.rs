@@ -3,6 +3,7 @@
 use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::effort;
+use crate::exact::intercept::Constant;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
 use crate::kernels::{Kernel, Landmarks, Rows, ValueRounding};
@@ -17,8 +18,8 @@ pub(super) struct Candidates {
     kernel: Kernel,
     level: Level,
     loss: Loss,
-    /// What is added to each kernel value: 1 for an intercept.
-    pub(super) constant: f64,
+    /// What is added to each kernel value, and to decisions, for the intercept.
+    pub(super) constant: Constant,
     /// One segment for each round in which candidates came.
     segments: Vec<Landmarks>,
     starts: Vec<usize>,
@@ -52,6 +53,8 @@ pub(super) struct Objectives {
     pub(super) linear: f64,
     /// What D may lose at most where dual variables are kept in 32 bits.
     pub(super) narrowing: f64,
+    /// What D has lost, and will lose about, where they are balanced for a free intercept.
+    pub(super) off_balance: f64,
 }
 
 impl Objectives {
@@ -60,17 +63,17 @@ impl Objectives {
     }
 
     pub(super) fn dual(&self) -> f64 {
-        self.linear - 0.5 * self.norm - self.narrowing
+        self.linear - 0.5 * self.norm - self.narrowing - self.off_balance
     }
 }
 
 impl Candidates {
-    pub(super) fn new(kernel: Kernel, loss: Loss, intercept: bool, width: usize) -> Self {
+    pub(super) fn new(kernel: Kernel, loss: Loss, constant: Constant, width: usize) -> Self {
         Self {
             kernel,
             level: Level::best(),
             loss,
-            constant: f64::from(u8::from(intercept)),
+            constant,
             segments: Vec::new(),
             starts: Vec::new(),
             coming: Rows::new(width),
@@ -83,7 +86,7 @@ impl Candidates {
             curvatures: Vec::new(),
             diagonals: Vec::new(),
             lengths: Vec::new(),
-            rounding: ValueRounding::new(kernel, f64::from(u8::from(intercept))),
+            rounding: ValueRounding::new(kernel, constant.penalty),
             seconds: 0.0,
         }
     }
@@ -127,7 +130,7 @@ impl Candidates {
         self.curvatures.room(1)?.push(conjugate.curvature as f32);
         let square = rows.wide_square(at);
         let own = self.kernel.own_value(square);
-        let diagonal = own + self.constant + conjugate.curvature;
+        let diagonal = own + self.constant.penalty + conjugate.curvature;
         self.diagonals.room(1)?.push(diagonal as f32);
         let length = self.rounding.take((rows, at), square);
         self.lengths.room(1)?.push(length);
@@ -290,6 +293,17 @@ impl Candidates {
             length += moved * f64::from(self.diagonals[at]).sqrt();
         }
         sums.narrowing = slope + 0.5 * length * length;
+        if self.constant.is_free {
+            let (sum, all) = (self.signed_sum(), self.duals.iter().sum::<f64>());
+            let along = self.intercept() * sum;
+            sums.norm -= along;
+            let losses = if all > 0.0 {
+                2.0 * sum.abs() / all * sums.losses
+            } else {
+                0.0
+            };
+            sums.off_balance = along + losses;
+        }
         interrupts::worked(8 * self.len());
         sums
     }

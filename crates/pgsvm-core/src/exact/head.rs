@@ -3,6 +3,7 @@
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
 use crate::exact::effort;
+use crate::exact::intercept::Constant;
 use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::{Deciding, ExactError, ExactJob};
@@ -75,8 +76,8 @@ pub(super) struct Head {
 #[derive(Default)]
 struct Proved {
     begun: bool,
-    /// The best of them, with the dual variables of each row then.
-    best: Option<(HeadReport, Vec<f64>)>,
+    /// The best of them, with the dual variables of each row then, and the multiplier of a free intercept.
+    best: Option<(HeadReport, Vec<f64>, f64)>,
     /// The smallest gap of all, and passes since that came no nearer.
     least: Option<f64>,
     standing: u32,
@@ -142,15 +143,16 @@ impl Head {
     pub(super) fn new<S, P>(
         job: &ExactJob,
         spec: HeadSpec,
-        duals: Vec<f32>,
+        (duals, intercept): (Vec<f32>, f64),
         (decisions, groups): (&[f32], &[u32]),
         width: usize,
     ) -> Result<Self, ExactError<S, P>> {
+        let constant = Constant::new(job.intercept, intercept);
         let sides = gathered(groups.iter().map(|group| spec.signs.of(*group as usize)))?;
         let mut head = Self {
             sides,
             places: filled(NONE, duals.len())?,
-            candidates: Candidates::new(job.kernel, job.loss, job.intercept, width),
+            candidates: Candidates::new(job.kernel, job.loss, constant, width),
             kernel_rows: None,
             spec,
             duals: gathered(duals.iter().map(|dual| f64::from(*dual)))?,
@@ -235,7 +237,7 @@ impl Head {
             let near = f64::from(side) * decision < self.near || known > 0.0;
             // what is known at first is about the machine of low rank
             let (dual, decision) = match self.passes {
-                0 => (0.0, 0.0),
+                0 => (0.0, self.candidates.constant.multiplier),
                 _ => (known, decision),
             };
             if weight > 0.0 && near {
@@ -307,6 +309,7 @@ impl Head {
         let gap = Certificate::of(own.primal(), own.dual()).gap;
         // while rows are missing among the candidates there is no use in solving exactly
         let enough = (OWN_SHARE * job.tolerance).max(LAST_SHARE * self.report.certificate.gap);
+        let goes_on = (gap > enough && self.candidates.move_multiplier()) || goes_on;
         match goes_on && gap > enough && self.sets * count < MOST_SETS_TIMES_CANDIDATES {
             true => Ok(Stage::Solving),
             false => self.begin_pass(job),
@@ -329,6 +332,7 @@ impl Head {
 
     fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
         self.sets = 0;
+        self.candidates.balance()?;
         let rounding = self.candidates.rounding(job.tolerance);
         let machine = self.machine(job)?;
         Ok(Stage::Passing(Box::new(Pass {
@@ -358,10 +362,7 @@ impl Head {
             self.candidates.copy_to(at, &mut landmarks)?;
             factors.room(1)?.push(self.candidates.factor(at));
         }
-        let intercept = match job.intercept {
-            true => factors.iter().sum(),
-            false => 0.0,
-        };
+        let intercept = self.candidates.intercept();
         Expansion::new(job.kernel, landmarks, factors, vec![intercept])
     }
 
@@ -523,17 +524,19 @@ impl Head {
     fn keep_best(&mut self) -> Result<(), OutOfMemory> {
         let told = |it: &HeadReport| (it.certificate.gap, it.certificate.primal);
         let (now, known) = (told(&self.report), self.proved.best.as_ref());
-        if known.is_none_or(|(known, _)| now < told(known)) {
+        if known.is_none_or(|(known, ..)| now < told(known)) {
             self.take_duals();
-            self.proved.best = Some((self.report, copied(&self.duals)?));
+            let multiplier = self.candidates.constant.multiplier;
+            self.proved.best = Some((self.report, copied(&self.duals)?, multiplier));
         }
         Ok(())
     }
 
     /// Ends with the best dual variables that a pass in 64 bits has seen. Gives back their gap.
     fn end_with_best(&mut self, job: &ExactJob) -> f64 {
-        if let Some((report, duals)) = self.proved.best.take() {
+        if let Some((report, duals, multiplier)) = self.proved.best.take() {
             (self.report, self.duals) = (report, duals);
+            self.candidates.constant.multiplier = multiplier;
             let Certificate { primal, gap, .. } = self.report.certificate;
             if gap > job.tolerance && primal > self.nothing {
                 self.begin_from_nothing();
@@ -554,6 +557,7 @@ impl Head {
     /// Nothing better is known than weights of 0.
     fn begin_from_nothing(&mut self) {
         self.duals.fill(0.0);
+        self.candidates.constant.multiplier = 0.0;
         let negative = self.sides.iter().filter(|side| **side < 0).count() as f64;
         let rows = self.sides.iter().filter(|side| **side != 0).count().max(1) as f64;
         let positive = rows - negative;
@@ -613,7 +617,8 @@ impl Head {
         let width = self.candidates.width();
         self.seconds += self.candidates.seconds;
         self.near = self.nearest(job, decisions, width)?;
-        self.candidates = Candidates::new(job.kernel, job.loss, job.intercept, width);
+        let constant = Constant::new(job.intercept, self.candidates.intercept());
+        self.candidates = Candidates::new(job.kernel, job.loss, constant, width);
         self.kernel_rows = None;
         self.places.fill(NONE);
         Ok(Stage::Gathering(0))

@@ -6,6 +6,7 @@
 //! symbols   Q: y_i y_j k(x_i, x_j) with d_i on its diagonal; g = Q a - p
 //! optimum   g = l - m,  a_i l_i = 0,  (u_i - a_i) m_i = 0,  l, m >= 0
 //! step      (Q + l/a + m/(u - a)) da = l - m - g + (t - a l)/a - (t - (u - a) m)/(u - a),  t falls to 0
+//! free b    g has y b, and the step a border: y'(da) = -(sum of y a), with db for its multiplier
 //! ```
 //!
 //! What it comes to lies strictly between the bounds, so that every candidate would be a support vector. Those that are nearer to a bound than
@@ -44,7 +45,7 @@ pub(super) fn fits(candidates: usize, bytes: usize) -> bool {
 pub(super) fn solve(candidates: &mut Candidates) -> Result<(), OutOfMemory> {
     let all = Bounded::of(candidates)?;
     let near = all.solve(CLOSE, 0.0)?;
-    let mut best = all.at(near.a)?;
+    let mut best = all.at(near.a, near.b)?;
     let mut places = near.places;
     for _ in 0..TRIES {
         let told = all.at_bounds(&mut places, best.primal)?;
@@ -57,6 +58,7 @@ pub(super) fn solve(candidates: &mut Candidates) -> Result<(), OutOfMemory> {
         candidates.duals[at] = *dual;
         candidates.decisions[at] = f64::from(candidates.sides[at]) * best.margins[at];
     }
+    candidates.place_intercept(best.b);
     Ok(())
 }
 
@@ -84,17 +86,34 @@ struct Bounded {
     loss: Loss,
     matrix: Lower,
     terms: Vec<Term>,
+    /// Where the intercept is free.
+    balance: Option<Balance>,
+}
+
+/// That sum of y a is 0: the sides y, and the sum over others, which stay.
+struct Balance {
+    sides: Vec<f64>,
+    given: f64,
+}
+
+impl Balance {
+    /// y times these.
+    fn times(&self, a: &[f64]) -> f64 {
+        self.sides.iter().zip(a).map(|(y, a)| y * a).sum()
+    }
 }
 
 /// What interior points have come to.
 struct Inside {
     a: Vec<f64>,
+    b: f64,
     places: Vec<Place>,
 }
 
 /// Dual variables, the margins at them, and what both come to.
 struct Found {
     a: Vec<f64>,
+    b: f64,
     margins: Vec<f64>,
     gap: f64,
     primal: f64,
@@ -116,20 +135,33 @@ impl Bounded {
             }
         };
         let terms: Vec<Term> = gathered((0..candidates.len()).map(term))?;
+        let is_free = candidates.constant.is_free;
+        let constant = match is_free {
+            true => 0.0,
+            false => candidates.constant.penalty,
+        };
         let mut matrix = Lower::new(terms.len())?;
         candidates.each_wide_row(|row, values| {
             let own = f64::from(candidates.sides[row]);
             for (column, value) in values[..=row].iter().enumerate() {
                 let sides = own * f64::from(candidates.sides[column]);
-                matrix.set(row, column, sides * (value + candidates.constant));
+                matrix.set(row, column, sides * (value + constant));
             }
             let diagonal = matrix.get(row, row) + terms[row].curvature;
             matrix.set(row, row, diagonal);
         })?;
+        let balance = match is_free {
+            true => Some(Balance {
+                sides: gathered(candidates.sides.iter().map(|side| f64::from(*side)))?,
+                given: 0.0,
+            }),
+            false => None,
+        };
         Ok(Self {
             loss,
             matrix,
             terms,
+            balance,
         })
     }
 
@@ -140,9 +172,13 @@ impl Bounded {
         Ok(product)
     }
 
-    /// What these dual variables come to.
-    fn at(&self, a: Vec<f64>) -> Result<Found, OutOfMemory> {
+    /// What these dual variables come to, with this intercept where it is free.
+    fn at(&self, a: Vec<f64>, b: f64) -> Result<Found, OutOfMemory> {
         let mut margins = self.times(&a)?;
+        if let Some(balance) = &self.balance {
+            let sides = margins.iter_mut().zip(&balance.sides);
+            sides.for_each(|(margin, y)| *margin += y * b);
+        }
         let (mut gap, mut primal) = (0.0, 0.0);
         for ((margin, a), term) in margins.iter_mut().zip(&a).zip(&self.terms) {
             *margin += term.given - term.curvature * a;
@@ -153,6 +189,7 @@ impl Bounded {
         }
         Ok(Found {
             a,
+            b,
             margins,
             gap,
             primal,
@@ -183,16 +220,24 @@ impl Bounded {
             given: given[*at],
             ..self.terms[*at]
         });
+        let balance = match &self.balance {
+            Some(all) => Some(Balance {
+                sides: gathered(free.iter().map(|at| all.sides[*at]))?,
+                given: all.times(&a),
+            }),
+            None => None,
+        };
         let some = Self {
             loss: self.loss,
             matrix,
             terms: gathered(terms)?,
+            balance,
         };
         let inside = some.solve(CLOSER, primal)?;
         for (at, value) in free.iter().zip(&inside.a) {
             a[*at] = *value;
         }
-        let found = self.at(a)?;
+        let found = self.at(a, inside.b)?;
         for (place, margin) in places.iter_mut().zip(&found.margins) {
             match place {
                 Place::AtZero if *margin < 1.0 => *place = Place::Free,
@@ -208,9 +253,9 @@ impl Bounded {
         let mut point = Point::new(self)?;
         let mut factor = Lower::new(self.terms.len())?;
         let (mut least, mut standing) = (f64::INFINITY, 0);
-        let mut best = copied(&point.a)?;
+        let mut best = (copied(&point.a)?, point.b);
         for _ in 0..STEPS {
-            let found = self.at(std::mem::take(&mut point.a))?;
+            let found = self.at(std::mem::take(&mut point.a), point.b)?;
             let Found { a, margins, .. } = found;
             point.a = a;
             standing = if found.gap <= 0.5 * least {
@@ -220,7 +265,8 @@ impl Bounded {
             };
             if found.gap < least {
                 least = found.gap;
-                best.copy_from_slice(&point.a);
+                best.0.copy_from_slice(&point.a);
+                best.1 = point.b;
             }
             if found.gap <= close * found.primal.max(primal) || standing >= STANDING {
                 break;
@@ -229,7 +275,8 @@ impl Bounded {
         }
         Ok(Inside {
             places: point.places(self)?,
-            a: best,
+            a: best.0,
+            b: best.1,
         })
     }
 }
@@ -237,6 +284,7 @@ impl Bounded {
 /// Dual variables between their bounds, and the multipliers of these.
 struct Point {
     a: Vec<f64>,
+    b: f64,
     /// l and m: [`f64::MAX`] less a, where there is no bound above, has a multiplier of 0.
     below: Vec<f64>,
     above: Vec<f64>,
@@ -245,8 +293,58 @@ struct Point {
 /// Where a point may go.
 struct Direction {
     a: Vec<f64>,
+    b: f64,
     below: Vec<f64>,
     above: Vec<f64>,
+}
+
+/// The matrix of a step, and its border where the intercept is free.
+struct Factored<'a> {
+    factor: &'a Cholesky,
+    scales: &'a [f64],
+    /// With what the matrix is solved to, of the sides, and their product with it.
+    border: Option<(&'a Balance, Vec<f64>, f64)>,
+}
+
+impl<'a> Factored<'a> {
+    fn new(
+        factor: &'a Cholesky,
+        scales: &'a [f64],
+        balance: Option<&'a Balance>,
+    ) -> Result<Self, OutOfMemory> {
+        let mut this = Self {
+            factor,
+            scales,
+            border: None,
+        };
+        if let Some(balance) = balance {
+            let mut of_sides = copied(&balance.sides)?;
+            this.solve_matrix(&mut of_sides);
+            let product = balance.times(&of_sides);
+            this.border = Some((balance, of_sides, product));
+        }
+        Ok(this)
+    }
+
+    fn solve_matrix(&self, wanted: &mut [f64]) {
+        let scale = |it: &mut [f64]| it.iter_mut().zip(self.scales).for_each(|(it, s)| *it *= s);
+        scale(wanted);
+        self.factor.solve(wanted);
+        scale(wanted);
+    }
+
+    /// Solves for this right side, from these dual variables on: the step, in its place, and that of the intercept.
+    fn solve(&self, wanted: &mut [f64], a: &[f64]) -> f64 {
+        self.solve_matrix(wanted);
+        let Some((balance, of_sides, product)) = &self.border else {
+            return 0.0;
+        };
+        let sum = balance.given + balance.times(a);
+        let b = (balance.times(wanted) + sum) / product;
+        let steps = wanted.iter_mut().zip(of_sides);
+        steps.for_each(|(step, of_side)| *step -= b * of_side);
+        b
+    }
 }
 
 impl Point {
@@ -267,6 +365,7 @@ impl Point {
             above: gathered(above)?,
             below: gathered(g.iter().map(|g| g.max(0.0) + apart))?,
             a,
+            b: 0.0,
         })
     }
 
@@ -311,9 +410,9 @@ impl Point {
             factor.step(Level::best());
         }
         let mean = self.mean(all, None);
-        let towards = |targets: &dyn Fn(usize) -> [f64; 2]| {
-            self.direction(all, margins, (&factor, &scales), targets)
-        };
+        let factored = Factored::new(&factor, &scales, all.balance.as_ref())?;
+        let towards =
+            |targets: &dyn Fn(usize) -> [f64; 2]| self.direction(all, margins, &factored, targets);
         let straight = towards(&|_| [0.0; 2])?;
         let reached = self.mean(all, Some((&straight, self.farthest(all, &straight))));
         let target = mean * (reached / mean).clamp(0.0, 1.0).powi(3);
@@ -324,6 +423,7 @@ impl Point {
             ]
         })?;
         let length = (PART * self.farthest(all, &way)).min(1.0);
+        self.b += length * way.b;
         for (own, way) in [
             (&mut self.a, &way.a),
             (&mut self.below, &way.below),
@@ -341,7 +441,7 @@ impl Point {
         &self,
         all: &Bounded,
         margins: &[f64],
-        (factor, scales): (&Cholesky, &[f64]),
+        factored: &Factored<'_>,
         targets: &dyn Fn(usize) -> [f64; 2],
     ) -> Result<Direction, OutOfMemory> {
         let count = self.a.len();
@@ -355,15 +455,13 @@ impl Point {
             ]
         };
         let mut a = filled(0.0, count)?;
-        for (at, side) in a.iter_mut().enumerate() {
+        for (at, wanted) in a.iter_mut().enumerate() {
             let term = &all.terms[at];
             let g = margins[at] - 1.0 + term.curvature * self.a[at];
             let [below, above, room] = lacking(at);
-            let wanted = self.below[at] - self.above[at] - g + below / self.a[at] - above / room;
-            *side = scales[at] * wanted;
+            *wanted = self.below[at] - self.above[at] - g + below / self.a[at] - above / room;
         }
-        factor.solve(&mut a);
-        a.iter_mut().zip(scales).for_each(|(a, scale)| *a *= scale);
+        let b = factored.solve(&mut a, &self.a);
         let below = (0..count).map(|at| (lacking(at)[0] - self.below[at] * a[at]) / self.a[at]);
         let below = gathered(below)?;
         let above = (0..count).map(|at| {
@@ -374,6 +472,7 @@ impl Point {
             above: gathered(above)?,
             below,
             a,
+            b,
         })
     }
 

@@ -56,7 +56,7 @@ impl Support {
     }
 
     /// Takes a head that has ended.
-    pub(super) fn add(&mut self, head: Head, intercept: bool) -> Result<(), OutOfMemory> {
+    pub(super) fn add(&mut self, head: Head) -> Result<(), OutOfMemory> {
         let mut factors: Vec<(u32, f64)> = Vec::new();
         for (at, row) in head.candidates.rows.iter().enumerate() {
             if head.candidates.duals[at] > 0.0 {
@@ -65,10 +65,7 @@ impl Support {
                 factors.room(1)?.push((landmark, factor));
             }
         }
-        let sum = factors.iter().map(|(_, factor)| factor).sum();
-        self.intercepts
-            .room(1)?
-            .push(if intercept { sum } else { 0.0 });
+        self.intercepts.room(1)?.push(head.candidates.intercept());
         self.factors.room(1)?.push(factors);
         self.reports.room(1)?.push(head.report);
         let duals = head.duals.iter().map(|dual| *dual as f32);

@@ -114,7 +114,7 @@ impl<'a> Pairs<'a> {
         let own = std::mem::take(&mut self.gradients[first]);
         let found = self.level.run(Second {
             own,
-            constant: self.candidates.constant as f32,
+            constant: self.candidates.constant.penalty as f32,
             diagonal: self.candidates.diagonals[first],
             diagonals: &self.candidates.diagonals,
             gradients: &self.gradients,
@@ -134,7 +134,7 @@ impl<'a> Pairs<'a> {
         ];
         let shared = match at[0] == at[1] {
             true => None,
-            false => Some(y[0] * y[1] * (f64::from(row[at[1]]) + all.constant)),
+            false => Some(y[0] * y[1] * (f64::from(row[at[1]]) + all.constant.penalty)),
         };
         let coordinate = |k: usize| Coordinate {
             a: all.duals[at[k]],
@@ -238,7 +238,7 @@ impl Work for First<'_> {
                 &mut all.decisions[part.clone()],
                 rows,
                 self.by,
-                all.constant,
+                all.constant.penalty,
             );
             let gradients = &mut self.gradients[part.clone()];
             let numbers = Numbers {

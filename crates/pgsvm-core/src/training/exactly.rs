@@ -43,6 +43,7 @@ impl Trainer {
             starts.room(1)?.push(ExactStart {
                 spec,
                 duals: gathered(self.duals(head).iter())?,
+                intercept: self.weights(head).intercept(),
             });
             interrupts::check();
         }
