@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::memory::{list, OutOfMemory, Room};
 use crate::rows::row::Row;
 use crate::simd::Isa;
-use crate::solver::fixed_weights::{score, Numbers};
+use crate::solver::fixed_weights::Numbers;
+use crate::task::objective::score;
 
 /// A row's fold has no heads: it is never held out.
 const NOWHERE: u32 = u32::MAX;

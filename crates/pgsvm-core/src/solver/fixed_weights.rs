@@ -1,4 +1,4 @@
-//! What passes at fixed weights need of a row: its score, sums of rows, and vectors that travel as messages.
+//! What passes at fixed weights need of rows: sums of them, and vectors that travel as messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,31 +6,6 @@ use crate::base::memory::{copied, list, OutOfMemory};
 use crate::linalg::gram::Added;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
-use crate::task::objective::Objective;
-
-impl Objective {
-    /// Whether a row that takes part is within the margin at these weights, and no outlier.
-    #[inline(always)]
-    pub(in crate::solver) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
-        let y = f64::from(self.signs[row.group()]);
-        let within = self.within(y, self.score::<K>(row, w));
-        y != 0.0 && within > 0.0 && !self.is_out(within)
-    }
-
-    /// <w, x>, the intercept's constant behind the features.
-    #[inline(always)]
-    pub(in crate::solver) fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
-        score::<K>(row, w, self.intercept)
-    }
-}
-
-/// <w, x>, with the intercept's constant behind the features.
-#[inline(always)]
-pub(in crate::solver) fn score<K: Isa>(row: &Row<'_>, w: &[f64], intercept: f64) -> f64 {
-    let dense = row.dense();
-    let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
-    score + f64::dot_sparse::<K>(row.sparse(), w) + intercept * w[w.len() - 1]
-}
 
 /// sum += by x, with the intercept's constant behind the features.
 #[inline(always)]

@@ -23,14 +23,14 @@ use crate::rows::row::Row;
 use crate::simd::lanes::LANES;
 use crate::simd::Isa;
 use crate::solver::bundle::classes::Classes;
-use crate::solver::fixed_weights::{score, Numbers};
+use crate::solver::fixed_weights::Numbers;
 use crate::solver::ledger::Ledgers;
 use crate::solver::scans::Scans;
 use crate::solver::sums::recounted::Recounted;
 use crate::task::evaluation::right_side;
 use crate::task::heads::HeadSpec;
 use crate::task::loss::Loss;
-use crate::task::objective::Objective;
+use crate::task::objective::{score, Objective};
 use crate::task::problem::Problem;
 use crate::task::rounded::{Off, RoundedRow};
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, list, OutOfMemory};
 use crate::rows::row::Row;
+use crate::simd::{Isa, Real};
 use crate::task::loss::{Loss, NO_LOSS_FROM};
 
 /// The distance over which dual variables rise where the slope of a loss jumps.
@@ -151,4 +152,26 @@ impl Objective {
         let weight = if sign > 0 { self.positive_weight } else { 1.0 };
         (f64::from(sign), f64::from(row.cost()) * weight)
     }
+
+    /// Whether a row that takes part is within the margin at these weights, and no outlier.
+    #[inline(always)]
+    pub(crate) fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
+        let y = f64::from(self.signs[row.group()]);
+        let within = self.within(y, self.score::<K>(row, w));
+        y != 0.0 && within > 0.0 && !self.is_out(within)
+    }
+
+    /// <w, x>, the intercept's constant behind the features.
+    #[inline(always)]
+    pub(crate) fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
+        score::<K>(row, w, self.intercept)
+    }
+}
+
+/// <w, x>, with the intercept's constant behind the features.
+#[inline(always)]
+pub(crate) fn score<K: Isa>(row: &Row<'_>, w: &[f64], intercept: f64) -> f64 {
+    let dense = row.dense();
+    let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
+    score + f64::dot_sparse::<K>(row.sparse(), w) + intercept * w[w.len() - 1]
 }

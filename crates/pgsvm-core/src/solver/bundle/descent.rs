@@ -10,9 +10,10 @@ use crate::base::random::{Random, Stream};
 use crate::base::zeros::zeros;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::master::{Known, Solved, ROWS};
-use crate::solver::fixed_weights::{add_row, product, score};
+use crate::solver::fixed_weights::{add_row, product};
 use crate::task::loss::{LossFunction, NO_LOSS_FROM};
 use crate::task::losses::hinge::Hinge;
+use crate::task::objective::score;
 
 /// Passes over the rows that are held, for one solution; and between two looks at how far it is.
 const MOST_PASSES: u32 = 400;

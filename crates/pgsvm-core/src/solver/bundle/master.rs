@@ -11,9 +11,9 @@ use crate::solver::bundle::augmented::Augmented;
 use crate::solver::bundle::descent::Descent;
 use crate::solver::bundle::pass::{Centre, Coming};
 use crate::solver::bundle::planes::Planes;
-use crate::solver::fixed_weights::{add_row, score};
+use crate::solver::fixed_weights::add_row;
 use crate::task::loss::NO_LOSS_FROM;
-use crate::task::objective::Objective;
+use crate::task::objective::{score, Objective};
 
 /// Rows that are gone over at a time, between two looks at how much that was.
 pub(super) const ROWS: usize = 256;

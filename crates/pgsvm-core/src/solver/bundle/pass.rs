@@ -13,11 +13,11 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::{add_between, lose, rival, Classes, OwnClass};
 use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
-use crate::solver::fixed_weights::{add, add_row, score, Numbers};
+use crate::solver::fixed_weights::{add, add_row, Numbers};
 use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::sums::tally::Tally;
 use crate::task::loss::NO_LOSS_FROM;
-use crate::task::objective::Objective;
+use crate::task::objective::{score, Objective};
 
 /// Passes that may sort: a row that comes has a bit for each.
 pub(super) const MOST_CENTRES: usize = 64;

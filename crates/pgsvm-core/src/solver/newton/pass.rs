@@ -18,7 +18,7 @@ use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::line::Line;
 use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
-use crate::solver::newton::sums::{add_product, Order, Places, Seen, Sums};
+use crate::solver::newton::sums::{add_product, add_to_line, Order, Places, Seen, Sums};
 use crate::solver::sums::tally::Tally;
 use crate::task::objective::Objective;
 
@@ -155,7 +155,7 @@ impl HeadPass {
                 add_product::<K>(objective, (&direction.0, &mut sum.0), row);
             }
             (Task::Line { best, step }, Kind::Line(line)) => {
-                objective.add_to_line::<K>(line, (&best.0, &step.0), row);
+                add_to_line::<K>(line, objective, (&best.0, &step.0), row);
             }
             _ => {}
         }
@@ -194,7 +194,7 @@ impl HeadPass {
                 add_product::<K>(objective, (&direction.0, &mut sum.0), row);
             }
             (Task::Line { best, step }, Kind::Line(line)) => {
-                objective.add_to_line::<K>(line, (&best.0, &step.0), row);
+                add_to_line::<K>(line, objective, (&best.0, &step.0), row);
             }
             _ => {}
         }

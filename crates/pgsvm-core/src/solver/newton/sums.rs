@@ -14,23 +14,21 @@ use crate::solver::sums::tally::Tally;
 use crate::task::loss::{Loss, NO_LOSS_FROM};
 use crate::task::objective::Objective;
 
-impl Objective {
-    /// Adds a row to what is known of the way from `best` by `step`.
-    #[inline(always)]
-    pub(super) fn add_to_line<K: Isa>(
-        &self,
-        line: &mut Line,
-        (best, step): (&[f64], &[f64]),
-        row: &Row<'_>,
-    ) {
-        let (y, cost) = self.side(row);
-        if y == 0.0 {
-            return;
-        }
-        let within = self.within(y, self.score::<K>(row, best));
-        if !self.is_out(within) {
-            line.add(cost, within, -y * self.score::<K>(row, step));
-        }
+/// Adds a row to what is known of the way from `best` by `step`.
+#[inline(always)]
+pub(super) fn add_to_line<K: Isa>(
+    line: &mut Line,
+    objective: &Objective,
+    (best, step): (&[f64], &[f64]),
+    row: &Row<'_>,
+) {
+    let (y, cost) = objective.side(row);
+    if y == 0.0 {
+        return;
+    }
+    let within = objective.within(y, objective.score::<K>(row, best));
+    if !objective.is_out(within) {
+        line.add(cost, within, -y * objective.score::<K>(row, step));
     }
 }
 

@@ -4,8 +4,9 @@ use crate::base::interrupts;
 use crate::simd::{Isa, Work};
 use crate::solver::bundle::augmented::{Augmented, PRODUCTS_A_VALUE};
 use crate::solver::bundle::master::{Held, Known, Solved, ROWS};
-use crate::solver::fixed_weights::{add_row, added, product, score};
+use crate::solver::fixed_weights::{add_row, added, product};
 use crate::task::loss::NO_LOSS_FROM;
+use crate::task::objective::score;
 
 /// What is known of a row beside its multiplier.
 #[derive(Clone, Copy, Default)]
