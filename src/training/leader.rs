@@ -44,7 +44,7 @@ use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
-    Cache, CacheLayout, ExactOutcome, InteriorOutcome, LowRankJob, Phase, Step, Weights,
+    Cache, CacheLayout, ExactOutcome, InteriorOutcome, LogEntry, LowRankJob, Phase, Step, Weights,
 };
 use std::cell::Cell;
 use std::time::Instant;
@@ -509,7 +509,7 @@ fn fitted_by_interior_points(
     trainer: &TrainerRole,
 ) -> Fitted {
     let mut outcome = trainer.outcome();
-    outcome.log = found.continued(&outcome.log, job.only_begins()).or_raise();
+    outcome.log = LogEntry::with_interior_points(&outcome.log, found, job.only_begins()).or_raise();
     let report = &mut outcome.report;
     report.heads = copied(&found.reports).or_raise();
     report.fit = found.fit.as_ref().map(|fit| fit.copied().or_raise());

@@ -30,16 +30,16 @@ impl Trainer {
     }
 }
 
-impl InteriorOutcome {
-    /// The log of the training before, or of its reading alone, with an entry for the factor, one for each step, and the certificates at the end. With
-    /// several heads, which are solved one after the other, bounds of all are known from the first step of the last one on.
-    pub fn continued(
-        &self,
+impl LogEntry {
+    /// The log of the training before, or of its reading alone, with an entry for the factor, one for each step of interior points, and the certificates
+    /// at the end. With several heads, which are solved one after the other, bounds of all are known from the first step of the last one on.
+    pub fn with_interior_points(
         before: &[LogEntry],
+        found: &InteriorOutcome,
         reading_alone: bool,
     ) -> Result<Vec<LogEntry>, OutOfMemory> {
         let mut all = Vec::new();
-        all.room(before.len() + self.log.len() + 1)?;
+        all.room(before.len() + found.log.len() + 1)?;
         let kept = before.iter();
         all.extend(kept.filter(|it| !reading_alone || it.event == Event::Load));
         let (Some(last), Some(ended)) = (all.last().copied(), before.last()) else {
@@ -50,7 +50,7 @@ impl InteriorOutcome {
             event: Event::Factor,
             pass: 0,
             block: None,
-            heads: self.reports.len() as u32,
+            heads: found.reports.len() as u32,
             dual: None,
             primal: None,
             gap: None,
@@ -58,19 +58,19 @@ impl InteriorOutcome {
             cache_rows: ended.cache_rows,
             ..last
         };
-        for step in &self.log {
+        for step in &found.log {
             entry.seconds = ended.seconds + step.seconds;
             if let (Some((head, _)), Some(state)) = (step.head, step.state) {
                 entry.event = Event::Pass;
                 entry.pass += 1;
                 entry.visits += rows;
-                entry.heads = (self.reports.len() - head) as u32;
-                self.tell(&mut entry, head, (state.primal, state.dual));
+                entry.heads = (found.reports.len() - head) as u32;
+                entry.stands_at(found, head, (state.primal, state.dual));
             }
             all.push(entry);
         }
         entry.event = Event::Verify;
-        let certificates = self.reports.iter().map(|report| report.certificate);
+        let certificates = found.reports.iter().map(|report| report.certificate);
         entry.primal = Some(certificates.clone().map(|it| it.primal).sum());
         entry.dual = Some(certificates.clone().map(|it| it.dual).sum());
         entry.gap = Some(certificates.map(|it| it.gap).fold(0.0, f64::max));
@@ -78,14 +78,16 @@ impl InteriorOutcome {
         Ok(all)
     }
 
-    /// What is known when this head stands there, and those before it where they ended.
-    fn tell(&self, entry: &mut LogEntry, head: usize, (primal, dual): (f64, f64)) {
-        let ended = self.reports[..head].iter().map(|report| report.certificate);
+    /// Says what is known when this head stands there, and those before it where they ended.
+    fn stands_at(&mut self, found: &InteriorOutcome, head: usize, (primal, dual): (f64, f64)) {
+        let ended = found.reports[..head]
+            .iter()
+            .map(|report| report.certificate);
         let sum = |of: fn(&Certificate) -> f64| ended.clone().map(|it| of(&it)).sum::<f64>();
         let gaps = ended.clone().map(|it| it.gap);
-        let is_last = head + 1 == self.reports.len();
-        entry.dual = Some(dual + sum(|it| it.dual));
-        entry.primal = is_last.then(|| primal + sum(|it| it.primal));
-        entry.gap = is_last.then(|| gaps.fold(relative_gap(primal, dual), f64::max));
+        let is_last = head + 1 == found.reports.len();
+        self.dual = Some(dual + sum(|it| it.dual));
+        self.primal = is_last.then(|| primal + sum(|it| it.primal));
+        self.gap = is_last.then(|| gaps.fold(relative_gap(primal, dual), f64::max));
     }
 }
