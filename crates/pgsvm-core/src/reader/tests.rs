@@ -1,6 +1,6 @@
 use super::*;
 use crate::cache::{Consumer, TrainerSide};
-use crate::engine::{MemorySpool, OwnedExample, SliceSource};
+use crate::rows::in_memory::{MemorySpool, OwnedExample, SliceSource};
 use crate::rows::row::Row;
 use crate::scaling::Scale;
 use crate::task::solver_choice::Policy;

@@ -2,7 +2,8 @@ use std::convert::Infallible;
 
 use super::packing::part;
 use super::*;
-use crate::engine::{MemorySpool, ThrottledSpool};
+use crate::rows::in_memory::MemorySpool;
+use crate::rows::throttled::ThrottledSpool;
 
 /// Chunks of all lengths in quads up to 40, then some long ones, filled by `word(index)`.
 fn chunks(word: impl Fn(u32) -> u32) -> Vec<Vec<u32>> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::rows::source::Spool;
+use crate::source::Spool;
 
 /// Writes and reads that together do not exceed a rate, and a count of them.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl<P: Spool> Spool for ThrottledSpool<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::MemorySpool;
+    use crate::in_memory::MemorySpool;
 
     #[test]
     fn a_throttled_spool_keeps_to_its_rate_and_counts() {
