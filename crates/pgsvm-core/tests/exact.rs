@@ -311,11 +311,11 @@ fn by_hand(found: &ExactOutcome, (loss, c): (Loss, f64), examples: &[OwnedExampl
         let weight = c * f64::from(row.cost);
         losses += weight * loss.value(y * decision(x));
         let a = f64::from(*a);
-        dual += match loss {
-            Loss::Hinge => a,
-            Loss::SquaredHinge => a - a * a / (4.0 * weight),
+        dual += match loss.curvature() {
+            0.0 => a,
+            curvature => a - a * a / (2.0 * curvature * weight),
         };
-        assert!(loss == Loss::SquaredHinge || a <= weight);
+        assert!(loss.is_smooth() || a <= weight);
         for ((z, side), other) in points.iter().zip(&found.duals[0]) {
             let product = value(&found.kernel, x, z) + f64::from(u8::from(b != 0.0));
             dual -= 0.5 * a * y * side * f64::from(*other) * product;

@@ -181,16 +181,16 @@ pub fn recompute(
 
 /// What a row adds to the primal and to the dual, but for the norms; checks feasibility.
 fn loss_and_gain(loss: Loss, margin: f64, alpha: f64, bound: f64) -> (f64, f64) {
-    let slack = (1.0 - margin).max(0.0);
     assert!(alpha >= 0.0);
-    match loss {
-        Loss::Hinge => {
+    let gain = match loss.curvature() {
+        0.0 => {
             let feasible = alpha <= bound;
             assert!(feasible, "a dual variable {alpha} above its bound {bound}");
-            (bound * slack, alpha)
+            alpha
         }
-        Loss::SquaredHinge => (bound * slack * slack, alpha - alpha * alpha / (4.0 * bound)),
-    }
+        curvature => alpha - alpha * alpha / (2.0 * curvature * bound),
+    };
+    (bound * loss.value(margin), gain)
 }
 
 /// Checks the certificate of the first head against the recomputation, and that it is within the tolerance.
