@@ -155,7 +155,7 @@ fn problems(loss: Loss, c: f64) -> Vec<(bool, Problem)> {
                 .with(|it| it.solver = SolverChoice::Scan(Cuts::Ocas(0.1)))
                 .expect("valid"),
         )),
-        Loss::SquaredHinge => all.push((
+        _ => all.push((
             false,
             plain
                 .with(|it| it.solver = SolverChoice::Newton)
@@ -234,7 +234,7 @@ fn solved(problem: &Problem, rows: &[OwnedExample]) -> f64 {
             let weight = problem.c() * f64::from(row.cost);
             let (curvature, high) = match problem.loss() {
                 Loss::Hinge => (0.0, weight),
-                Loss::SquaredHinge => (0.5 / weight, f64::INFINITY),
+                _ => (0.5 / weight, f64::INFINITY),
             };
             let q: f64 = row.dense.iter().map(|x| x * x).sum();
             let slope = 1.0 - dot(&w, row) - curvature * *dual;

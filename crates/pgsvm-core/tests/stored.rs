@@ -316,7 +316,7 @@ fn visited(plain: Problem) -> Vec<(&'static str, Problem)> {
         ));
     }
     match plain.loss() {
-        Loss::SquaredHinge => {
+        _ => {
             all.push((
                 "newton",
                 plain
@@ -431,7 +431,7 @@ fn rows_that_are_scanned() {
                     if let Some(found) = by_scans(&problem, false, &rows, here) {
                         let known = match problem.loss() {
                             Loss::Hinge => &mut of_hinge,
-                            Loss::SquaredHinge => &mut of_square,
+                            _ => &mut of_square,
                         };
                         known.take(&problem, classes, &found, &rows, &what);
                     }

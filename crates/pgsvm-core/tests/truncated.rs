@@ -59,7 +59,7 @@ fn value(loss: Loss, margin: f64) -> f64 {
     let slack = (1.0 - margin).max(0.0);
     match loss {
         Loss::Hinge => slack,
-        Loss::SquaredHinge => slack * slack,
+        _ => slack * slack,
     }
 }
 
@@ -103,7 +103,7 @@ fn assert_truncated(
         }
         dual += match problem.loss() {
             Loss::Hinge => alpha,
-            Loss::SquaredHinge => alpha - alpha * alpha / (4.0 * weight),
+            _ => alpha - alpha * alpha / (4.0 * weight),
         };
         for (v, x) in v.iter_mut().zip(row.iter().chain([&1.0])) {
             *v += alpha * y * x;

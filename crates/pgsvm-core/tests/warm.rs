@@ -202,7 +202,7 @@ fn rows_that_were_far_from_the_margin_are_visited_once() {
                 // with squared hinge no row is at an upper bound, and more of them lie free
                 let few = match loss {
                     Loss::Hinge => warm <= heads * 3 * 6000 && 2 * warm <= cold,
-                    Loss::SquaredHinge => 3 * warm <= 2 * cold,
+                    _ => 3 * warm <= 2 * cold,
                 };
                 assert!(
                     few,
