@@ -316,7 +316,7 @@ fn visited(plain: Problem) -> Vec<(&'static str, Problem)> {
         ));
     }
     match plain.loss() {
-        _ => {
+        loss if loss.is_smooth() => {
             all.push((
                 "newton",
                 plain
@@ -339,13 +339,13 @@ fn visited(plain: Problem) -> Vec<(&'static str, Problem)> {
                 all.push(("free intercept", free));
             }
         }
-        Loss::Hinge if plain.truncation().is_none() => {
+        _ if plain.truncation().is_none() => {
             let inner = Inner::Pegasos(Updates::Row);
             let pegasos =
                 plain.with(|it| it.solver = SolverChoice::Block(Blocks::solved_by(inner)));
             all.extend(pegasos.map(|it| ("pegasos", it)));
         }
-        Loss::Hinge => {}
+        _ => {}
     }
     all
 }
