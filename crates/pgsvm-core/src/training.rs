@@ -35,7 +35,7 @@ use std::time::Instant;
 
 use crate::base::memory::{gathered, OutOfMemory};
 use crate::base::step::Step;
-use crate::cache::{Cache, Counters, TrainerSide, Waiting};
+use crate::cache::{Cache, Counters, Phase, TrainerSide, Waiting};
 use crate::screening::measuring::Leeways;
 use crate::screening::slack::Metric;
 use crate::solver::driver::Method;
@@ -198,7 +198,7 @@ impl Trainer {
         self.publish();
         match (step, self.cache.phase()) {
             (Step::Done, _) => self.cache.publish_finished(),
-            (_, crate::Phase::Failed) => return Err(TrainError::ReaderFailed),
+            (_, Phase::Failed) => return Err(TrainError::ReaderFailed),
             _ => {}
         }
         Ok(step)
