@@ -36,22 +36,6 @@ combinations! {
         detail: "The lengths of its steps are those of a beginning from nothing.",
         hint: "Leave \"warm_start\" or \"inner\" out of the options",
     }
-    watch_kernel() {
-        what: "\"watch\"",
-        with: "kernel machines, and solver => 'interior_point'",
-        why: not_yet,
-        message: "\"watch\" tests weights on the way, of linear models alone, and not of solver 'interior_point'",
-        reason: "The rows that are watched would have to be mapped to landmarks as those trained on are.",
-        hint: "Leave \"watch\" out of the options",
-    }
-    watch_unit_rows() {
-        what: "\"watch\"",
-        with: "\"normalize_rows\"",
-        why: not_yet,
-        message: "\"watch\" tests weights on the way, not those of rows of unit length",
-        reason: "The rows that are watched would have to be divided by their length too.",
-        hint: "Leave \"watch\" or \"normalize_rows\" out of the options",
-    }
     watch_held_out() {
         what: "\"watch\"",
         with: "a choice of c, gamma or \"truncation\", probabilities, svm_cross_validate",

@@ -28,6 +28,13 @@ pub struct GatheredRows {
     decisions: Vec<f64>,
 }
 
+impl GatheredRows {
+    /// Rows gathered.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
+
 impl KernelMachine {
     /// Of as many factors as there are landmarks for each head; None where numbers do not fit each other.
     pub fn new(

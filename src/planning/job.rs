@@ -243,6 +243,7 @@ impl Job {
                 trace_tolerance: asked.trace_tolerance,
                 // what is reported is proved by them
                 keep_duals: true,
+                keep_weights: self.watch.is_some(),
                 memory_bytes: self.resources.cache_bytes,
             }),
             _ => None,

@@ -6,7 +6,7 @@ use crate::model;
 use crate::pg::kept_statement::Kept;
 use crate::pg::memory_ends::prepared;
 use crate::pg::statement;
-use crate::training::watch::Tested;
+use crate::training::outcome::Tested;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiClient, SpiError};

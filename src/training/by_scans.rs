@@ -30,7 +30,7 @@ use crate::training::leader::folded;
 use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
-use crate::training::watch;
+use crate::training::watch::Way;
 use crate::training::weights::KeptDuals;
 use crate::warm_start::followed::Followed;
 use crate::warm_start::following::Following;
@@ -205,6 +205,7 @@ fn attempt(
     let read = Collected {
         outcome,
         machine: mapping.map(Mapping::into_machine),
+        began: None,
         keys: kept.keys,
         versions: None,
         // rows are not compared with those of the version where only its weights are taken
@@ -227,7 +228,12 @@ fn attempt(
     let rechecked = Rechecked::default();
     let cost = job.cost();
     let tested = match job.watch {
-        Some(relation) => watch::test(job, relation, &read.outcome, &trainer.snapshots()?)?,
+        Some(relation) => {
+            let heads = fitted.heads.len();
+            let mut way = Way::new(false);
+            way.add(job, &read, (&trainer.snapshots()?, heads))?;
+            way.test(job, relation, &read.outcome)?
+        }
         None => Vec::new(),
     };
     let trained = Trained::assemble(cost, read, fitted, rechecked, processes);

@@ -27,32 +27,33 @@ use crate::training::failures::{
 };
 use crate::training::grid::Grid;
 use crate::training::outcome::{
-    Coarse, Collected, Fitted, Machine, Processes, Trained, TrainedHead,
+    Coarse, Collected, Fitted, Machine, Processes, Tested, Trained, TrainedHead,
 };
 use crate::training::processes::{self, Shared};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
 use crate::training::roles::{MoreLandmarks, ReaderRole, TrainerRole};
-use crate::training::watch;
-use crate::training::weights::{Folding, KeptDuals, StoredWeights};
+use crate::training::watch::Way;
+use crate::training::weights::{
+    hyperplane, Folding, KeptDuals, StoredWeights, FEATURES_BETWEEN_INTERRUPTS,
+};
 use crate::training::worker;
 use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::cache::prefer_huge_pages;
-use pgsvm_core::kernels::{Kernel, Rows as LandmarkRows};
+use pgsvm_core::kernels::Kernel;
 use pgsvm_core::memory::{copied, gathered, Room};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
-    Cache, CacheLayout, ExactOutcome, InteriorOutcome, LogEntry, LowRankJob, Phase, Step, Weights,
+    Cache, CacheLayout, ExactOutcome, InteriorOutcome, LogEntry, LowRankJob, Phase, Snapshot, Step,
+    Weights,
 };
 use std::cell::Cell;
 use std::time::Instant;
 
 /// An objective that twice as many landmarks make no smaller than so many times that of before.
 const SETTLED: f64 = 0.98;
-/// A millisecond of folding.
-const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
@@ -199,10 +200,7 @@ impl<'a> Turns<'a> {
         let approximate = reader.approximate();
         let mut read = reader.leave(solved);
         let doubts = trainer.doubts();
-        let tested = job
-            .watch
-            .map(|relation| watch::test(job, relation, &read.outcome, &trainer.snapshots()));
-        let tested = tested.transpose().or_raise().unwrap_or_default();
+        let tested = tested(job, &read, &trainer).or_raise();
         let mut fitted = fitted_here(job, &read, &trainer);
         let report = &mut fitted.outcome.report;
         let weight = job.weight(report);
@@ -442,6 +440,33 @@ impl<'a> Turns<'a> {
     }
 }
 
+/// How good the weights that the training had on its way are on the rows that are watched, where there are such.
+fn tested(job: &Job, read: &Collected, trainer: &TrainerRole) -> Result<Vec<Tested>, Failure> {
+    let Some(relation) = job.watch else {
+        return Ok(Vec::new());
+    };
+    let (report, snapshots) = (trainer.report(), trainer.snapshots());
+    let heads = report.heads.len();
+    let mut way = Way::new(report.in_pairs);
+    match &read.machine {
+        Some(Machine::InteriorPoint(found)) => {
+            let kept = Snapshot::of_interior_points(&trainer.log(), found)?;
+            way.add(job, read, (&gathered(kept.iter())?, heads))?;
+        }
+        Some(Machine::Exact(found)) => {
+            if let Some((form, map)) = &read.began {
+                way.add_mapped(&read.outcome, (form, map), (&snapshots, heads))?;
+            }
+            if let Some(last) = trainer.log().last() {
+                let seconds = LogEntry::of_exact(last, found).seconds;
+                way.add_exact(read, found, seconds)?;
+            }
+        }
+        Some(Machine::LowRank(_)) | None => way.add(job, read, (&snapshots, heads))?,
+    }
+    way.test(job, relation, &read.outcome)
+}
+
 fn stalled() -> ! {
     Failure::new(
         Code::ERRCODE_INTERNAL_ERROR,
@@ -480,6 +505,10 @@ fn factors(factors: &[f64], intercept: f64) -> StoredWeights {
 /// What an exact machine leaves behind, in place of the one of low rank that was trained before.
 fn fitted_exactly(job: &Job, found: &ExactOutcome, trainer: &TrainerRole) -> Fitted {
     let mut outcome = trainer.outcome();
+    if let Some(last) = outcome.log.last().copied() {
+        let ended = LogEntry::of_exact(&last, found);
+        outcome.log.room(1).or_raise().push(ended);
+    }
     let report = &mut outcome.report;
     report.heads = copied(&found.reports).or_raise();
     report.fit = found.fit.as_ref().map(|fit| fit.copied().or_raise());
@@ -525,12 +554,10 @@ fn fitted_by_interior_points(
             .or_raise();
         let intercept = found.intercepts[head];
         let weights = match *found.map.kernel() {
-            Kernel::Linear => hyperplane(
-                job,
-                read,
-                found.map.landmarks().rows(),
-                (&weights, intercept),
-            ),
+            Kernel::Linear => {
+                let landmarks = found.map.landmarks().rows();
+                hyperplane(job, &read.outcome, landmarks, (&weights, intercept))
+            }
             _ => factors(&weights, intercept),
         };
         TrainedHead { weights, duals }
@@ -540,25 +567,6 @@ fn fitted_by_interior_points(
         slacks: None,
         outcome,
     }
-}
-
-/// Factors of products with landmarks, added up.
-fn hyperplane(
-    job: &Job,
-    read: &Collected,
-    landmarks: &LandmarkRows,
-    (factors, intercept): (&[f64], f64),
-) -> StoredWeights {
-    let features = (read.outcome.report.features as usize) + read.outcome.dropped.len();
-    let sums = landmarks.combined(factors, features).or_raise();
-    let mut weights = Folding::of(job, &read.outcome, intercept);
-    for (feature, sum) in sums.iter().take(features).enumerate() {
-        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
-            check_for_interrupts();
-        }
-        weights.push(*sum);
-    }
-    weights.finish()
 }
 
 /// What a trainer in this process leaves behind. The dual variables of screened rows are 0.

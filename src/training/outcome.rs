@@ -1,6 +1,7 @@
 //! What comes out of a training: what its reader and its trainer leave behind, put together once, when both are done.
 
 use crate::base::errors::OrRaise;
+use crate::features::KernelForm;
 use crate::index::kept::Served;
 use crate::keys::chunks::KeyChunk;
 use crate::pg::citus::Spread;
@@ -8,7 +9,6 @@ use crate::planning::job::{ReaderOutcome, TrainerOutcome};
 use crate::scanning::statement::Sent;
 use crate::targets::labels;
 use crate::training::recheck::{Covers, Rechecked};
-use crate::training::watch::Tested;
 use crate::training::weights::{KeptDuals, StoredWeights};
 use crate::warm_start::followed::Followed;
 use crate::warm_start::screening::{merge, RowSlacks, Screening};
@@ -16,6 +16,7 @@ use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::{Doubt, ExactOutcome, InteriorOutcome, Leeways, MachineTimes, Pairs};
+use std::rc::Rc;
 
 /// A finished training.
 pub struct Trained {
@@ -54,6 +55,18 @@ pub struct Trained {
     pub streamed: Option<u32>,
 }
 
+/// How good the weights at an entry of the log are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tested {
+    /// The time of the entry.
+    pub seconds: f64,
+    /// The share of the rows that get another class.
+    pub error: f64,
+    /// Area under the ROC curve, of more than two classes the mean of each against the rest; None where rows of one side are
+    /// missing.
+    pub auc: Option<f64>,
+}
+
 /// What speaks for more landmarks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Coarse {
@@ -85,6 +98,8 @@ pub struct Collected {
     pub outcome: ReaderOutcome,
     /// Of a kernel machine what was found of its kernel.
     pub machine: Option<Machine>,
+    /// Of an exact machine that is watched the one of low rank where it began, and how rows are compared with its landmarks.
+    pub began: Option<(Rc<KernelForm>, Box<LowRank>)>,
     pub keys: Vec<KeyChunk>,
     /// What versions of rows are known by.
     pub versions: Option<Vec<u64>>,

@@ -165,6 +165,7 @@ impl Shared {
         Collected {
             outcome,
             machine: None,
+            began: None,
             keys,
             versions,
             followed: None,

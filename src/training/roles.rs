@@ -33,9 +33,10 @@ use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Cache, Crew, Doubt, Duals, ExactError, ExactOutcome, ExactSolver, HeadReport, HeadSpec,
-    Intercept, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways,
+    Intercept, InteriorOutcome, InteriorProgress, InteriorTerms, LandmarkChoice, Leeways, LogEntry,
     LowRankJob, LowRankProgress, LowRankProof, MachineThreads, Problem, ProvedHead, ReadError,
-    Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport, Weights,
+    ReaderReport, Scaling, Snapshot, Start, Step, StoredHead, TrainError, Trainer, TrainerReport,
+    Weights,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -73,6 +74,8 @@ pub struct ReaderRole {
     is_grid: bool,
     /// Why the machine of low rank was not solved exactly, once that was to be.
     approximate: Option<Approximate>,
+    /// Whether weights on the way are to be tested.
+    is_watched: bool,
 }
 
 /// The trainer role.
@@ -119,6 +122,7 @@ impl ReaderRole {
             refused: None,
             is_grid: job.kernel.as_ref().is_some_and(KernelTerms::is_grid),
             approximate: None,
+            is_watched: job.watch.is_some(),
         }
     }
 
@@ -289,17 +293,22 @@ impl ReaderRole {
     /// Gives away all that was read; once the role is done. `solved`: the machine that took the place of the one of low rank.
     pub fn leave(mut self, solved: Option<Machine>) -> Collected {
         let machine = self.take_machine(solved);
+        let began = self.began(&machine);
         let mut outcome = self.outcome();
-        outcome.features.kernel = machine.as_ref().and_then(|machine| {
-            let scaling = (!self.unit_rows).then(|| outcome.report.scaling.copied().or_raise());
-            let first = copied(&outcome.report.provisional).or_raise();
-            let form = self.form(machine, scaling);
-            form.map(|form| Rc::new(form.relative_to(first)))
+        let of_machine = machine.as_ref();
+        outcome.features.kernel = of_machine.and_then(|it| self.stored_form(it, &outcome.report));
+        let began = began.and_then(|machine| {
+            let form = self.stored_form(&machine, &outcome.report)?;
+            match machine {
+                Machine::LowRank(map) => Some((form, map)),
+                Machine::Exact(_) | Machine::InteriorPoint(_) => None,
+            }
         });
         let source = self.reader.source_mut();
         Collected {
             outcome,
             machine,
+            began,
             keys: source.take_key_chunks(),
             versions: source.take_versions(),
             followed: source.following().map(Following::followed),
@@ -317,7 +326,23 @@ impl ReaderRole {
         solved.or_else(|| rows.take_map().map(|map| Machine::LowRank(Box::new(map))))
     }
 
-    /// How the machine is stored; None where it is a hyperplane.
+    /// Of an exact machine that is watched the one of low rank where it began.
+    fn began(&mut self, machine: &Option<Machine>) -> Option<Machine> {
+        let is_exact = matches!(machine, Some(Machine::Exact(_)));
+        let (rows, _) = self.reader.mapped().filter(|_| is_exact)?;
+        let map = rows.take_map().filter(|_| self.is_watched)?;
+        Some(Machine::LowRank(Box::new(map)))
+    }
+
+    /// How the machine is stored that was trained on rows of which this is told; None where it is a hyperplane.
+    fn stored_form(&mut self, machine: &Machine, report: &ReaderReport) -> Option<Rc<KernelForm>> {
+        let scaling = (!self.unit_rows).then(|| report.scaling.copied().or_raise());
+        let first = copied(&report.provisional).or_raise();
+        let form = self.form(machine, scaling);
+        form.map(|form| Rc::new(form.relative_to(first)))
+    }
+
+    /// The same, of rows that are not relative to any.
     fn form(&mut self, machine: &Machine, scaling: Option<Scaling>) -> Option<KernelForm> {
         Some(match machine {
             Machine::LowRank(map) => {
@@ -408,7 +433,7 @@ impl ReaderRole {
         let problem = problem.map_err(problem_failure).or_raise();
         let solver = trainer
             .trainer
-            .interior_point(mapped.map()?, &problem, terms, crew);
+            .interior_point(mapped.map()?, &problem, terms, (None, crew));
         let mut solver = match solver {
             Ok(solver) => solver?,
             Err(halt) => interior_failure(halt.into(), cache_bytes).raise(),
@@ -668,6 +693,11 @@ impl TrainerRole {
         self.trainer.leeways()
     }
 
+    /// What happened when.
+    pub fn log(&self) -> Vec<LogEntry> {
+        self.trainer.log().or_raise()
+    }
+
     /// Weights on the way, where they were to be kept.
     pub fn snapshots(&self) -> Vec<&Snapshot> {
         self.trainer.snapshots().or_raise()
@@ -710,7 +740,7 @@ impl TrainerRole {
             weights: some.map_or(0, |head| self.weights(head).len() as u64),
             duals: some.map_or(0, |head| self.duals(head).len() as u64),
             report,
-            log: self.trainer.log().or_raise(),
+            log: self.log(),
             metrics: self.slacks().map(|slacks| slacks.metrics.clone()),
         }
     }

@@ -2,7 +2,8 @@
 //! which nothing is learned. In the leader, after the training.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::{Decoder, FeatureBuffer, Nulls};
+use crate::features::{Decoder, FeatureBuffer, KernelForm, Nulls};
+use crate::model::{GatheredRows, KernelMachine};
 use crate::pg::check_for_interrupts;
 use crate::pg::executor::{each_row, Row};
 use crate::pg::query;
@@ -10,49 +11,217 @@ use crate::planning::job::{Job, ReaderOutcome};
 use crate::planning::watched::wanted;
 use crate::request::source::Source;
 use crate::targets::groups::Groups;
-use crate::training::weights::{with_room, Folding, StoredWeights};
+use crate::training::outcome::{Collected, Machine, Tested};
+use crate::training::weights::{hyperplane, with_room, Folding, StoredWeights};
 use pgrx::pg_sys;
 use pgsvm_core::evaluation::{auc, predicted_class};
-use pgsvm_core::memory::{filled, OutOfMemory, Room};
-use pgsvm_core::Snapshot;
+use pgsvm_core::kernels::{LowRank, Rows as LandmarkRows};
+use pgsvm_core::memory::{copied, filled, gathered, OutOfMemory, Room};
+use pgsvm_core::{ExactOutcome, Pairs, Scaling, Snapshot};
+use std::rc::Rc;
 
 /// Rows that may be watched: the decisions of all weights about all of them are in memory at the same time.
 const MOST_ROWS: usize = 1 << 17;
 
-/// How good the weights at an entry of the log are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tested {
-    /// The time of the entry.
-    pub seconds: f64,
-    /// The share of the rows that get another class.
-    pub error: f64,
-    /// Area under the ROC curve, of more than two classes the mean of each against the rest; None where rows of one side are
-    /// missing.
-    pub auc: Option<f64>,
+/// Weights at moments of a training, for rows as they are decoded.
+pub struct Way {
+    /// Those over the same landmarks, or of hyperplanes, in order of time.
+    parts: Vec<Part>,
+    /// Whether heads are pairs of classes.
+    in_pairs: bool,
 }
 
-/// Decides about the rows of `relation` with all these weights.
-pub fn test(
-    job: &Job,
-    relation: pg_sys::Oid,
-    reader: &ReaderOutcome,
-    snapshots: &[&Snapshot],
-) -> Result<Vec<Tested>, Failure> {
-    let mut watched = Watched::new(job, reader, snapshots)?;
-    watched.read(job, relation, reader)?;
-    watched.tested(snapshots)
-}
-
-/// What is known of the rows.
-struct Watched {
-    /// By snapshot and head, for raw rows.
-    weights: Vec<Dense>,
-    /// Heads of a snapshot.
-    heads: usize,
-    /// By row, its class.
-    classes: Vec<u32>,
-    /// By row, snapshot and head.
+/// Weights at moments that decide about rows together.
+struct Part {
+    /// By moment.
+    seconds: Vec<f64>,
+    /// By moment and head.
+    decides: Decides,
+    /// By row, moment and head.
     decisions: Vec<f32>,
+}
+
+enum Decides {
+    Hyperplanes(Vec<Dense>),
+    Kernel(Box<KernelMachine>, GatheredRows, Vec<f64>),
+}
+
+/// Rows that a kernel machine decides about together.
+const ROWS_AT_ONCE: usize = 240;
+
+impl Way {
+    pub fn new(in_pairs: bool) -> Self {
+        Self {
+            parts: Vec::new(),
+            in_pairs,
+        }
+    }
+
+    /// Adds what was kept of a training on rows as they are, or of one on what its machine's map makes of them; of so many heads.
+    pub fn add(
+        &mut self,
+        job: &Job,
+        read: &Collected,
+        (snapshots, heads): (&[&Snapshot], usize),
+    ) -> Result<(), Failure> {
+        match (&read.machine, &read.outcome.features.kernel) {
+            (Some(Machine::LowRank(map)), Some(form)) => {
+                self.add_mapped(&read.outcome, (form, map), (snapshots, heads))
+            }
+            (Some(Machine::InteriorPoint(found)), Some(form)) => {
+                self.add_mapped(&read.outcome, (form, &found.map), (snapshots, heads))
+            }
+            (Some(Machine::InteriorPoint(found)), None) => {
+                let fold = |weights: &[f32], intercept| {
+                    let weights = weights.iter().map(|weight| f64::from(*weight));
+                    let factors = found.map.fold(weights)?;
+                    let landmarks = found.map.landmarks().rows();
+                    Ok(hyperplane(
+                        job,
+                        &read.outcome,
+                        landmarks,
+                        (&factors, intercept),
+                    ))
+                };
+                self.add_hyperplanes((snapshots, heads), fold)
+            }
+            _ => self.add_hyperplanes((snapshots, heads), |scaled, intercept| {
+                let mut folding = Folding::of(job, &read.outcome, intercept);
+                scaled.iter().for_each(|it| folding.push(f64::from(*it)));
+                Ok(folding.finish())
+            }),
+        }
+    }
+
+    fn add_hyperplanes(
+        &mut self,
+        (snapshots, heads): (&[&Snapshot], usize),
+        fold: impl Fn(&[f32], f64) -> Result<StoredWeights, OutOfMemory>,
+    ) -> Result<(), Failure> {
+        let mut all = with_room(heads * snapshots.len());
+        for (weights, intercept) in of_heads(snapshots, heads) {
+            check_for_interrupts();
+            all.push(Dense::of(&fold(weights, intercept)?)?);
+        }
+        self.push(snapshots, Decides::Hyperplanes(all))
+    }
+
+    /// The same of weights of what this map makes of rows.
+    pub fn add_mapped(
+        &mut self,
+        reader: &ReaderOutcome,
+        (form, map): (&Rc<KernelForm>, &LowRank),
+        (snapshots, heads): (&[&Snapshot], usize),
+    ) -> Result<(), Failure> {
+        let (mut factors, mut intercepts) = (Vec::new(), Vec::new());
+        for (weights, intercept) in of_heads(snapshots, heads) {
+            check_for_interrupts();
+            let folded = map.fold(weights.iter().map(|weight| f64::from(*weight)))?;
+            factors.room(folded.len())?.extend(folded);
+            intercepts.room(1)?.push(intercept);
+        }
+        let landmarks = map.landmarks().rows().copied()?;
+        let all = (landmarks, factors, intercepts);
+        self.add_machines(reader, form, all, snapshots)
+    }
+
+    /// Adds an exact machine where it has ended.
+    pub fn add_exact(
+        &mut self,
+        read: &Collected,
+        found: &ExactOutcome,
+        seconds: f64,
+    ) -> Result<(), Failure> {
+        let Some(form) = &read.outcome.features.kernel else {
+            return Ok(());
+        };
+        let mut factors = Vec::new();
+        for own in &found.factors {
+            factors.room(own.len())?.extend_from_slice(own);
+        }
+        let all = (
+            found.landmarks.copied()?,
+            factors,
+            copied(&found.intercepts)?,
+        );
+        let ended = Snapshot {
+            seconds,
+            weights: Vec::new(),
+        };
+        self.add_machines(&read.outcome, form, all, &[&ended])
+    }
+
+    fn add_machines(
+        &mut self,
+        reader: &ReaderOutcome,
+        form: &Rc<KernelForm>,
+        (landmarks, factors, intercepts): (LandmarkRows, Vec<f64>, Vec<f64>),
+        snapshots: &[&Snapshot],
+    ) -> Result<(), Failure> {
+        if snapshots.is_empty() {
+            return Ok(());
+        }
+        let bytes = landmarks.bytes() as u64;
+        let dense = reader.report.dense_features as usize;
+        let machine = KernelMachine::new(form.clone(), dense, landmarks, factors, intercepts);
+        match machine.map_err(|_| OutOfMemory { bytes })? {
+            None => Ok(()),
+            Some(machine) => {
+                let room = GatheredRows::default();
+                self.push(
+                    snapshots,
+                    Decides::Kernel(Box::new(machine), room, Vec::new()),
+                )
+            }
+        }
+    }
+
+    fn push(&mut self, snapshots: &[&Snapshot], decides: Decides) -> Result<(), Failure> {
+        let seconds = gathered(snapshots.iter().map(|it| it.seconds))?;
+        self.parts.room(1)?.push(Part {
+            seconds,
+            decides,
+            decisions: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Decides about the rows of `relation` at all moments.
+    pub fn test(
+        self,
+        job: &Job,
+        relation: pg_sys::Oid,
+        reader: &ReaderOutcome,
+    ) -> Result<Vec<Tested>, Failure> {
+        let mut watched = Watched {
+            parts: self.parts,
+            unit_rows: reader.features.unit_rows.clone(),
+            classes: Vec::new(),
+        };
+        watched.read(job, relation, reader)?;
+        watched.end()?;
+        let classes = reader.classes.len();
+        if self.in_pairs && classes > 2 {
+            watched.score(&Pairs::all(classes)?)?;
+        }
+        watched.tested()
+    }
+}
+
+/// By moment and head its weights and its intercept.
+fn of_heads<'a>(
+    snapshots: &'a [&'a Snapshot],
+    heads: usize,
+) -> impl Iterator<Item = (&'a [f32], f64)> {
+    let of = move |snapshot: &&'a Snapshot| {
+        let length = snapshot.weights.len() / heads.max(1);
+        snapshot.weights.chunks_exact(length.max(1))
+    };
+    let all = snapshots.iter().flat_map(of);
+    all.filter_map(|head| {
+        let (intercept, weights) = head.split_last()?;
+        Some((weights, f64::from(*intercept)))
+    })
 }
 
 /// Weights of all features.
@@ -86,29 +255,44 @@ impl Dense {
     }
 }
 
-impl Watched {
-    fn new(job: &Job, reader: &ReaderOutcome, snapshots: &[&Snapshot]) -> Result<Self, Failure> {
-        let classes = reader.classes.len();
-        let heads = if classes > 2 { classes } else { 1 };
-        let mut weights = with_room(heads * snapshots.len());
-        for snapshot in snapshots {
-            let length = snapshot.weights.len() / heads;
-            for head in snapshot.weights.chunks_exact(length.max(1)) {
-                check_for_interrupts();
-                let (intercept, scaled) = head.split_last().unwrap_or((&0.0, &[]));
-                let mut folding = Folding::of(job, reader, f64::from(*intercept));
-                scaled.iter().for_each(|it| folding.push(f64::from(*it)));
-                weights.push(Dense::of(&folding.finish())?);
+impl Part {
+    fn take(&mut self, row: &FeatureBuffer) -> Result<(), OutOfMemory> {
+        match &mut self.decides {
+            Decides::Hyperplanes(all) => {
+                let room = self.decisions.room(all.len())?;
+                room.extend(all.iter().map(|it| it.decision(row)));
+            }
+            Decides::Kernel(machine, gathered, _) => {
+                machine.gather(row, gathered)?;
+                if gathered.len() == ROWS_AT_ONCE {
+                    self.decide()?;
+                }
             }
         }
-        Ok(Self {
-            weights,
-            heads,
-            classes: Vec::new(),
-            decisions: Vec::new(),
-        })
+        Ok(())
     }
 
+    /// Decides about rows that have been gathered.
+    fn decide(&mut self) -> Result<(), OutOfMemory> {
+        if let Decides::Kernel(machine, gathered, values) = &mut self.decides {
+            machine.decide_gathered(gathered, values)?;
+            let room = self.decisions.room(values.len())?;
+            room.extend(values.iter().map(|value| *value as f32));
+        }
+        Ok(())
+    }
+}
+
+/// What is known of the rows.
+struct Watched {
+    parts: Vec<Part>,
+    /// How rows are scaled before they are divided by their length, where they are.
+    unit_rows: Option<Rc<Scaling>>,
+    /// By row, its class.
+    classes: Vec<u32>,
+}
+
+impl Watched {
     /// Reads the rows and has all weights decide about each.
     fn read(
         &mut self,
@@ -162,53 +346,86 @@ impl Watched {
         if self.classes.len() == MOST_ROWS {
             return Err(too_many());
         }
+        if let Some(scaling) = &self.unit_rows {
+            scaling.scale_to_unit(
+                &mut buffer.dense,
+                &buffer.sparse_index,
+                &mut buffer.sparse_value,
+            );
+        }
         self.classes.room(1)?.push(class);
-        let decisions = self.weights.iter().map(|it| it.decision(buffer));
-        self.decisions.room(self.weights.len())?.extend(decisions);
+        for part in &mut self.parts {
+            part.take(buffer)?;
+        }
         Ok(())
     }
 
-    fn tested(&self, snapshots: &[&Snapshot]) -> Result<Vec<Tested>, Failure> {
-        let mut tested = with_room(snapshots.len());
-        for (at, snapshot) in snapshots.iter().enumerate() {
-            check_for_interrupts();
-            if self.classes.is_empty() {
-                break;
+    /// The last row has come.
+    fn end(&mut self) -> Result<(), OutOfMemory> {
+        self.parts.iter_mut().try_for_each(Part::decide)
+    }
+
+    /// Has the decisions of pairs be how much they speak for each class.
+    fn score(&mut self, pairs: &Pairs) -> Result<(), OutOfMemory> {
+        let mut room = pairs.room()?;
+        for part in &mut self.parts {
+            let decided = std::mem::take(&mut part.decisions);
+            part.decisions
+                .room(decided.len() / pairs.len() * pairs.classes())?;
+            for heads in decided.chunks_exact(pairs.len()) {
+                let scores = pairs.scores(|head| f64::from(heads[head]), &mut room);
+                let scores = scores.iter().map(|score| *score as f32);
+                part.decisions.extend(scores);
             }
-            tested.push(Tested {
-                seconds: snapshot.seconds,
-                error: self.error(at),
-                auc: self.area(at)?,
-            });
+        }
+        Ok(())
+    }
+
+    fn tested(&self) -> Result<Vec<Tested>, Failure> {
+        let mut tested = Vec::new();
+        for part in self.parts.iter().filter(|_| !self.classes.is_empty()) {
+            for (at, seconds) in part.seconds.iter().enumerate() {
+                check_for_interrupts();
+                tested.room(1)?.push(Tested {
+                    seconds: *seconds,
+                    error: self.error(part, at),
+                    auc: self.area(part, at)?,
+                });
+            }
         }
         Ok(tested)
     }
 
-    /// The decisions of a snapshot's heads about a row.
-    fn of(&self, row: usize, snapshot: usize) -> &[f32] {
-        let first = row * self.weights.len() + snapshot * self.heads;
-        &self.decisions[first..first + self.heads]
-    }
-
-    fn error(&self, snapshot: usize) -> f64 {
+    fn error(&self, part: &Part, moment: usize) -> f64 {
+        let of = |row| part.of(row, moment, self.classes.len());
         let rows = self.classes.iter().enumerate();
-        let wrong = rows
-            .filter(|(row, class)| predicted_class(self.of(*row, snapshot)) != **class as usize);
+        let wrong = rows.filter(|(row, class)| predicted_class(of(*row)) != **class as usize);
         wrong.count() as f64 / self.classes.len() as f64
     }
 
-    fn area(&self, snapshot: usize) -> Result<Option<f64>, Failure> {
+    fn area(&self, part: &Part, moment: usize) -> Result<Option<f64>, Failure> {
+        let of = |row| part.of(row, moment, self.classes.len());
+        let heads = of(0).len();
         let mut sum = Some(0.0);
-        for head in 0..self.heads {
-            let positive = if self.heads == 1 { 1 } else { head as u32 };
+        for head in 0..heads {
+            let positive = if heads == 1 { 1 } else { head as u32 };
             let rows = self.classes.iter().enumerate();
-            let rows = rows.map(|(row, class)| (self.of(row, snapshot)[head], *class == positive));
+            let rows = rows.map(|(row, class)| (of(row)[head], *class == positive));
             let area = auc(rows).map_err(|_| OutOfMemory {
                 bytes: 8 * self.classes.len() as u64,
             })?;
             sum = sum.zip(area).map(|(sum, area)| sum + area);
         }
-        Ok(sum.map(|sum| sum / self.heads as f64))
+        Ok(sum.map(|sum| sum / heads as f64))
+    }
+}
+
+impl Part {
+    /// What the heads decide at a moment about one of so many rows, or of pairs how much they speak for each class.
+    fn of(&self, row: usize, moment: usize, rows: usize) -> &[f32] {
+        let each = self.decisions.len() / rows.max(1);
+        let heads = each / self.seconds.len().max(1);
+        &self.decisions[row * each + moment * heads..][..heads]
     }
 }
 

@@ -4,10 +4,14 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::keys::chunks::{StateChunk, StateChunks};
+use crate::pg::check_for_interrupts;
 use crate::planning::job::{Job, ReaderOutcome};
+use pgsvm_core::kernels::Rows as LandmarkRows;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
 
+/// A millisecond of folding.
+pub const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 /// Features a chunk spans: 128 KB of weights at most.
 const CHUNK_FEATURES: usize = 16384;
 
@@ -134,6 +138,25 @@ impl<'a> Folding<'a> {
         }
         self.pending.clear();
     }
+}
+
+/// Factors of products with landmarks, added up.
+pub fn hyperplane(
+    job: &Job,
+    read: &ReaderOutcome,
+    landmarks: &LandmarkRows,
+    (factors, intercept): (&[f64], f64),
+) -> StoredWeights {
+    let features = (read.report.features as usize) + read.dropped.len();
+    let sums = landmarks.combined(factors, features).or_raise();
+    let mut weights = Folding::of(job, read, intercept);
+    for (feature, sum) in sums.iter().take(features).enumerate() {
+        if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
+            check_for_interrupts();
+        }
+        weights.push(*sum);
+    }
+    weights.finish()
 }
 
 /// An empty vector with room for `count` items; an ERROR when the system has not that much memory.

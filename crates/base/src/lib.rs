@@ -11,5 +11,6 @@ pub mod message;
 pub mod prefetch;
 pub mod random;
 pub mod step;
+pub mod thinned;
 pub mod words;
 pub mod zeros;

@@ -103,6 +103,11 @@ impl Expansion {
         &self.factors[machine * landmarks..][..landmarks]
     }
 
+    /// By machine its intercept.
+    pub fn intercepts(&self) -> &[f64] {
+        &self.intercepts
+    }
+
     /// Decisions of all machines for each row, row after row, in place of what `decisions` holds: of kernel values in 64 bits. No
     /// memory is asked for once both have grown.
     pub fn decide(

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
 use crate::error::KernelError;
+use crate::expansion::Expansion;
 use crate::kernel::Kernel;
 use crate::pivots::{Factor, FactorView};
 use crate::products::{Landmarks, Room};
@@ -196,6 +197,27 @@ impl LowRank {
         folded.room(rank - folded.len())?.resize(rank, 0.0);
         triangle::backward(&self.lower, &mut folded);
         Ok(folded)
+    }
+
+    /// By machine the weights of phi(x) whose decisions at the landmarks are its own, and its intercept behind them: its projection onto
+    /// the landmarks' span. None where its rows are of another width.
+    pub fn project(&self, machine: &Expansion) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        let (rows, mut decisions) = (self.landmarks.rows(), Vec::new());
+        let mut all = Vec::new();
+        if machine.width() != rows.width() {
+            return Ok(all);
+        }
+        machine.decide(rows, &mut Room::default(), &mut decisions)?;
+        let machines = machine.machines();
+        all.room(machines)?;
+        for (place, intercept) in machine.intercepts().iter().enumerate() {
+            let own = decisions.iter().skip(place).step_by(machines);
+            let mut weights = gathered(own.map(|decision| decision - intercept))?;
+            triangle::forward(&self.lower, &mut weights);
+            weights.room(1)?.push(*intercept);
+            all.push(weights);
+        }
+        Ok(all)
     }
 }
 

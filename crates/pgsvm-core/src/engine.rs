@@ -15,7 +15,7 @@ use crate::base::step::{Awake, Step};
 use crate::cache::{Cache, CacheError, Phase, Statistics};
 use crate::exact::{ExactError, ExactOutcome};
 use crate::interior::{Crew, InteriorError, InteriorOutcome, InteriorTerms, MachineThreads};
-use crate::kernels::{KernelError, LowRank};
+use crate::kernels::{Expansion, KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankJob, LowRankSource};
 use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
 pub use crate::rows::in_memory::{MemorySpool, OwnedExample, SliceSource};
@@ -338,10 +338,11 @@ where
     P::Error: Send,
 {
     let crew = MachineThreads::new(asked.1.machines);
-    train_by_machines(problem, goal.into(), source, spools, settings, asked, crew)
+    let by = (None, crew);
+    train_by_machines(problem, goal.into(), source, spools, settings, asked, by)
 }
 
-/// The same by these machines.
+/// The same by these machines, near the first machine where there is one.
 pub fn train_by_machines<S: Source + Send, P: Spool + Send>(
     problem: Problem,
     goal: Goal,
@@ -349,7 +350,7 @@ pub fn train_by_machines<S: Source + Send, P: Spool + Send>(
     spools: [P; 2],
     settings: Settings,
     (asked, terms): (LowRankJob, InteriorTerms),
-    crew: impl Crew,
+    by: (Option<Expansion>, impl Crew),
 ) -> Result<InteriorOutcome, InteriorFailure<S, P>>
 where
     S::Error: Send,
@@ -359,7 +360,7 @@ where
     let (trained, mut source, map) = before.map_err(ExactTrainError::Before)?;
     let none = || ExactTrainError::Before(no_rows());
     let memory = |error| ExactTrainError::Exact(InteriorError::OutOfMemory(error));
-    let solver = trained.trainer.interior_point(&map, &problem, terms, crew);
+    let solver = trained.trainer.interior_point(&map, &problem, terms, by);
     let halted = |halt| ExactTrainError::Exact(InteriorError::from(halt));
     let mut solver = solver.map_err(halted)?.ok_or_else(none)?;
     drop(trained);

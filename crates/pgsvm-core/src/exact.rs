@@ -44,6 +44,7 @@ mod outcome;
 mod pairs;
 
 use std::fmt;
+use std::time::Instant;
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, OutOfMemory, Room as _};
@@ -194,6 +195,7 @@ pub struct ExactSolver {
     spent: f64,
     passes: u32,
     gap: f64,
+    began: Instant,
 }
 
 /// A block of rows on its way to be decided.
@@ -308,6 +310,7 @@ impl ExactSolver {
             spent: 0.0,
             passes: 0,
             gap: f64::NAN,
+            began: Instant::now(),
         })
     }
 
@@ -485,7 +488,11 @@ impl ExactSolver {
             &self.decisions,
             &self.groups,
             (&self.calibrations, &self.class_ranks),
-            (self.job.kernel, self.passes),
+            (
+                self.job.kernel,
+                self.passes,
+                self.began.elapsed().as_secs_f64(),
+            ),
         )
     }
 }

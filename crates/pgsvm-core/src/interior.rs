@@ -52,7 +52,7 @@ use crate::interior::head::{Head, Rules};
 use crate::interior::machine::Left;
 use crate::interior::sums::Normal;
 use crate::interior::values::Values;
-use crate::kernels::{KernelError, LowRank};
+use crate::kernels::{Expansion, KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
@@ -84,6 +84,8 @@ pub struct InteriorTerms {
     pub trace_tolerance: f64,
     /// Whether the dual variables of all rows are wanted.
     pub keep_duals: bool,
+    /// Whether weights on the way are.
+    pub keep_weights: bool,
     /// For all that machines hold.
     pub memory_bytes: usize,
 }
@@ -166,17 +168,19 @@ enum Stage {
     /// Rows are dealt out; so many have been.
     Dealing(usize),
     Running,
-    Done(Vec<Left>),
+    /// And seconds that it took.
+    Done(Vec<Left>, f64),
 }
 
 impl<C: Crew> InteriorSolver<C> {
-    /// For the rows that `map` was made for, so many, with its kernel, by these machines.
+    /// For the rows that `map` was made for, so many, with its kernel, by these machines. `first`: a machine for such rows of as many
+    /// heads, near which they begin.
     pub fn new(
         terms: InteriorTerms,
         map: &LowRank,
         problem: &Problem,
         specs: Vec<HeadSpec>,
-        rows: usize,
+        (rows, first): (usize, Option<Expansion>),
         crew: C,
     ) -> Result<Self, Halt> {
         let rank = terms.rank.of(rows);
@@ -198,7 +202,9 @@ impl<C: Crew> InteriorSolver<C> {
                 specs: gathered(specs.iter().cloned())?,
                 rows,
                 keep_duals: terms.keep_duals,
+                keep_weights: terms.keep_weights,
                 spooled,
+                first: first.filter(|it| it.width() == width),
             },
             width,
         )?;
@@ -246,12 +252,12 @@ impl<C: Crew> InteriorSolver<C> {
             Stage::Running => match self.listen()? {
                 Told::Nothing => Ok(Step::Progress),
                 Told::Left(left) => {
-                    self.stage = Stage::Done(left);
+                    self.stage = Stage::Done(left, self.began.elapsed().as_secs_f64());
                     Ok(Step::Done)
                 }
                 Told::Halted(halt) => Err(halt.into()),
             },
-            Stage::Done(_) => Ok(Step::Done),
+            Stage::Done(..) => Ok(Step::Done),
         }
     }
 
@@ -296,7 +302,9 @@ impl<C: Crew> InteriorSolver<C> {
     /// What has been found, once all heads have ended; None before.
     pub fn finish(self) -> Result<Option<InteriorOutcome>, OutOfMemory> {
         match self.stage {
-            Stage::Done(left) => InteriorOutcome::of(left, self.steps, &self.specs),
+            Stage::Done(left, seconds) => {
+                InteriorOutcome::of(left, (self.steps, seconds), &self.specs)
+            }
             Stage::Dealing(_) | Stage::Running => Ok(None),
         }
     }

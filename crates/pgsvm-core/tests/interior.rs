@@ -4,7 +4,7 @@ mod common;
 #[path = "common/shared_machines.rs"]
 mod shared_machines;
 
-use common::{rings, settings};
+use common::{clouds, rings, settings};
 use pgsvm_core::engine::{
     train_by_interior_point, train_by_machines, train_low_rank, ExactTrainError, InteriorFailure,
     MemorySpool, OwnedExample, SliceSource, Threads,
@@ -13,7 +13,7 @@ use pgsvm_core::kernels::{Expansion, KernelError, KernelKind, KernelSpec, Room, 
 use pgsvm_core::plan::{Goal, Plan};
 use pgsvm_core::{
     HeadSpec, Intercept, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms, Loss,
-    LowRankJob, Problem, Scale, StopReason,
+    LowRankJob, MachineThreads, Problem, Scale, StopReason,
 };
 
 use shared_machines::SharedMachines;
@@ -26,6 +26,7 @@ fn terms(rank: usize, machines: usize) -> InteriorTerms {
         rank: InteriorRank::Given(rank),
         trace_tolerance: 1e-12,
         keep_duals: true,
+        keep_weights: false,
         memory_bytes: LARGE,
     }
 }
@@ -225,7 +226,7 @@ fn machines_with_shared_memory_find_what_those_with_channels_do() {
             [MemorySpool::default(), MemorySpool::default()],
             settings(LARGE, Scale::Standard, Threads::One),
             (asked, terms),
-            SharedMachines::new(machines),
+            (None, SharedMachines::new(machines)),
         );
         let found = found.unwrap();
         assert_eq!(found.map.pivots(), expected.map.pivots());
@@ -259,7 +260,7 @@ fn a_factor_in_spools_is_the_same_bit_for_bit() {
                 [MemorySpool::default(), MemorySpool::default()],
                 settings(LARGE, Scale::Standard, Threads::One),
                 (asked, terms),
-                SharedMachines::new(machines),
+                (None, SharedMachines::new(machines)),
             )
         };
         // rows, vectors and the matrices of each machine, and not the 1.4 MB of H
@@ -299,7 +300,7 @@ fn shared_machines_end_together_and_say_why() {
         [MemorySpool::default(), MemorySpool::default()],
         settings(LARGE, Scale::None, Threads::One),
         (asked, terms(20, 3)),
-        SharedMachines::new(3),
+        (None, SharedMachines::new(3)),
     );
     let Err(ExactTrainError::Exact(InteriorError::Kernel(error))) = failed else {
         panic!("{:?}", failed.map(|it| it.reports));
@@ -410,5 +411,78 @@ fn a_forced_end_leaves_what_is_feasible() {
             .map(|(side, a)| side * f64::from(*a))
             .sum();
         assert!(balance.abs() <= 1e-4, "{balance}");
+    }
+}
+
+/// The machine that was found, for rows as they were trained on.
+fn machine(found: &InteriorOutcome) -> Expansion {
+    let landmarks = found.map.landmarks().rows().copied().unwrap();
+    let folded = found.weights.iter();
+    let folded = folded.map(|own| found.map.fold(own.iter().copied()).unwrap());
+    let (factors, intercepts) = (folded.flatten().collect(), found.intercepts.clone());
+    let machine = Expansion::new(*found.map.kernel(), landmarks, factors, intercepts);
+    machine.unwrap().unwrap()
+}
+
+/// With what a model of other rows has found, of which every hundredth is another; and with what one of the same rows has.
+fn steps_near(
+    problem: Problem,
+    (kind, c): (KernelKind, f64),
+    [examples, others]: [Vec<OwnedExample>; 2],
+) -> [u32; 4] {
+    let mut later = examples.clone();
+    for (at, other) in others.into_iter().enumerate().step_by(100) {
+        later[at] = other;
+    }
+    let heads = || vec![HeadSpec::binary(c)];
+    let before = solved(problem, heads(), &examples, kind, terms(60, 2)).unwrap();
+    let cold = solved(problem, heads(), &later, kind, terms(60, 2)).unwrap();
+    let gamma = (kind != KernelKind::Linear).then_some(0.5);
+    let asked = LowRankJob {
+        rank: Some(1),
+        ..LowRankJob::new(KernelSpec::new(kind, gamma, 2, 1.0).unwrap())
+    };
+    let near = |examples: &[OwnedExample]| {
+        let found = train_by_machines(
+            problem,
+            heads().into(),
+            SliceSource::new(examples),
+            [MemorySpool::default(), MemorySpool::default()],
+            settings(LARGE, Scale::Standard, Threads::One),
+            (asked, terms(60, 2)),
+            (Some(machine(&before)), MachineThreads::new(2)),
+        );
+        found.unwrap()
+    };
+    let (same, warm) = (near(&examples), near(&later));
+    for (found, expected) in [(&same, &before), (&warm, &cold)] {
+        let [found, expected] = [found, expected].map(|it| it.reports[0].certificate);
+        let tolerance = problem.tolerance();
+        assert!(found.gap <= tolerance && found.dual <= found.primal);
+        assert!((found.primal - expected.primal).abs() <= 1.01 * tolerance * expected.primal);
+    }
+    [&before, &same, &cold, &warm].map(|found| found.steps)
+}
+
+#[test]
+fn a_start_near_the_solution_saves_steps_and_changes_no_claim() {
+    for tolerance in [1e-3, 1e-6] {
+        for terms in [(KernelKind::Rbf, 1.0), (KernelKind::Rbf, 100.0)] {
+            let sets = [rings(700, 2, 9), rings(700, 2, 10)];
+            let [before, same, cold, warm] = steps_near(problem(tolerance), terms, sets);
+            assert!(
+                same < before && warm < cold,
+                "{before} {same} {cold} {warm}"
+            );
+        }
+        let (terms, sets) = (
+            (KernelKind::Linear, 1.0),
+            [clouds(700, 5, 2.0, 9), clouds(700, 5, 2.0, 10)],
+        );
+        let [before, same, cold, warm] = steps_near(problem(tolerance), terms, sets);
+        assert!(
+            same < before && warm < cold,
+            "{before} {same} {cold} {warm}"
+        );
     }
 }

@@ -51,6 +51,7 @@ fn by_machines(problem: Problem, examples: &[OwnedExample], rank: usize) -> f64 
         rank: InteriorRank::Given(rank),
         trace_tolerance: 1e-12,
         keep_duals: false,
+        keep_weights: false,
         memory_bytes: 32 << 20,
     };
     let found = train_by_interior_point(

@@ -37,7 +37,7 @@ pub fn solve(
     let (began, cpu) = (Instant::now(), process_seconds()?);
     let map = source.map().ok_or("no row was mapped")?;
     let crew = MachineThreads::new(wanted.terms.machines);
-    let solver = trainer.interior_point(map, problem, wanted.terms, crew);
+    let solver = trainer.interior_point(map, problem, wanted.terms, (None, crew));
     let solver = solver.map_err(|halt| format!("{halt:?}"))?;
     let mut solver = solver.ok_or("there are no heads")?;
     while solver.step(source).map_err(debug)? != Step::Done {}

@@ -85,6 +85,7 @@ fn interior(options: &mut Options) -> Result<Option<InteriorTerms>> {
         rank: rank.map_or(InteriorRank::Power(power), InteriorRank::Given),
         trace_tolerance,
         keep_duals: false,
+        keep_weights: false,
         memory_bytes,
     }))
 }

@@ -25,8 +25,9 @@ pub struct ExactOutcome {
     pub duals: Vec<Vec<f32>>,
     /// How well the heads fit all rows together; None where there are no rows.
     pub fit: Option<Fit>,
-    /// Passes over all rows.
+    /// Passes over all rows, and seconds.
     pub passes: u32,
+    pub seconds: f64,
 }
 
 /// The support vectors of heads that have ended.
@@ -138,7 +139,7 @@ impl Support {
         decisions: &[Vec<f32>],
         groups: &[u32],
         (calibrations, ranks): (&[Calibration], &[u32]),
-        (kernel, passes): (Kernel, u32),
+        (kernel, passes, seconds): (Kernel, u32, f64),
     ) -> Result<ExactOutcome, OutOfMemory> {
         if self.landmarks.is_empty() {
             self.landmarks.push(&[], &[])?;
@@ -152,6 +153,7 @@ impl Support {
             duals: self.duals,
             fit: fit(specs, decisions, groups, calibrations, ranks)?,
             passes,
+            seconds,
         })
     }
 }

@@ -44,6 +44,9 @@ const STUCK_STEPS: u32 = 5;
 /// What xi and lambda are at the beginning, as a part of the mean of |Qa - 1|, or of 1 where that is less.
 const BEGIN: f64 = 0.1;
 
+/// The surrogate gap where it begins near weights that are known, as a part of their primal.
+const NEAR: f64 = 0.1;
+
 /// How a head is to be solved.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Rules {
@@ -174,20 +177,31 @@ impl<'a> Head<'a> {
         self.bounds.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Solves it; `log` gets each step.
+    /// Where it stands.
+    pub(super) fn state(&self) -> StepState {
+        self.state
+    }
+
+    /// w and nu, which its state is about.
+    pub(super) fn weights(&self) -> (&[f64], f64) {
+        (&self.w, self.nu)
+    }
+
+    /// Solves it, beginning near these weights where there are any, the intercept behind them; `log` sees it behind each step.
     pub(super) fn solve<E: Exchange>(
         mut self,
+        start: &[f64],
         normal: &mut Normal,
         exchange: &mut E,
-        mut log: impl FnMut(&StepState),
+        mut log: impl FnMut(&Self),
     ) -> Result<Solved, Halt> {
-        if !self.begin(exchange)? {
+        if !self.begin(start, exchange)? {
             return self.settle(Ends::AtBounds, 0, exchange);
         }
         let (mut steps, mut short) = (0, 0);
         loop {
             let gap = self.look(exchange)?;
-            log(&self.state);
+            log(&self);
             if self.is_near() {
                 for ends in [Ends::AtBounds, Ends::Between] {
                     let found = self.settle(ends, steps, exchange)?;
@@ -222,7 +236,7 @@ impl<'a> Head<'a> {
     }
 
     /// Where it begins; false where one side has no rows, so that nothing is to be solved.
-    fn begin<E: Exchange>(&mut self, exchange: &mut E) -> Result<bool, Halt> {
+    fn begin<E: Exchange>(&mut self, start: &[f64], exchange: &mut E) -> Result<bool, Halt> {
         let mut sums = [0.0; 3];
         for row in 0..self.count() {
             match self.sides[row] {
@@ -238,6 +252,11 @@ impl<'a> Head<'a> {
         let lighter = negative.min(positive);
         if rows == 0.0 || (self.rules.intercept && lighter == 0.0) {
             return Ok(false);
+        }
+        if let Some((intercept, weights)) = start.split_last() {
+            if self.begin_near(weights, *intercept, exchange)? {
+                return Ok(true);
+            }
         }
         let share = |own: f64| match self.rules.intercept {
             true => 0.5 * lighter / own,
@@ -258,6 +277,58 @@ impl<'a> Head<'a> {
         let begin = (BEGIN * slopes / rows).max(BEGIN);
         self.xi.fill(begin);
         self.lambda.fill(begin);
+        Ok(true)
+    }
+
+    /// Begins where a, xi and lambda are to margins of these weights what they are to those of a point whose products are all mu; false
+    /// where the weights are no better than none.
+    fn begin_near<E: Exchange>(
+        &mut self,
+        weights: &[f64],
+        intercept: f64,
+        exchange: &mut E,
+    ) -> Result<bool, Halt> {
+        Decide::over(self.level, self.factored, weights, &mut self.decisions)?;
+        let nu = if self.rules.intercept { intercept } else { 0.0 };
+        let mut sums = [0.0; 2];
+        for row in 0..self.count() {
+            let within = 1.0 - self.sides[row] * (self.decisions[row] + nu);
+            if self.takes_part(row) {
+                sums[0] += self.bounds[row] * within.max(0.0);
+                sums[1] += self.bounds[row];
+            }
+        }
+        let [losses, at_0] = combined(exchange, sums, Combine::Sum)?;
+        let primal = 0.5 * square(weights) + losses;
+        if !(primal < at_0) {
+            return Ok(false);
+        }
+        let mu = NEAR * primal / (2.0 * self.rows);
+        let mut sums = [0.0; 2];
+        for row in 0..self.count() {
+            if self.takes_part(row) {
+                let slope = self.sides[row] * (self.decisions[row] + nu) - 1.0;
+                self.a[row] = central(slope, self.bounds[row], mu);
+                sums[usize::from(self.sides[row] > 0.0)] += self.a[row];
+            }
+        }
+        let [negative, positive] = combined(exchange, sums, Combine::Sum)?;
+        let lighter = negative.min(positive);
+        let shares = [negative, positive].map(|own| match self.rules.intercept {
+            true => lighter / own,
+            false => 1.0,
+        });
+        for row in 0..self.count() {
+            if self.takes_part(row) {
+                let a = self.a[row] * shares[usize::from(self.sides[row] > 0.0)];
+                self.a[row] = a;
+                self.xi[row] = mu / a;
+                self.lambda[row] = mu / (self.bounds[row] - a);
+            }
+        }
+        self.nu = nu;
+        self.weigh(exchange)?;
+        self.decide()?;
         Ok(true)
     }
 
@@ -309,6 +380,16 @@ impl<'a> Head<'a> {
             },
         };
         Ok(gap)
+    }
+}
+
+/// The a between 0 and `bound` of mu / a - mu / (bound - a) = `slope`.
+pub(crate) fn central(slope: f64, bound: f64, mu: f64) -> f64 {
+    let steep = slope.abs() * bound;
+    let nearer = 2.0 * mu * bound / (2.0 * mu + steep + (2.0 * mu).hypot(steep));
+    match slope >= 0.0 {
+        true => nearer,
+        false => bound - nearer,
     }
 }
 

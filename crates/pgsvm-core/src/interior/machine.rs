@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{filled, list, received, OutOfMemory, Room as _};
+use crate::base::memory::{copied, filled, gathered, list, received, OutOfMemory, Room as _};
+use crate::base::thinned::Thinned;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt, MachineTimes};
 use crate::interior::factoring::{factor, Aim, Factored, Share};
 use crate::interior::head::{Head, Rules, Solved, StepState};
 use crate::interior::sums::Normal;
 use crate::interior::values::FactorSpool;
-use crate::kernels::{Factor, Rows};
+use crate::kernels::{Expansion, Factor, Rows};
 use crate::task::heads::HeadSpec;
 use crate::task::report::HeadReport;
 
@@ -28,8 +29,12 @@ pub struct Orders {
     /// Rows of all machines.
     pub(super) rows: usize,
     pub(super) keep_duals: bool,
+    pub(super) keep_weights: bool,
     /// Whether H goes to spools.
     pub(super) spooled: bool,
+    /// The master's: a machine of as many heads near which they begin.
+    #[serde(skip)]
+    pub(super) first: Option<Expansion>,
 }
 
 impl Orders {
@@ -75,6 +80,15 @@ pub(super) struct FoundHead {
     pub(super) bound: f64,
 }
 
+/// Weights on the way.
+#[derive(Debug)]
+pub(super) struct KeptWeights {
+    /// Steps that the head had taken.
+    pub(super) step: u32,
+    /// Of phi(x), nu behind them.
+    pub(super) weights: Vec<f32>,
+}
+
 /// What is left of a machine. On its way from another process it has what the master alone is asked for no more.
 #[derive(Serialize, Deserialize)]
 pub struct Left {
@@ -87,6 +101,9 @@ pub struct Left {
     pub(super) factor: Option<Factor>,
     #[serde(skip)]
     pub(super) rests: Vec<f64>,
+    /// Of the last head, where they are wanted.
+    #[serde(skip)]
+    pub(super) kept: Option<Thinned<KeptWeights>>,
     pub(super) trace: f64,
     /// Of the rows whose decisions are kept their groups; by head their decisions, and if wanted by row the dual variables.
     #[serde(deserialize_with = "list")]
@@ -115,14 +132,22 @@ pub(super) fn work<E: Exchange>(
     share.rows = Rows::new(0);
     let mut left = Left::new(orders, &share, exchange)?;
     let mut normal = Normal::new(factored.rank())?;
+    let starts = starts(orders, &factored, exchange)?;
     for (number, spec) in orders.specs.iter().enumerate() {
         let head = Head::new(spec, orders.rules, &share, &factored)?;
         let most = head.largest_bound();
         let mut step = 0;
-        let found = head.solve(&mut normal, exchange, |state| {
-            tell(News::Stepped(number, step, *state));
+        // bounds of all heads are known from here on, so that the weights of all are worth a look
+        let keeps = orders.keep_weights && exchange.own() == 0 && number + 1 == orders.heads();
+        let mut kept = keeps.then(|| Thinned::of_weights(factored.rank() + 1, orders.heads()));
+        let found = head.solve(&starts[number], &mut normal, exchange, |head| {
+            tell(News::Stepped(number, step, head.state()));
+            if let Some(kept) = &mut kept {
+                KeptWeights::keep(kept, step, head);
+            }
             step += 1;
         })?;
+        left.kept = kept;
         let most = combined(exchange, [-most], Combine::Least)?[0];
         let support = found.report.support_vectors as f64;
         let bound = 0.5 * most * most * support * factored.rest;
@@ -134,6 +159,34 @@ pub(super) fn work<E: Exchange>(
     left.times = exchange.times(began);
     left.times.bytes = held as u64;
     Ok(left)
+}
+
+/// By head the weights near which it begins, the intercept behind them; none where it begins from nothing.
+fn starts<E: Exchange>(
+    orders: &Orders,
+    factored: &Factored,
+    exchange: &mut E,
+) -> Result<Vec<Vec<f64>>, Halt> {
+    let heads = orders.heads();
+    let is_master = exchange.own() == 0;
+    let known = orders.first.as_ref();
+    let known = known.filter(|it| is_master && it.machines() == heads);
+    let own = f64::from(u8::from(known.is_some()));
+    let [known_by] = combined(exchange, [own], Combine::Sum)?;
+    let mut all = filled(Vec::new(), heads)?;
+    if known_by == 0.0 {
+        return Ok(all);
+    }
+    let length = factored.rank() + 1;
+    let mut weights = match known {
+        Some(known) => factored.projected(known)?,
+        None => filled(0.0, heads * length)?,
+    };
+    exchange.combine(&mut weights, Combine::Sum)?;
+    for (own, weights) in all.iter_mut().zip(weights.chunks_exact(length)) {
+        *own = copied(weights)?;
+    }
+    Ok(all)
 }
 
 /// Bytes that heads take beside the factor.
@@ -151,6 +204,17 @@ fn sampled(rows: usize, exchange: &impl Exchange) -> impl Fn(&usize) -> bool {
     move |row| (row * machines + own).is_multiple_of(stride)
 }
 
+impl KeptWeights {
+    /// Those that cannot be had are missing, and no reason to end.
+    fn keep(kept: &mut Thinned<Self>, step: u32, head: &Head<'_>) {
+        let (w, nu) = head.weights();
+        let all = w.iter().chain([&nu]).map(|weight| *weight as f32);
+        if let Ok(weights) = gathered(all) {
+            kept.keep(Self { step, weights });
+        }
+    }
+}
+
 impl Left {
     fn new(orders: &Orders, share: &Share, exchange: &impl Exchange) -> Result<Self, OutOfMemory> {
         let mut groups = Vec::new();
@@ -162,6 +226,7 @@ impl Left {
             steps: 0,
             factor: None,
             rests: Vec::new(),
+            kept: None,
             trace: 0.0,
             groups,
             decisions: Vec::new(),

@@ -1,6 +1,7 @@
 //! What interior points leave behind.
 
-use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
+use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
+use crate::base::thinned::Thinned;
 use crate::interior::exchange::MachineTimes;
 use crate::interior::head::StepState;
 use crate::interior::machine::{Left, News};
@@ -57,6 +58,10 @@ pub struct InteriorOutcome {
     /// Steps over all heads, and what happened when.
     pub steps: u32,
     pub log: Vec<InteriorStep>,
+    /// Since the rows began to be dealt out.
+    pub seconds: f64,
+    /// By step of the last head its weights, where they were wanted: of phi(x), nu behind them.
+    pub(crate) kept: Vec<(u32, Vec<f32>)>,
     /// Sum of k(x, x) over all rows, and what is left of it before each column and after the last.
     pub trace: f64,
     pub rests: Vec<f64>,
@@ -67,7 +72,7 @@ pub struct InteriorOutcome {
 impl InteriorOutcome {
     pub(super) fn of(
         mut left: Vec<Left>,
-        log: Vec<InteriorStep>,
+        (log, seconds): (Vec<InteriorStep>, f64),
         specs: &[HeadSpec],
     ) -> Result<Option<Self>, OutOfMemory> {
         let times = gathered(left.iter().map(|it| it.times))?;
@@ -90,10 +95,16 @@ impl InteriorOutcome {
             fit: fit(specs.iter(), &decisions, &groups, &[], &[])?,
             steps: master.steps,
             log,
+            seconds,
+            kept: Vec::new(),
             trace: master.trace,
             rests: std::mem::take(&mut master.rests),
             times,
         };
+        for kept in master.kept.iter().flat_map(Thinned::iter) {
+            let weights = copied(&kept.weights)?;
+            found.kept.room(1)?.push((kept.step, weights));
+        }
         for head in master.heads.drain(..) {
             found.weights.room(1)?.push(head.weights);
             found.intercepts.room(1)?.push(head.intercept);

@@ -1,22 +1,22 @@
 //! From a training on a map to interior points over the same rows: the same heads, at the C that was given or chosen.
 
 use crate::base::memory::{OutOfMemory, Room as _};
-use crate::interior::{Crew, Halt, InteriorOutcome, InteriorSolver, InteriorTerms};
-use crate::kernels::LowRank;
+use crate::interior::{Crew, Halt, InteriorOutcome, InteriorSolver, InteriorStep, InteriorTerms};
+use crate::kernels::{Expansion, LowRank};
 use crate::task::problem::Problem;
 use crate::task::report::{relative_gap, Certificate};
-use crate::training::log::{Event, LogEntry};
+use crate::training::log::{Event, LogEntry, Snapshot};
 use crate::training::Trainer;
 
 impl Trainer {
     /// Interior points for the final heads of this training, over the rows that `map` was made for and with its kernel, by these
-    /// machines. To be called when the training has ended. None where there are no such heads.
+    /// machines, near the machine `first` where there is one. To be called when the training has ended. None where there are no such heads.
     pub fn interior_point<C: Crew>(
         &self,
         map: &LowRank,
         problem: &Problem,
         terms: InteriorTerms,
-        crew: C,
+        (first, crew): (Option<Expansion>, C),
     ) -> Result<Option<InteriorSolver<C>>, Halt> {
         let report = self.report()?;
         let mut specs = Vec::new();
@@ -25,7 +25,7 @@ impl Trainer {
         }
         let rows = report.rows as usize;
         (!specs.is_empty())
-            .then(|| InteriorSolver::new(terms, map, problem, specs, rows, crew))
+            .then(|| InteriorSolver::new(terms, map, problem, specs, (rows, first), crew))
             .transpose()
     }
 }
@@ -70,6 +70,7 @@ impl LogEntry {
             all.push(entry);
         }
         entry.event = Event::Verify;
+        entry.seconds = ended.seconds + found.seconds;
         let certificates = found.reports.iter().map(|report| report.certificate);
         entry.primal = Some(certificates.clone().map(|it| it.primal).sum());
         entry.dual = Some(certificates.clone().map(|it| it.dual).sum());
@@ -89,5 +90,49 @@ impl LogEntry {
         self.dual = Some(dual + sum(|it| it.dual));
         self.primal = is_last.then(|| primal + sum(|it| it.primal));
         self.gap = is_last.then(|| gaps.fold(relative_gap(primal, dual), f64::max));
+    }
+}
+
+impl Snapshot {
+    /// Weights on the way of interior points, where they were kept: at steps of the last head, those before it being where they ended, and
+    /// all at the end. They belong to entries of the log that [`LogEntry::with_interior_points`] makes of the same entries before.
+    pub fn of_interior_points(
+        before: &[LogEntry],
+        found: &InteriorOutcome,
+    ) -> Result<Vec<Self>, OutOfMemory> {
+        let mut all = Vec::new();
+        let (Some(ended), Some(last)) = (before.last(), found.reports.len().checked_sub(1)) else {
+            return Ok(all);
+        };
+        if found.kept.is_empty() {
+            return Ok(all);
+        }
+        all.room(found.kept.len() + 1)?;
+        for (step, weights) in &found.kept {
+            let is_of = |it: &&InteriorStep| it.head == Some((last, *step));
+            if let Some(noted) = found.log.iter().find(is_of) {
+                let mut snapshot = Self::of_ended(found, last, ended.seconds + noted.seconds)?;
+                let room = snapshot.weights.room(weights.len())?;
+                room.extend_from_slice(weights);
+                all.push(snapshot);
+            }
+        }
+        all.push(Self::of_ended(
+            found,
+            last + 1,
+            ended.seconds + found.seconds,
+        )?);
+        Ok(all)
+    }
+
+    /// The weights of so many heads as they ended.
+    fn of_ended(found: &InteriorOutcome, heads: usize, seconds: f64) -> Result<Self, OutOfMemory> {
+        let mut weights = Vec::new();
+        for (own, intercept) in found.weights.iter().zip(&found.intercepts).take(heads) {
+            let all = own.iter().chain([intercept]);
+            let room = weights.room(own.len() + 1)?;
+            room.extend(all.map(|weight| *weight as f32));
+        }
+        Ok(Self { seconds, weights })
     }
 }

@@ -9,15 +9,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{OutOfMemory, Room};
+use crate::base::thinned::Thinned;
 use crate::rows::facts::Facts;
 use crate::solver::ledger::Ledgers;
 
 /// Entries kept: 200 KB.
 const MOST_ENTRIES: usize = 2048;
-/// Weights are kept of so many entries and heads at most, as far as that takes no more bytes.
-const MOST_SNAPSHOTS: usize = 128;
-const WEIGHT_BYTES: usize = 16 << 20;
-const LEAST_SNAPSHOTS: usize = 4;
 /// The dual is computed where visits since the last entry read so many values for each feature.
 const VALUES_PER_FEATURE: u64 = 32;
 
@@ -122,66 +119,6 @@ impl Snapshot {
     }
 }
 
-/// What comes in order of time, in bounded memory: when it is full every second one is dropped, and from then on every second
-/// one is kept. The last one always is.
-struct Thinned<E> {
-    most: usize,
-    kept: Vec<E>,
-    last: Option<E>,
-    /// One in so many is kept, and how many have come since.
-    stride: u32,
-    skipped: u32,
-}
-
-impl<E> Thinned<E> {
-    fn new(most: usize) -> Self {
-        Self {
-            most,
-            kept: Vec::new(),
-            last: None,
-            stride: 1,
-            skipped: 0,
-        }
-    }
-
-    fn keep(&mut self, one: E) {
-        self.skipped += 1;
-        if self.skipped < self.stride {
-            self.last = Some(one);
-            return;
-        }
-        self.skipped = 0;
-        if self.kept.len() == self.most {
-            let mut place = 0;
-            self.kept.retain(|_| {
-                place += 1;
-                place % 2 == 1
-            });
-            self.stride *= 2;
-        }
-        // a log that cannot grow is shorter, and no reason to end
-        match self.kept.try_reserve(1) {
-            Ok(()) => {
-                self.kept.push(one);
-                self.last = None;
-            }
-            Err(_) => self.last = Some(one),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &E> {
-        self.kept.iter().chain(&self.last)
-    }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut E> {
-        self.kept.iter_mut().chain(&mut self.last)
-    }
-
-    fn last_mut(&mut self) -> Option<&mut E> {
-        self.last.as_mut().or(self.kept.last_mut())
-    }
-}
-
 impl LogEntry {
     /// Loading has ended.
     fn loaded(started: Instant, facts: &Facts, heads: usize) -> Self {
@@ -265,10 +202,7 @@ impl Log {
 
     /// Keeps the weights of the entries that follow, of as many as there is room for.
     pub(super) fn watch(&mut self, heads: usize) {
-        let heads = heads.max(1);
-        let bytes = size_of::<f32>() * (self.facts.features + 1) * heads;
-        let most = (WEIGHT_BYTES / bytes).min(MOST_SNAPSHOTS / heads);
-        self.weights = Some(Thinned::new(most.max(LEAST_SNAPSHOTS)));
+        self.weights = Some(Thinned::of_weights(self.facts.features + 1, heads));
     }
 
     /// Keeps the weights at an entry of this time, where they are wanted.
@@ -356,7 +290,7 @@ mod tests {
     #[test]
     fn a_long_training_is_thinned_out_and_keeps_its_end() {
         let mut log = log();
-        let first = log.kept.kept[0];
+        let first = log.entries().next().expect("loading has ended");
         let many = 10 * MOST_ENTRIES as u64 + 3;
         for visits in 1..=many {
             log.kept.keep(LogEntry { visits, ..first });
