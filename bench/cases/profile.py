@@ -45,10 +45,10 @@ FAULTS = "page faults"
 PARTS = [
     (FULL, r"^visit_blocks<.*true>"),
     (ACTIVE, r"^visit_blocks<.*false>"),
-    ("column scales, in the first pass", r"pgsvm-core/src/solver/moments\.rs"),
+    ("column scales, in the first pass", r"methods/src/solver/moments\.rs"),
     ("verification", r"^check_blocks<"),
     ("between passes", r"pgsvm-core/src/trainer"),
-    (SCALING, r"pgsvm-core/src/scaling/applier\.rs"),
+    (SCALING, r"delivery/src/scaling/applier\.rs"),
     (ENCODING, r"pgsvm-core/src/(scaling/learner|reader|cache)"),
     (DECODING, r"^src/(features|rows|labels)|^src/pg/array"),
     (APART, r"^src/pg/(deform|prefetch|executor)"),

@@ -122,7 +122,7 @@ CREATE TRIGGER svm_model_owner AFTER UPDATE OF owner ON svm_model
 
 -- How far the weights may move before a row whose dual variable is 0 can lose anything, of versions whose rows need not all
 -- be looked at when they follow their table; in the chunks of svm_key. What the numbers are stands in
--- crates/pgsvm-core/src/screening/slack.rs and src/pg/origin.rs. They are about the rows as they lie in this cluster, so
+-- crates/methods/src/screening/slack.rs and src/pg/origin.rs. They are about the rows as they lie in this cluster, so
 -- they do not leave it: no dump has them, and as unlogged tables they are in no publication, base backup or standby.
 -- Without them a follow-up looks at every row.
 CREATE UNLOGGED TABLE svm_key_leeway (

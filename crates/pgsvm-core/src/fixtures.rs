@@ -11,12 +11,12 @@ use twox_hash::XxHash3_64;
 use crate::engine::{
     train_examples, train_examples_from, OwnedExample, Settings, Threads, Trained,
 };
+use crate::objective::problem::Problem;
 use crate::plan::{drawn_fold, Folds, Goal, Plan, Purpose};
 use crate::scaling::Scale;
 use crate::simd::entries::tiles;
 use crate::simd::forced::{forced, Forced};
 use crate::simd::Level;
-use crate::task::problem::Problem;
 use crate::{
     Blocks, Compression, HeadSpec, Inner, Intercept, Loss, Order, Policy, Proximal, SolverChoice,
     Start, Timing, Updates,

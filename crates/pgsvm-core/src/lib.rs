@@ -28,22 +28,11 @@
 //! | [`maps`] | kernel machines of low rank: a source that maps another one's rows |
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
-pub mod cache;
 pub mod engine;
-mod exact;
 #[cfg(test)]
 mod fixtures;
-mod interior;
-mod linalg;
 #[cfg(test)]
 mod loss_tests;
-pub mod maps;
-pub mod reader;
-pub mod scaling;
-mod scanning;
-mod screening;
-mod solver;
-mod task;
 mod training;
 
 // what tests in other crates say of this one, its own say too
@@ -51,6 +40,9 @@ mod training;
 extern crate self as pgsvm_core;
 
 pub(crate) use pgsvm_base as base;
+pub use pgsvm_delivery::{cache, maps, reader, scaling};
+pub(crate) use pgsvm_methods::{exact, interior, scanning, screening, solver};
+pub(crate) use pgsvm_objective as objective;
 pub(crate) use pgsvm_rows as rows;
 pub(crate) use pgsvm_simd as simd;
 
@@ -73,6 +65,30 @@ pub use maps::low_rank::search::{MapSearch, SampledMap};
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
 };
+pub use objective::calibration::{
+    Calibration, CalibrationChoice, CalibrationLosses, CalibrationRows, Calibrations, Score,
+};
+pub use objective::evaluation::{self, Sigmoid};
+pub use objective::heads::{HeadSpec, HeldOut, Signs, Start};
+pub use objective::isotonic::Isotonic;
+pub use objective::loss::Loss;
+pub use objective::minimized::Intercept;
+pub use objective::outside::Outside;
+pub use objective::pairs::{Pairs, PairsRoom};
+pub use objective::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
+pub use objective::problem::{
+    self, Compression, Formulation, Parameters, Problem, ProblemError, Proximal, StopRule,
+    Stopping, Timing,
+};
+pub use objective::report::{
+    relative_gap, Certificate, Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport,
+    Truncation, Validation,
+};
+pub use objective::scoring::Scoring;
+pub use objective::solver_choice::{
+    Blocks, Cuts, ForestShape, Indexed, Inner, InteriorChoice, InteriorRank, Machines, Order,
+    Picks, Policy, SolverChoice, SolverError, Updates,
+};
 pub use reader::{
     are_codes, Alone, Balance, Beyond, Expanding, Packing, ReadError, Reader, ReaderJob,
     ReaderReport, Renamed, RowForm, RowMaker, Survey, Surveyed, TellingColumn,
@@ -86,30 +102,6 @@ pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;
 pub use solver::scanned::DualsByRow;
 pub use solver::weights::{Duals, Weights};
-pub use task::calibration::{
-    Calibration, CalibrationChoice, CalibrationLosses, CalibrationRows, Calibrations, Score,
-};
-pub use task::evaluation::{self, Sigmoid};
-pub use task::heads::{HeadSpec, HeldOut, Signs, Start};
-pub use task::isotonic::Isotonic;
-pub use task::loss::Loss;
-pub use task::objective::Intercept;
-pub use task::outside::Outside;
-pub use task::pairs::{Pairs, PairsRoom};
-pub use task::plan::{self, Folds, Goal, Plan, PlanError, Purpose};
-pub use task::problem::{
-    self, Compression, Formulation, Parameters, Problem, ProblemError, Proximal, StopRule,
-    Stopping, Timing,
-};
-pub use task::report::{
-    relative_gap, Certificate, Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport,
-    Truncation, Validation,
-};
-pub use task::scoring::Scoring;
-pub use task::solver_choice::{
-    Blocks, Cuts, ForestShape, Indexed, Inner, InteriorChoice, InteriorRank, Machines, Order,
-    Picks, Policy, SolverChoice, SolverError, Updates,
-};
 pub use training::by_scans::{
     Chosen, Holding, PartOrder, PartRefusal, PartRows, PartsFound, SampleSearch, ScanProgress,
     ScanTrainer,

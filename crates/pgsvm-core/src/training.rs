@@ -22,26 +22,26 @@ mod stage;
 pub(crate) mod tallies;
 mod threads;
 
+use crate::objective::calibration::Calibrations;
+use crate::objective::heads::HeadSpec;
+use crate::objective::heads::Start;
+use crate::objective::report::TrainerReport;
+use crate::objective::report::{Doubt, HeadReport};
 use crate::solver::weights::Duals;
 use crate::solver::weights::Weights;
 use crate::solver::weights::WIDE_FEATURES;
-use crate::task::calibration::Calibrations;
-use crate::task::heads::HeadSpec;
-use crate::task::heads::Start;
-use crate::task::report::TrainerReport;
-use crate::task::report::{Doubt, HeadReport};
 use crate::training::error::TrainError;
 use std::time::Instant;
 
 use crate::base::memory::{gathered, OutOfMemory};
 use crate::base::step::Step;
 use crate::cache::{Cache, Counters, Phase, TrainerSide, Waiting};
+use crate::objective::plan::Goal;
+use crate::objective::problem::Problem;
 use crate::screening::measuring::Leeways;
 use crate::screening::slack::Metric;
 use crate::solver::driver::Method;
 use crate::solver::ledger::Ledgers;
-use crate::task::plan::Goal;
-use crate::task::problem::Problem;
 use log::{LogEntry, Snapshot};
 use run::{Notes, Run};
 

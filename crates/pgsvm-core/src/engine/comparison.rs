@@ -8,11 +8,11 @@ use crate::engine::{
 };
 use crate::kernels::{KernelKind, KernelSpec};
 use crate::maps::low_rank::LowRankJob;
+use crate::objective::plan::{Plan, Purpose};
+use crate::objective::problem::Problem;
+use crate::objective::report::Validation;
+use crate::objective::scoring::Scoring;
 use crate::rows::source::Example;
-use crate::task::plan::{Plan, Purpose};
-use crate::task::problem::Problem;
-use crate::task::report::Validation;
-use crate::task::scoring::Scoring;
 
 /// Rows of the sample at most and at least, and bytes of it.
 const ROWS: usize = 2000;

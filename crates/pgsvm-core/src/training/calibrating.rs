@@ -11,12 +11,12 @@
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, Room};
-use crate::task::calibration::{
+use crate::objective::calibration::{
     Calibration, CalibrationChoice, CalibrationLosses, CalibrationRows, Calibrations,
 };
-use crate::task::evaluation::{of_order_key, order_key, Sigmoid, SigmoidFit};
-use crate::task::isotonic::Isotonic;
-use crate::task::scoring::log_loss;
+use crate::objective::evaluation::{of_order_key, order_key, Sigmoid, SigmoidFit};
+use crate::objective::isotonic::Isotonic;
+use crate::objective::scoring::log_loss;
 use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
 use crate::training::schedule::survey::SampleRule;

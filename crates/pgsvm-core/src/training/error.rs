@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::base::memory::OutOfMemory;
 use crate::cache::CacheError;
-use crate::task::plan::PlanError;
-use crate::task::problem::ProblemError;
+use crate::objective::plan::PlanError;
+use crate::objective::problem::ProblemError;
 
 /// Why training cannot go on.
 #[derive(Debug, Clone, PartialEq)]

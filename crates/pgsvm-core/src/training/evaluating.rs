@@ -4,11 +4,11 @@
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
-use crate::task::calibration::{Calibration, Calibrations};
-use crate::task::evaluation::{Ranking, SigmoidFit};
-use crate::task::plan::Candidate;
-use crate::task::report::{Doubt, HeadReport, Validation};
-use crate::task::scoring::{Counts, Scoring};
+use crate::objective::calibration::{Calibration, Calibrations};
+use crate::objective::evaluation::{Ranking, SigmoidFit};
+use crate::objective::plan::Candidate;
+use crate::objective::report::{Doubt, HeadReport, Validation};
+use crate::objective::scoring::{Counts, Scoring};
 use crate::training::calibrating::Calibrating;
 use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;

@@ -4,8 +4,8 @@ use crate::base::interrupts;
 use crate::base::memory::{copied, gathered, OutOfMemory, Room as _};
 use crate::exact::{ExactJob, ExactOutcome, ExactSolver, ExactStart};
 use crate::kernels::{Expansion, LowRank};
-use crate::task::problem::Problem;
-use crate::task::report::Certificate;
+use crate::objective::problem::Problem;
+use crate::objective::report::Certificate;
 use crate::training::log::{Event, LogEntry};
 use crate::training::Trainer;
 

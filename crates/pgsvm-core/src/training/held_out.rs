@@ -9,6 +9,11 @@ use std::ops::Range;
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
+use crate::objective::calibration::CalibrationChoice;
+use crate::objective::pairs::{Pairs, PairsRoom, Telling};
+use crate::objective::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
+use crate::objective::report::Doubt;
+use crate::objective::scoring::Scoring;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
@@ -16,11 +21,6 @@ use crate::solver::decided::{Decide, Decided};
 use crate::solver::ledger::Ledgers;
 use crate::solver::scans::Scans;
 use crate::solver::Solver;
-use crate::task::calibration::CalibrationChoice;
-use crate::task::pairs::{Pairs, PairsRoom, Telling};
-use crate::task::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
-use crate::task::report::Doubt;
-use crate::task::scoring::Scoring;
 use crate::training::error::TrainError;
 
 /// The decisions of held-out heads, as they come.

@@ -3,8 +3,8 @@
 use crate::base::memory::{OutOfMemory, Room as _};
 use crate::interior::{Crew, Halt, InteriorOutcome, InteriorSolver, InteriorStep, InteriorTerms};
 use crate::kernels::{Expansion, LowRank};
-use crate::task::problem::Problem;
-use crate::task::report::{relative_gap, Certificate};
+use crate::objective::problem::Problem;
+use crate::objective::report::{relative_gap, Certificate};
 use crate::training::log::{Event, LogEntry, Snapshot};
 use crate::training::Trainer;
 

@@ -1,4 +1,4 @@
-//! A training under way: the form its rows are in, and its stages, see [`crate::task::plan`].
+//! A training under way: the form its rows are in, and its stages, see [`crate::objective::plan`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,6 +7,14 @@ use crate::base::memory::{gathered, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::base::step::Step;
 use crate::cache::TrainerSide;
+use crate::objective::calibration::Calibrations;
+use crate::objective::heads::{HeadSpec, Start};
+use crate::objective::plan::{Candidate, Goal, Layout, Purpose};
+use crate::objective::problem::Problem;
+use crate::objective::report::{
+    Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation,
+};
+use crate::objective::scoring::Scoring;
 use crate::rows::facts::Facts;
 use crate::screening::measuring::{Leeways, Measuring};
 use crate::screening::slack::Metric;
@@ -17,12 +25,6 @@ use crate::solver::ledger::Ledgers;
 use crate::solver::newton::choice;
 use crate::solver::recount::{first_to_recount, Recount, Recounting};
 use crate::solver::Solver;
-use crate::task::calibration::Calibrations;
-use crate::task::heads::{HeadSpec, Start};
-use crate::task::plan::{Candidate, Goal, Layout, Purpose};
-use crate::task::problem::Problem;
-use crate::task::report::{Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport, Validation};
-use crate::task::scoring::Scoring;
 use crate::training::error::TrainError;
 use crate::training::evaluating::{Evaluation, Verdict};
 use crate::training::held_out::HeldOutDecisions;

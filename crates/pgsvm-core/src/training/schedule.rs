@@ -29,12 +29,12 @@ pub(crate) mod working_set;
 
 use crate::base::random::Random;
 use crate::cache::TrainerSide;
+use crate::objective::problem::Problem;
 use crate::rows::compact::make_room;
 use crate::rows::facts::Facts;
 use crate::rows::map::{Identity, RowMap};
 use crate::simd::Real;
 use crate::solver::Solver;
-use crate::task::problem::Problem;
 use crate::training::error::TrainError;
 use crate::training::log::Log;
 use block::BlockMinimization;

@@ -1,6 +1,6 @@
 //! The search for C from stage to stage: what has been the best so far, and which C is tried next beyond those of the plan.
 
-use crate::task::scoring::Scoring;
+use crate::objective::scoring::Scoring;
 use crate::training::evaluating::Verdict;
 
 /// How far beyond the plan's C others may lie.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::base::step::Step;
+use crate::objective::heads::{HeadSpec, Start};
+use crate::objective::plan::{Candidate, Goal, Layout, Plan, Purpose};
+use crate::objective::problem::Problem;
+use crate::objective::report::Stage;
 use crate::rows::facts::Facts;
 use crate::simd::Real;
 use crate::solver::driver::Method;
 use crate::solver::Solver;
-use crate::task::heads::{HeadSpec, Start};
-use crate::task::plan::{Candidate, Goal, Layout, Plan, Purpose};
-use crate::task::problem::Problem;
-use crate::task::report::Stage;
 use crate::training::error::TrainError;
 use crate::training::evaluating::{Verdict, ROWS_A_STEP};
 

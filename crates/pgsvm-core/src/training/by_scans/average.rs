@@ -8,6 +8,10 @@ use crate::base::memory::{all_of, copied, filled, gathered, list, OutOfMemory, R
 use crate::base::step::Step;
 use crate::base::zeros::zeros;
 use crate::cache::{Cache, Phase};
+use crate::objective::heads::{HeadSpec, Start};
+use crate::objective::plan::Goal;
+use crate::objective::problem::Problem;
+use crate::objective::solver_choice::{Cuts, SolverChoice};
 use crate::reader::{Reader, ReaderJob, RowForm};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
@@ -16,10 +20,6 @@ use crate::scaling::Scale;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::averaged::{AveragedHead, TrainedPart};
 use crate::solver::scanned::ScannedHeads;
-use crate::task::heads::{HeadSpec, Start};
-use crate::task::plan::Goal;
-use crate::task::problem::Problem;
-use crate::task::solver_choice::{Cuts, SolverChoice};
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::by_scans::packed_rows::{
     reading, room_for, Folding, NoSpool, PackedRows, ROWS_A_STEP,

@@ -2,12 +2,12 @@
 
 use crate::base::memory::{all_of, copied, OutOfMemory, Room};
 use crate::base::step::Step;
+use crate::objective::problem::Problem;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::bundle::head::{BundleHead, Due, FoundByPass};
 use crate::solver::ledger::Ledgers as _;
 use crate::solver::scanned::ScannedHeads;
-use crate::task::problem::Problem;
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::by_scans::Holding;
 use crate::training::error::TrainError;

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::base::memory::{OutOfMemory, Room};
+use crate::objective::plan::{Layout, Plan};
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::scanned::ScannedHeads;
-use crate::task::plan::{Layout, Plan};
 use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
 

@@ -2,12 +2,12 @@
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::step::Step;
+use crate::objective::solver_choice::Cuts;
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
 use crate::solver::bundle::head::Due;
 use crate::solver::interior::head::InteriorHead;
 use crate::solver::ledger::Ledgers as _;
 use crate::solver::scanned::ScannedHeads;
-use crate::task::solver_choice::Cuts;
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::error::TrainError;
 

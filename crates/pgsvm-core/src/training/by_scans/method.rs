@@ -2,10 +2,10 @@
 
 use crate::base::memory::OutOfMemory;
 use crate::base::step::Step;
+use crate::objective::heads::HeadSpec;
 use crate::rows::facts::Facts;
 use crate::scanning::{HeadScan, ScanPass, ScanSums};
 use crate::solver::scanned::ScannedHeads;
-use crate::task::heads::HeadSpec;
 use crate::training::by_scans::average::{PartOrder, PartsFound};
 use crate::training::error::TrainError;
 

@@ -1,11 +1,11 @@
 //! Packed rows in memory, as the source of a training of their own.
 
 use crate::base::memory::{OutOfMemory, Room};
+use crate::objective::plan::drawn_fold;
 use crate::reader::ReadError;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError, Source, Spool};
-use crate::task::plan::drawn_fold;
 use crate::training::error::TrainError;
 
 /// Rows that are read in a step.

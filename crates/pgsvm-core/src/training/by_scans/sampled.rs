@@ -9,14 +9,14 @@
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::step::Step;
 use crate::cache::{Cache, Phase};
+use crate::objective::calibration::Calibrations;
+use crate::objective::plan::{Folds, Plan};
+use crate::objective::problem::Problem;
+use crate::objective::report::{TrainerReport, Validation};
+use crate::objective::solver_choice::SolverChoice;
 use crate::reader::{Balance, Beyond, Reader, ReaderJob, Surveyed};
 use crate::rows::batch::Batch;
 use crate::scaling::Scale;
-use crate::task::calibration::Calibrations;
-use crate::task::plan::{Folds, Plan};
-use crate::task::problem::Problem;
-use crate::task::report::{TrainerReport, Validation};
-use crate::task::solver_choice::SolverChoice;
 use crate::training::by_scans::packed_rows::{
     reading, room_for, Folding, NoSpool, PackedRows, ROWS_A_STEP,
 };

@@ -18,13 +18,13 @@
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room};
 use crate::base::random::Random;
 use crate::base::zeros::zeros;
+use crate::objective::solver_choice::ForestShape;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::filing::{ENDS_TREE, MOST_FILES, UNITS};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Real, Work};
 use crate::solver::visit::visitor::score;
-use crate::task::solver_choice::ForestShape;
 use crate::training::schedule::survey::Sample;
 
 /// Rows of the pool, and their words: 4 MB.

@@ -6,8 +6,8 @@
 //! arrives with its own block as any other, and not stored a second time.
 
 use crate::base::bits::Bits;
+use crate::objective::solver_choice::Policy;
 use crate::rows::page::{PageMut, PAGE_HEADER_WORDS};
-use crate::task::solver_choice::Policy;
 use crate::training::error::TrainError;
 use crate::training::schedule::grades::{limit, margins, Words, GRADES};
 

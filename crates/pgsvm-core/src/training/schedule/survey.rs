@@ -8,6 +8,11 @@
 //! | [`MOST_WORDS`] | memory of the sample |
 
 use crate::base::memory::filled;
+use crate::objective::calibration::Calibration;
+use crate::objective::evaluation::Ranking;
+use crate::objective::pairs::Telling;
+use crate::objective::plan::Layout;
+use crate::objective::report::Fit;
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
@@ -16,11 +21,6 @@ use crate::simd::{Isa, Real};
 use crate::solver::ledger::Ledgers;
 use crate::solver::scans::{ScanRows, Scans};
 use crate::solver::Solver;
-use crate::task::calibration::Calibration;
-use crate::task::evaluation::Ranking;
-use crate::task::pairs::Telling;
-use crate::task::plan::Layout;
-use crate::task::report::Fit;
 use crate::training::error::TrainError;
 use std::iter::once;
 

@@ -1,0 +1,652 @@
+//! One head: choose candidates, solve over them, decide all rows, and again.
+
+use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
+use crate::exact::candidates::Candidates;
+use crate::exact::effort;
+use crate::exact::intercept::Constant;
+use crate::exact::interior;
+use crate::exact::kernel_rows::KernelRows;
+use crate::exact::{Deciding, ExactError, ExactJob};
+use crate::kernels::{Expansion, KernelError, Rows, ValueRounding};
+use crate::maps::low_rank::{LowRankError, LowRankSource};
+use crate::objective::evaluation::right_side;
+use crate::objective::heads::HeadSpec;
+use crate::objective::report::{Certificate, HeadReport, StopReason};
+use crate::rows::source::{Source, Spool};
+
+/// Rows with a margin below the first of these are candidates; where they do not fit the memory, below the next one. Rows with
+/// a dual variable are in any case.
+const NEAR: [f64; 4] = [1.5, 1.25, 1.1, 1.0];
+/// The part of the tolerance that the candidates' own gap may have before all rows are read.
+const OWN_SHARE: f64 = 0.25;
+/// The same of the gap that the last pass over all rows found, 1 before the first.
+const LAST_SHARE: f64 = 0.02;
+/// A pass is one in 64 bits at once where the last one brought no more than one candidate of so many.
+const FEW: usize = 32;
+/// And where the candidates' own gap will be no more than this part of the tolerance.
+const SURELY: f64 = 0.5;
+/// Working sets between two looks at the candidates' own gap, and most of them, times candidates, before all rows are read.
+const SETS_BETWEEN: usize = 8;
+const MOST_SETS_TIMES_CANDIDATES: usize = 40_000_000;
+/// Seconds on a usual processor that a head may work on its candidates for each pass it may make, however short they are, up to
+/// [`ExactJob::least_seconds`].
+const LEAST_SECONDS_A_PASS: f64 = 0.1;
+/// And that steps along pairs take before anything else is tried.
+const PAIRS_FIRST: f64 = 0.01;
+/// Passes, one after the other, that come no nearer and find no more candidates: what is left then is rounding. Nearer is a gap of at most so many
+/// times the smallest before.
+const STANDING: u32 = 3;
+const NEARER: f64 = 0.9;
+/// Candidates may become so many times what they are at first, and so many more.
+const GROWTH: f64 = 1.25;
+const ROOM: usize = 64;
+/// A dual above P(0) by more than this part of it is none: rounding does not do that.
+const NO_INNER_PRODUCT: f64 = 1e-6;
+/// No candidate.
+const NONE: u32 = u32::MAX;
+
+pub(super) struct Head {
+    spec: HeadSpec,
+    /// By row: its side, 0 where it takes no part; its dual variable, of the machine of low rank and then at the end; its candidate.
+    sides: Vec<i8>,
+    pub(super) duals: Vec<f64>,
+    places: Vec<u32>,
+    pub(super) candidates: Candidates,
+    kernel_rows: Option<KernelRows>,
+    /// Rows with margins below it are candidates.
+    near: f64,
+    stage: Stage,
+    passes: u32,
+    sets: usize,
+    /// Seconds that passes, candidates that were given up, and all of them at once have taken, about.
+    seconds: f64,
+    /// Whether no more is to be computed than what there is comes to.
+    is_spent: bool,
+    /// Whether pairs have come no nearer for a while, so that all candidates are to be solved for at once, if they fit.
+    stands: bool,
+    /// What P is at weights of 0, once a pass has told.
+    nothing: f64,
+    /// Candidates that have been solved for all at once, the last time.
+    at_once: usize,
+    proved: Proved,
+    pub(super) report: HeadReport,
+}
+
+/// What passes have said: once there are any in 64 bits these alone, and nothing else ends a head.
+#[derive(Default)]
+struct Proved {
+    begun: bool,
+    /// The best of them, with the dual variables of each row then, and the multiplier of a free intercept.
+    best: Option<(HeadReport, Vec<f64>, f64)>,
+    /// The smallest gap of all, and passes since that came no nearer.
+    least: Option<f64>,
+    standing: u32,
+}
+
+impl Proved {
+    /// From now on passes have 64 bits.
+    fn begin(&mut self) {
+        if !self.begun {
+            *self = Self {
+                begun: true,
+                ..Self::default()
+            };
+        }
+    }
+
+    /// Takes the gap of a pass; whether it came nearer.
+    fn take(&mut self, gap: f64) -> bool {
+        let before = self.least.unwrap_or(f64::INFINITY);
+        self.least = Some(gap.min(before));
+        gap <= NEARER * before
+    }
+}
+
+enum Stage {
+    /// Candidates are gathered; so many rows have been read.
+    Gathering(usize),
+    Solving,
+    /// All rows are read.
+    Passing(Box<Pass>),
+}
+
+/// A pass over all rows with all support vectors.
+struct Pass {
+    machine: Option<Expansion>,
+    row: usize,
+    /// Losses of rows that are no candidates, and by how much they may be more for what 64 bits lose of decisions.
+    losses: f64,
+    lost: f64,
+    rounding: ValueRounding,
+    /// Losses of all rows where nothing is decided: what P is at weights of 0.
+    nothing: f64,
+    /// Candidates at its beginning.
+    candidates: usize,
+    correct: u64,
+    /// Rows at a decision of 0, those of the negative side counted down.
+    ties: i64,
+    rows: u64,
+    /// Rows that lose and found no room among the candidates.
+    left_out: u64,
+}
+
+/// What a step has come to.
+pub(super) enum HeadStep {
+    Working,
+    /// A pass has ended, with this gap.
+    Passed(f64),
+    /// The same, and the head with it.
+    Ended(f64),
+}
+
+impl Head {
+    pub(super) fn new<S, P>(
+        job: &ExactJob,
+        spec: HeadSpec,
+        (duals, intercept): (Vec<f32>, f64),
+        (decisions, groups): (&[f32], &[u32]),
+        width: usize,
+    ) -> Result<Self, ExactError<S, P>> {
+        let constant = Constant::new(job.intercept, intercept);
+        let sides = gathered(groups.iter().map(|group| spec.signs.of(*group as usize)))?;
+        let mut head = Self {
+            sides,
+            places: filled(NONE, duals.len())?,
+            candidates: Candidates::new(job.kernel, job.loss, constant, width),
+            kernel_rows: None,
+            spec,
+            duals: gathered(duals.iter().map(|dual| f64::from(*dual)))?,
+            near: NEAR[0],
+            stage: Stage::Gathering(0),
+            passes: 0,
+            sets: 0,
+            seconds: 0.0,
+            is_spent: false,
+            stands: false,
+            nothing: f64::INFINITY,
+            at_once: 0,
+            proved: Proved::default(),
+            report: HeadReport {
+                certificate: Certificate::of(f64::INFINITY, 0.0),
+                training_accuracy: 0.0,
+                ties: 0.0,
+                stop: None,
+                support_vectors: 0,
+                truncated: None,
+                kappa: 0.0,
+                updates: None,
+                rounding: 0.0,
+            },
+        };
+        head.near = head.nearest(job, decisions, width)?;
+        Ok(head)
+    }
+
+    /// Rows read of the pass under way, and working sets so far.
+    pub(super) fn progress(&self) -> (usize, usize) {
+        let rows = match &self.stage {
+            Stage::Gathering(row) => *row,
+            Stage::Solving => 0,
+            Stage::Passing(pass) => pass.row,
+        };
+        (rows, self.sets)
+    }
+
+    /// The side of a row, and the weight of its loss.
+    fn of_row(&self, row: usize, cost: f32) -> (f32, f64) {
+        let side = self.sides[row];
+        let positive = match side > 0 {
+            true => f64::from(self.spec.positive_weight),
+            false => 1.0,
+        };
+        let weight = self.spec.c * f64::from(cost) * positive;
+        (f32::from(side), weight)
+    }
+
+    pub(super) fn step<S: Source, P: Spool>(
+        &mut self,
+        job: &ExactJob,
+        source: &mut LowRankSource<S, P>,
+        deciding: &mut Deciding,
+        decisions: &mut [f32],
+    ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Solving) {
+            Stage::Gathering(row) => self.gather(job, source, deciding, (decisions, row))?,
+            Stage::Solving => self.solve(job)?,
+            Stage::Passing(pass) => {
+                return self.pass(job, source, deciding, decisions, pass);
+            }
+        };
+        Ok(HeadStep::Working)
+    }
+
+    /// Takes candidates out of the next rows.
+    fn gather<S: Source, P: Spool>(
+        &mut self,
+        job: &ExactJob,
+        source: &mut LowRankSource<S, P>,
+        deciding: &mut Deciding,
+        (decisions, mut begun): (&[f32], usize),
+    ) -> Result<Stage, ExactError<S::Error, P::Error>> {
+        let sides = &self.sides;
+        let last = deciding.read(source, &mut begun, |row| sides[row] != 0)?;
+        for at in 0..deciding.rows.len() {
+            let row = deciding.ordinals[at] as usize;
+            let (side, weight) = self.of_row(row, deciding.costs[at]);
+            let (known, decision) = (self.duals[row], f64::from(decisions[row]));
+            let near = f64::from(side) * decision < self.near || known > 0.0;
+            // what is known at first is about the machine of low rank
+            let (dual, decision) = match self.passes {
+                0 => (0.0, self.candidates.constant.multiplier),
+                _ => (known, decision),
+            };
+            if weight > 0.0 && near {
+                self.places[row] = self.candidates.len() as u32;
+                let weighted = (side, weight);
+                let rows = (&deciding.rows, at);
+                self.candidates
+                    .push(rows, row as u32, weighted, dual, decision)?;
+            }
+        }
+        if !last {
+            return Ok(Stage::Gathering(begun));
+        }
+        self.candidates.close()?;
+        self.open_kernel_rows(job)?;
+        Ok(Stage::Solving)
+    }
+
+    /// Makes room for kernel rows of as many candidates as there may become.
+    fn open_kernel_rows<S, P>(&mut self, job: &ExactJob) -> Result<(), ExactError<S, P>> {
+        let candidates = self.candidates.len();
+        let stride = ((candidates as f64 * GROWTH) as usize + ROOM).min(self.duals.len());
+        let taken = self.candidates.bytes();
+        let left = job.memory_bytes.saturating_sub(taken);
+        match KernelRows::new(stride, left)? {
+            Ok(kernel_rows) => self.kernel_rows = Some(kernel_rows),
+            Err(bytes) => {
+                return Err(ExactError::Room {
+                    bytes: taken + bytes,
+                })
+            }
+        }
+        Ok(())
+    }
+
+    /// Works on the dual over the candidates.
+    fn solve(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
+        let count = self.candidates.len();
+        let bytes = job.memory_bytes.saturating_sub(self.candidates.bytes());
+        let at_once = effort::all_at_once(count);
+        let most = self.most_seconds(job);
+        let spent = self.spent();
+        let Some(kernel_rows) = &mut self.kernel_rows else {
+            return self.begin_pass(job);
+        };
+        let wants_at_once = self.stands || self.candidates.seconds > at_once.max(PAIRS_FIRST);
+        if wants_at_once
+            && spent + at_once <= most.min(job.most_seconds)
+            && interior::fits(count, bytes)
+        {
+            kernel_rows.release();
+            interior::solve(&mut self.candidates)?;
+            self.seconds += at_once;
+            self.at_once = count;
+            self.proved.begin();
+            return self.begin_pass(job);
+        }
+        if spent > most {
+            self.is_spent = true;
+            self.proved.begin();
+            return self.begin_pass(job);
+        }
+        let goes_on = self.candidates.improve(kernel_rows)?;
+        self.sets += 1;
+        if goes_on && !self.sets.is_multiple_of(SETS_BETWEEN) {
+            return Ok(Stage::Solving);
+        }
+        let own = self.candidates.objectives();
+        let gap = Certificate::of(own.primal(), own.dual()).gap;
+        // while rows are missing among the candidates there is no use in solving exactly
+        let enough = (OWN_SHARE * job.tolerance).max(LAST_SHARE * self.report.certificate.gap);
+        let goes_on = (gap > enough && self.candidates.move_multiplier()) || goes_on;
+        match goes_on && gap > enough && self.sets * count < MOST_SETS_TIMES_CANDIDATES {
+            true => Ok(Stage::Solving),
+            false => self.begin_pass(job),
+        }
+    }
+
+    /// Seconds that it has taken on a usual processor, about.
+    pub(super) fn spent(&self) -> f64 {
+        self.seconds + self.candidates.seconds
+    }
+
+    /// And that it may: as many as its passes in 64 bits with all candidates.
+    fn most_seconds(&self, job: &ExactJob) -> f64 {
+        let rows = self.sides.iter().filter(|side| **side != 0).count();
+        let values = rows * self.candidates.len();
+        let pass = effort::wide_values(values, self.candidates.width());
+        let passes = f64::from(job.max_passes);
+        (passes * pass).max((passes * LEAST_SECONDS_A_PASS).min(job.least_seconds))
+    }
+
+    fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
+        self.sets = 0;
+        self.candidates.balance()?;
+        let rounding = self.candidates.rounding(job.tolerance);
+        let machine = self.machine(job)?;
+        Ok(Stage::Passing(Box::new(Pass {
+            machine: match rounding.is_of_decisions() {
+                true => machine,
+                false => machine.map(Expansion::of_differences),
+            },
+            row: 0,
+            losses: 0.0,
+            lost: 0.0,
+            rounding,
+            nothing: 0.0,
+            candidates: self.candidates.len(),
+            correct: 0,
+            ties: 0,
+            rows: 0,
+            left_out: 0,
+        })))
+    }
+
+    /// The support vectors as a machine; None where there are none.
+    fn machine(&self, job: &ExactJob) -> Result<Option<Expansion>, OutOfMemory> {
+        let mut landmarks = Rows::new(self.candidates.width());
+        let mut factors: Vec<f64> = Vec::new();
+        let support = |(at, dual): (usize, &f64)| (*dual > 0.0).then_some(at);
+        for at in self.candidates.duals.iter().enumerate().filter_map(support) {
+            self.candidates.copy_to(at, &mut landmarks)?;
+            factors.room(1)?.push(self.candidates.factor(at));
+        }
+        let intercept = self.candidates.intercept();
+        Expansion::new(job.kernel, landmarks, factors, vec![intercept])
+    }
+
+    /// Reads the next rows with all support vectors.
+    fn pass<S: Source, P: Spool>(
+        &mut self,
+        job: &ExactJob,
+        source: &mut LowRankSource<S, P>,
+        deciding: &mut Deciding,
+        decisions: &mut [f32],
+        mut pass: Box<Pass>,
+    ) -> Result<HeadStep, ExactError<S::Error, P::Error>> {
+        let wide = self.proved.begun;
+        let sides = &self.sides;
+        let last = deciding.read(source, &mut pass.row, |row| sides[row] != 0)?;
+        deciding.decide(pass.machine.as_ref(), wide)?;
+        let support = pass.machine.as_ref().map_or(0, |it| it.landmarks().len());
+        let (values, width) = (deciding.rows.len() * support, deciding.rows.width());
+        self.seconds += match wide {
+            true => effort::wide_values(values, width),
+            false => effort::values(values, width),
+        };
+        for at in 0..deciding.rows.len() {
+            decisions[deciding.ordinals[at] as usize] = deciding.values[at] as f32;
+            self.look(job, deciding, at, &mut pass)?;
+        }
+        match last {
+            false => {
+                self.stage = Stage::Passing(pass);
+                Ok(HeadStep::Working)
+            }
+            true => self.end_pass(job, &pass, decisions),
+        }
+    }
+
+    /// Counts a row that has been decided; where it loses and is no candidate it becomes one if there is room.
+    fn look(
+        &mut self,
+        job: &ExactJob,
+        deciding: &Deciding,
+        at: usize,
+        pass: &mut Pass,
+    ) -> Result<(), OutOfMemory> {
+        let (row, decision) = (deciding.ordinals[at] as usize, deciding.values[at]);
+        let (side, weight) = self.of_row(row, deciding.costs[at]);
+        let margin = f64::from(side) * decision;
+        pass.rows += 1;
+        pass.nothing += weight.max(0.0) * job.loss.value(0.0);
+        pass.correct += u64::from(right_side(margin, f64::from(side)));
+        if margin == 0.0 {
+            pass.ties += i64::from(self.sides[row]);
+        }
+        if self.places[row] != NONE {
+            self.candidates.decisions[self.places[row] as usize] = decision;
+            return Ok(());
+        }
+        let rounding = &pass.rounding;
+        let length = rounding.length(deciding.rows.wide_square(at));
+        let off = rounding.off_at((&deciding.rows, at), length);
+        let loss = weight * job.loss.value(margin);
+        let lost = weight * job.loss.value(margin - off) - loss;
+        if loss <= 0.0 {
+            pass.lost += lost;
+            return Ok(());
+        }
+        self.take_in(deciding, at, (side, weight), (loss, lost), pass)
+    }
+
+    /// Makes a row that loses a candidate, if there is room.
+    fn take_in(
+        &mut self,
+        deciding: &Deciding,
+        at: usize,
+        weighted: (f32, f64),
+        (loss, lost): (f64, f64),
+        pass: &mut Pass,
+    ) -> Result<(), OutOfMemory> {
+        let row = deciding.ordinals[at] as usize;
+        let room = self.kernel_rows.as_ref().map_or(0, KernelRows::candidates);
+        if self.candidates.len() < room {
+            self.places[row] = self.candidates.len() as u32;
+            let rows = (&deciding.rows, at);
+            return self
+                .candidates
+                .push(rows, row as u32, weighted, 0.0, deciding.values[at]);
+        }
+        pass.losses += loss;
+        pass.lost += lost;
+        pass.left_out += 1;
+        Ok(())
+    }
+
+    /// The certificate over all rows, and what comes next.
+    fn end_pass<S, P>(
+        &mut self,
+        job: &ExactJob,
+        pass: &Pass,
+        decisions: &mut [f32],
+    ) -> Result<HeadStep, ExactError<S, P>> {
+        let certificate = self.certify(pass);
+        // no machine has a dual above P(0), but where k is no inner product
+        let beyond = certificate.dual / pass.nothing - 1.0;
+        if self.proved.begun && beyond > NO_INNER_PRODUCT {
+            return Err(ExactError::Read(LowRankError::Kernel(
+                KernelError::NotPositive {
+                    row: 0,
+                    residual: -beyond,
+                },
+            )));
+        }
+        let is_last = self.is_spent || self.passes >= job.max_passes;
+        let ends = certificate.gap <= job.tolerance || is_last;
+        let came = pass.left_out > 0 || self.candidates.len() > pass.candidates;
+        let is_nearer = self.proved.take(certificate.gap) || came;
+        self.proved.standing = if is_nearer {
+            0
+        } else {
+            self.proved.standing + 1
+        };
+        let stands = self.proved.standing >= STANDING;
+        if self.proved.begun {
+            self.keep_best()?;
+            let all_at_once = self.at_once == self.candidates.len() && !came;
+            let gives_up = stands && (self.stands || self.at_once > 0);
+            if stands && !gives_up {
+                (self.stands, self.proved.standing) = (true, 0);
+            }
+            if ends || gives_up || all_at_once {
+                let gap = self.end_with_best(job);
+                if self.report.support_vectors == 0 {
+                    decisions.fill(0.0);
+                }
+                return Ok(HeadStep::Ended(gap));
+            }
+        } else if ends || stands {
+            // so it is in 32 bits
+            self.proved.begin();
+            self.candidates.close()?;
+            self.stage = self.begin_pass(job)?;
+            return Ok(HeadStep::Passed(certificate.gap));
+        }
+        // candidates alone will have come near enough, and few have joined them
+        let few = FEW * (self.candidates.len() - pass.candidates) <= pass.candidates;
+        let own_gap = LAST_SHARE * certificate.gap;
+        if few && pass.left_out == 0 && own_gap <= SURELY * job.tolerance {
+            self.proved.begin();
+        }
+        self.stage = match pass.left_out {
+            0 => {
+                self.candidates.close()?;
+                Stage::Solving
+            }
+            _ => self.choose_anew(job, decisions)?,
+        };
+        Ok(HeadStep::Passed(certificate.gap))
+    }
+
+    /// Keeps what a pass in 64 bits has said, where that is the best.
+    fn keep_best(&mut self) -> Result<(), OutOfMemory> {
+        let told = |it: &HeadReport| (it.certificate.gap, it.certificate.primal);
+        let (now, known) = (told(&self.report), self.proved.best.as_ref());
+        if known.is_none_or(|(known, ..)| now < told(known)) {
+            self.take_duals();
+            let multiplier = self.candidates.constant.multiplier;
+            self.proved.best = Some((self.report, copied(&self.duals)?, multiplier));
+        }
+        Ok(())
+    }
+
+    /// Ends with the best dual variables that a pass in 64 bits has seen. Gives back their gap.
+    fn end_with_best(&mut self, job: &ExactJob) -> f64 {
+        if let Some((report, duals, multiplier)) = self.proved.best.take() {
+            (self.report, self.duals) = (report, duals);
+            self.candidates.constant.multiplier = multiplier;
+            let Certificate { primal, gap, .. } = self.report.certificate;
+            if gap > job.tolerance && primal > self.nothing {
+                self.begin_from_nothing();
+            }
+            let candidates = &mut self.candidates;
+            for (row, dual) in candidates.rows.iter().zip(&mut candidates.duals) {
+                *dual = self.duals[*row as usize];
+            }
+        }
+        let gap = self.report.certificate.gap;
+        self.report.stop = Some(match gap <= job.tolerance {
+            true => StopReason::Tolerance,
+            false => StopReason::MaxPasses,
+        });
+        gap
+    }
+
+    /// Nothing better is known than weights of 0.
+    fn begin_from_nothing(&mut self) {
+        self.duals.fill(0.0);
+        self.candidates.constant.multiplier = 0.0;
+        let negative = self.sides.iter().filter(|side| **side < 0).count() as f64;
+        let rows = self.sides.iter().filter(|side| **side != 0).count().max(1) as f64;
+        let positive = rows - negative;
+        self.report = HeadReport {
+            certificate: Certificate::of(self.nothing, 0.0),
+            // a decision of 0 is that of the positive side
+            training_accuracy: positive / rows,
+            ties: (positive - negative) / rows,
+            support_vectors: 0,
+            rounding: 0.0,
+            ..self.report
+        };
+    }
+
+    /// What a pass says over all rows.
+    fn certify(&mut self, pass: &Pass) -> Certificate {
+        self.passes += 1;
+        self.nothing = pass.nothing;
+        let found = self.candidates.objectives();
+        let primal = found.primal() + pass.losses;
+        let [above, below] = self.candidates.lost(&pass.rounding);
+        let lost = [above + pass.lost, below];
+        // dual variables of 0 are as feasible
+        let pair = (primal, found.dual().max(0.0));
+        let (certificate, rounding) = Certificate::widened(pair, lost, ValueRounding::NOT_COUNTED);
+        let rows = pass.rows.max(1) as f64;
+        let duals = self.candidates.duals.iter();
+        self.report = HeadReport {
+            certificate,
+            training_accuracy: pass.correct as f64 / rows,
+            ties: pass.ties as f64 / rows,
+            support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
+            rounding,
+            ..self.report
+        };
+        certificate
+    }
+
+    /// Writes the candidates' dual variables to their rows.
+    fn take_duals(&mut self) {
+        self.duals.fill(0.0);
+        let rows = self.candidates.rows.iter();
+        for (row, dual) in rows.zip(&self.candidates.duals) {
+            self.duals[*row as usize] = *dual;
+        }
+    }
+
+    /// Candidates are chosen again, by what is known now: those that say nothing make room for those that lose.
+    fn choose_anew<S, P>(
+        &mut self,
+        job: &ExactJob,
+        decisions: &[f32],
+    ) -> Result<Stage, ExactError<S, P>> {
+        self.take_duals();
+        // rows may be dropped that it needs
+        self.proved.best = None;
+        let width = self.candidates.width();
+        self.seconds += self.candidates.seconds;
+        self.near = self.nearest(job, decisions, width)?;
+        let constant = Constant::new(job.intercept, self.candidates.intercept());
+        self.candidates = Candidates::new(job.kernel, job.loss, constant, width);
+        self.kernel_rows = None;
+        self.places.fill(NONE);
+        Ok(Stage::Gathering(0))
+    }
+
+    /// The margin below which rows are candidates: the largest with which they fit the memory.
+    fn nearest<S, P>(
+        &self,
+        job: &ExactJob,
+        decisions: &[f32],
+        width: usize,
+    ) -> Result<f64, ExactError<S, P>> {
+        // as they come and in panels; half of the memory, or what a working set's kernel rows leave of it
+        let row_bytes = 8 * width + 92;
+        let kernel_bytes = (KernelRows::LEAST as f64 * 4.0 * GROWTH) as usize;
+        let both = row_bytes + row_bytes.max(kernel_bytes);
+        let beside = KernelRows::LEAST * 4 * ROOM;
+        let most = job.memory_bytes.saturating_sub(beside) / both;
+        let mut counts = [0usize; NEAR.len()];
+        for ((decision, side), dual) in decisions.iter().zip(&self.sides).zip(&self.duals) {
+            let margin = f64::from(*decision) * f64::from(*side);
+            let is_near = |near: &f64| *dual > 0.0 || (*side != 0 && margin < *near);
+            let counted = NEAR.iter().rposition(is_near).map_or(0, |last| last + 1);
+            counts[..counted].iter_mut().for_each(|count| *count += 1);
+        }
+        let fitting = counts.iter().position(|count| *count <= most);
+        fitting.map(|place| NEAR[place]).ok_or(ExactError::Room {
+            bytes: both * counts[NEAR.len() - 1] + beside,
+        })
+    }
+}

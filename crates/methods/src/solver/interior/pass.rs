@@ -1,0 +1,444 @@
+//! A pass of an interior point over rows that somebody else holds: what it is to sum up, and the sums over a part of the rows. Both
+//! travel as bytes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, filled, list, OutOfMemory, Room};
+use crate::base::zeros::zeros;
+use crate::linalg::gram::{finished, Gram, MOST_TOLD};
+use crate::objective::loss::NO_LOSS_FROM;
+use crate::objective::losses::hinge::Hinge;
+use crate::objective::minimized::Objective;
+use crate::rows::row::Row;
+use crate::simd::{Isa, Level};
+use crate::solver::fixed_weights::{add, add_row, added, Numbers};
+use crate::solver::sums::tally::Tally;
+
+/// What a pass is to sum up.
+#[derive(Serialize, Deserialize)]
+pub struct InteriorPass {
+    pub(super) objective: Objective,
+    pub(super) begin: Begin,
+    /// w at the beginning.
+    pub(super) w: Numbers,
+    #[serde(deserialize_with = "list")]
+    pub(super) steps: Vec<Taken>,
+    pub(super) task: Task,
+}
+
+/// Where the variables of a row begin.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Begin {
+    /// a as a part of C c, of negative rows and of positive ones.
+    pub(super) shares: [f64; 2],
+    /// xi and lambda.
+    pub(super) slack: f64,
+}
+
+/// A step that was taken.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Taken {
+    pub(super) u: Numbers,
+    /// d nu
+    pub(super) shift: f64,
+    pub(super) mu: f64,
+    pub(super) length: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Task {
+    /// What rows of either side come to.
+    Sides,
+    /// |y <w, h> - 1|
+    Slopes,
+    /// The point, and the system of the next step.
+    Evaluate,
+    /// How far the step goes, for each of these mu.
+    Try {
+        direction: Direction,
+        #[serde(deserialize_with = "list")]
+        mus: Vec<f64>,
+    },
+}
+
+/// u and d nu, each as what it is for mu = 0 and what mu adds.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Direction {
+    pub(super) u: [Numbers; 2],
+    pub(super) shift: [f64; 2],
+}
+
+/// Sums over a part of the rows.
+#[derive(Serialize, Deserialize)]
+pub enum InteriorSums {
+    Sides(Box<[Side; 2]>),
+    /// The sum, and rows.
+    Slopes(f64, u64),
+    Evaluated(Box<Evaluated>),
+    Tried(Tried),
+}
+
+/// Rows of one side.
+#[derive(Serialize, Deserialize)]
+pub struct Side {
+    /// Sum of a y h, and of a; at the beginning with C c for a.
+    pub(super) v: Numbers,
+    pub(super) duals: f64,
+    pub(super) rows: u64,
+}
+
+/// The point, and the system of the next step.
+#[derive(Serialize, Deserialize)]
+pub struct Evaluated {
+    pub(super) sides: [Side; 2],
+    /// M
+    #[serde(with = "finished")]
+    pub(super) gram: Option<Gram>,
+    /// Sums of y z h / D, for mu = 0 and for what mu adds, and of h / D.
+    pub(super) right: [Numbers; 3],
+    /// Sums of y z / D likewise, and of 1 / D.
+    pub(super) balance: [f64; 3],
+    pub(super) eta: f64,
+    pub(super) tally: Tally,
+}
+
+/// How far the step goes.
+#[derive(Serialize, Deserialize)]
+pub struct Tried {
+    /// By mu, the least length at which a variable is 0.
+    #[serde(deserialize_with = "list")]
+    pub(super) least: Vec<f64>,
+    /// By mu, the sum of d a (d xi - d lambda): what of eta goes with the square of the length.
+    #[serde(deserialize_with = "list")]
+    pub(super) curves: Vec<f64>,
+}
+
+/// A row's variables.
+struct Point {
+    y: f64,
+    /// C c
+    bound: f64,
+    a: f64,
+    xi: f64,
+    lambda: f64,
+    /// <w, h>
+    score: f64,
+    nu: f64,
+}
+
+impl Point {
+    /// 1 / D
+    #[inline(always)]
+    fn inverse(&self) -> f64 {
+        1.0 / (self.xi / self.a + self.lambda / (self.bound - self.a))
+    }
+
+    /// z for mu = 0, and what mu adds.
+    #[inline(always)]
+    fn z(&self) -> [f64; 2] {
+        let steep = NO_LOSS_FROM - self.y * (self.score + self.nu);
+        [steep, 1.0 / self.a - 1.0 / (self.bound - self.a)]
+    }
+
+    /// d a, of a row with this <u, h>.
+    #[inline(always)]
+    fn along(&self, u: f64, shift: f64, mu: f64) -> f64 {
+        let [z, more] = self.z();
+        self.inverse() * (z + mu * more - self.y * (shift + u))
+    }
+
+    /// d xi and d lambda.
+    #[inline(always)]
+    fn slopes(&self, along: f64, mu: f64) -> [f64; 2] {
+        let left = self.bound - self.a;
+        [
+            -self.xi + (mu - self.xi * along) / self.a,
+            -self.lambda + (mu + self.lambda * along) / left,
+        ]
+    }
+
+    #[inline(always)]
+    fn go(&mut self, u: f64, step: &Taken) {
+        let along = self.along(u, step.shift, step.mu);
+        let [to_xi, to_lambda] = self.slopes(along, step.mu);
+        self.a += step.length * along;
+        self.xi += step.length * to_xi;
+        self.lambda += step.length * to_lambda;
+        self.score += step.length * u;
+        self.nu += step.length * step.shift;
+    }
+}
+
+impl Side {
+    fn new(length: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            v: Numbers(zeros(length)?),
+            duals: 0.0,
+            rows: 0,
+        })
+    }
+
+    #[inline(always)]
+    fn take<K: Isa>(&mut self, row: &Row<'_>, y: f64, a: f64) {
+        add_row::<K>(&mut self.v.0, y * a, row, 0.0);
+        self.duals += a;
+        self.rows += 1;
+    }
+
+    fn join(&mut self, more: &Self) {
+        add(&mut self.v.0, &more.v.0);
+        self.duals += more.duals;
+        self.rows = self.rows.saturating_add(more.rows);
+    }
+}
+
+impl InteriorPass {
+    /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
+    pub fn fits(&self, features: usize, groups: usize) -> bool {
+        let fits = |numbers: &Numbers| numbers.0.len() == features + 1;
+        let tries = match &self.task {
+            Task::Try { direction, .. } => direction.u.iter().all(fits),
+            Task::Evaluate => features < MOST_TOLD,
+            Task::Sides | Task::Slopes => true,
+        };
+        let steps = self.steps.iter().all(|step| fits(&step.u));
+        tries && steps && fits(&self.w) && self.objective.signs.len() >= groups
+    }
+
+    /// Sums over no rows as yet.
+    pub fn begin(&self) -> Result<InteriorSums, OutOfMemory> {
+        let length = self.w.0.len();
+        let sides = || Ok::<_, OutOfMemory>([Side::new(length)?, Side::new(length)?]);
+        let numbers = || zeros(length).map(Numbers);
+        Ok(match &self.task {
+            Task::Sides => InteriorSums::Sides(Box::new(sides()?)),
+            Task::Slopes => InteriorSums::Slopes(0.0, 0),
+            Task::Evaluate => InteriorSums::Evaluated(Box::new(Evaluated {
+                sides: sides()?,
+                gram: Some(Gram::new(length)?),
+                right: [numbers()?, numbers()?, numbers()?],
+                balance: [0.0; 3],
+                eta: 0.0,
+                tally: Tally::EMPTY,
+            })),
+            Task::Try { mus, .. } => InteriorSums::Tried(Tried {
+                least: filled(f64::INFINITY, mus.len())?,
+                curves: filled(0.0, mus.len())?,
+            }),
+        })
+    }
+
+    /// Adds a row.
+    #[inline(always)]
+    pub fn visit<K: Isa>(&self, all: &mut InteriorSums, row: &Row<'_>) {
+        let (y, cost) = self.objective.side(row);
+        let bound = self.objective.c * cost;
+        if y == 0.0 || bound <= 0.0 {
+            return;
+        }
+        match (&self.task, all) {
+            (Task::Sides, InteriorSums::Sides(sides)) => {
+                sides[usize::from(y > 0.0)].take::<K>(row, y, bound);
+            }
+            (Task::Slopes, InteriorSums::Slopes(sum, rows)) => {
+                *sum += (y * self.objective.score::<K>(row, &self.w.0) - 1.0).abs();
+                *rows += 1;
+            }
+            (Task::Evaluate, InteriorSums::Evaluated(sums)) => {
+                let point = self.point::<K>(row, y, bound);
+                sums.take::<K>(row, &point, cost);
+            }
+            (Task::Try { direction, mus }, InteriorSums::Tried(sums)) => {
+                let point = self.point::<K>(row, y, bound);
+                let [u, more] = &direction.u;
+                let u = self.objective.score::<K>(row, &u.0);
+                let more = self.objective.score::<K>(row, &more.0);
+                sums.take(&point, ([u, more], direction.shift), mus);
+            }
+            _ => {}
+        }
+    }
+
+    /// Where the steps so far have brought a row.
+    #[inline(always)]
+    fn point<K: Isa>(&self, row: &Row<'_>, y: f64, bound: f64) -> Point {
+        let mut point = Point {
+            y,
+            bound,
+            a: self.begin.shares[usize::from(y > 0.0)] * bound,
+            xi: self.begin.slack,
+            lambda: self.begin.slack,
+            score: self.objective.score::<K>(row, &self.w.0),
+            nu: 0.0,
+        };
+        for step in &self.steps {
+            point.go(self.objective.score::<K>(row, &step.u.0), step);
+        }
+        point
+    }
+}
+
+impl Evaluated {
+    #[inline(always)]
+    fn take<K: Isa>(&mut self, row: &Row<'_>, at: &Point, cost: f64) {
+        let (inverse, [z, more]) = (at.inverse(), at.z());
+        let left = at.bound - at.a;
+        self.eta += at.a * at.xi + left * at.lambda;
+        self.tally
+            .add_at_start(Hinge, (at.y, cost, at.score + at.nu), None);
+        // of a and xi, whose product shrinks, the one that stays
+        self.tally.support += u64::from(at.a >= at.bound * at.xi);
+        self.sides[usize::from(at.y > 0.0)].take::<K>(row, at.y, at.a);
+        let by = [at.y * inverse * z, at.y * inverse * more, inverse];
+        for ((sum, balance), by) in self.right.iter_mut().zip(&mut self.balance).zip(by) {
+            add_row::<K>(&mut sum.0, by, row, 0.0);
+            *balance += by;
+        }
+        if let Some(gram) = &mut self.gram {
+            gram.add::<K>(added(row, inverse, 0.0));
+        }
+    }
+
+    fn join(&mut self, more: &Self) {
+        for (own, more) in self.sides.iter_mut().zip(&more.sides) {
+            own.join(more);
+        }
+        if let (Some(own), Some(more)) = (&mut self.gram, &more.gram) {
+            own.join(more);
+        }
+        for (own, more) in self.right.iter_mut().zip(&more.right) {
+            add(&mut own.0, &more.0);
+        }
+        add(&mut self.balance, &more.balance);
+        self.eta += more.eta;
+        self.tally = self.tally.with(more.tally);
+    }
+}
+
+impl Tried {
+    #[inline(always)]
+    fn take(
+        &mut self,
+        at: &Point,
+        ([u, u_more], [shift, more]): ([f64; 2], [f64; 2]),
+        mus: &[f64],
+    ) {
+        let each = self.least.iter_mut().zip(&mut self.curves).zip(mus);
+        for ((least, curve), mu) in each {
+            let along = at.along(u + mu * u_more, shift + mu * more, *mu);
+            let [to_xi, to_lambda] = at.slopes(along, *mu);
+            let changes = [
+                (at.a, along),
+                (at.bound - at.a, -along),
+                (at.xi, to_xi),
+                (at.lambda, to_lambda),
+            ];
+            for (room, change) in changes {
+                if change < 0.0 {
+                    *least = least.min(room / -change);
+                }
+            }
+            *curve += along * (to_xi - to_lambda);
+        }
+    }
+
+    fn join(&mut self, more: &Self) {
+        for (own, more) in self.least.iter_mut().zip(&more.least) {
+            *own = own.min(*more);
+        }
+        add(&mut self.curves, &more.curves);
+    }
+}
+
+impl InteriorSums {
+    /// Takes the products of what is packed: before they travel or are joined.
+    pub fn finish(&mut self, level: Level) {
+        if let Self::Evaluated(sums) = self {
+            if let Some(gram) = &mut sums.gram {
+                gram.finish(level);
+            }
+        }
+    }
+
+    /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
+    pub fn are_sound(&self) -> bool {
+        let alike = |sides: &[Side; 2]| {
+            let [one, other] = sides.each_ref().map(|side| side.v.0.len());
+            one > 0 && one == other
+        };
+        match self {
+            Self::Sides(sides) => alike(sides),
+            Self::Slopes(..) => true,
+            Self::Evaluated(sums) => {
+                let length = sums.sides[0].v.0.len();
+                alike(&sums.sides)
+                    && sums.right.iter().all(|it| it.0.len() == length)
+                    && sums.gram.as_ref().is_some_and(|it| it.length() == length)
+            }
+            Self::Tried(sums) => sums.least.len() == sums.curves.len(),
+        }
+    }
+
+    /// Whether others are for the same pass.
+    pub fn fits(&self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Sides(own), Self::Sides(more)) => own[0].v.0.len() == more[0].v.0.len(),
+            (Self::Slopes(..), Self::Slopes(..)) => true,
+            (Self::Evaluated(own), Self::Evaluated(more)) => {
+                own.sides[0].v.0.len() == more.sides[0].v.0.len()
+            }
+            (Self::Tried(own), Self::Tried(more)) => own.least.len() == more.least.len(),
+            _ => false,
+        }
+    }
+
+    /// Adds those over other rows, for the same pass; both have been finished. False where they are for another one.
+    pub fn join(&mut self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Sides(own), Self::Sides(more)) => {
+                for (own, more) in own.iter_mut().zip(more.iter()) {
+                    own.join(more);
+                }
+            }
+            (Self::Slopes(sum, rows), Self::Slopes(more, more_rows)) => {
+                *sum += more;
+                *rows = rows.saturating_add(*more_rows);
+            }
+            (Self::Evaluated(own), Self::Evaluated(more)) => own.join(more),
+            (Self::Tried(own), Self::Tried(more)) => own.join(more),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Taken {
+    /// The same once more.
+    pub(super) fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            u: Numbers::of(&self.u.0)?,
+            ..*self
+        })
+    }
+}
+
+/// Steps once more.
+pub(super) fn copied_steps(steps: &[Taken]) -> Result<Vec<Taken>, OutOfMemory> {
+    let mut all = Vec::new();
+    all.room(steps.len())?;
+    for step in steps {
+        all.push(step.copied()?);
+    }
+    Ok(all)
+}
+
+impl Direction {
+    /// The same once more.
+    pub(super) fn copied(&self) -> Result<Self, OutOfMemory> {
+        let [u, more] = &self.u;
+        Ok(Self {
+            u: [Numbers(copied(&u.0)?), Numbers(copied(&more.0)?)],
+            shift: self.shift,
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! Newton's method on the primal of smooth losses, as the squared hinge is, by itself or before coordinate descent.
+//!
+//! Knows the weights of a head and what a pass over rows sums up for it. Must not know in which order rows come, nor other
+//! heads.
+
+pub mod choice;
+mod conjugate;
+pub mod given;
+pub mod head;
+mod line;
+mod local;
+mod near;
+pub mod pace;
+pub mod pass;
+mod step;
+pub mod sums;
+mod unread;
+pub mod value;

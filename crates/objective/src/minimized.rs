@@ -1,0 +1,177 @@
+//! What is minimized for one head.
+//!
+//! primal     P(w) = 1/2 |w|^2 + C sum c L(y <w, x>)
+//! truncated  T(w) = 1/2 |w|^2 + C sum c min(L(y <w, x>), 1 + s)
+//!
+//! The intercept's weight is the last of w, behind a constant at the end of each row; it counts in |w| but where it is free.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::memory::{copied, list, OutOfMemory};
+use crate::loss::{Loss, NO_LOSS_FROM};
+use crate::rows::row::Row;
+use crate::simd::{Isa, Real};
+
+/// The distance over which dual variables rise where the slope of a loss jumps.
+const NEAR_JUMP: f64 = 0.02;
+
+#[derive(Serialize, Deserialize)]
+pub struct Objective {
+    /// By group id: -1, +1, or 0 for rows that take no part.
+    #[serde(deserialize_with = "list")]
+    pub signs: Vec<i8>,
+    pub c: f64,
+    /// What the costs of positive rows are multiplied by.
+    pub positive_weight: f64,
+    pub loss: Loss,
+    /// The constant behind a row's features, 0 without an intercept.
+    pub intercept: f64,
+    /// Whether the intercept's weight is not in the norm.
+    pub free: bool,
+    /// s, where losses are truncated.
+    pub truncation: Option<f64>,
+    /// How far within the margin a row may be, 1 - m; one that is further is an outlier, which costs what this costs and has no say
+    /// in the weights. Infinite where the loss is not truncated, or not yet.
+    pub most_within: f64,
+}
+
+/// An intercept: none, one in the norm, or a free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Intercept {
+    None,
+    InNorm,
+    Free,
+}
+
+impl Intercept {
+    /// One in the norm, if there `is` one.
+    pub fn in_norm(is: bool) -> Self {
+        match is {
+            true => Self::InNorm,
+            false => Self::None,
+        }
+    }
+
+    /// The constant behind a row's features.
+    pub fn constant(self) -> f64 {
+        f64::from(u8::from(self != Self::None))
+    }
+}
+
+impl Objective {
+    /// Of a loss that is not truncated.
+    pub fn new(
+        signs: Vec<i8>,
+        (loss, c, positive_weight): (Loss, f64, f64),
+        intercept: Intercept,
+    ) -> Self {
+        Self {
+            signs,
+            c,
+            positive_weight,
+            loss,
+            intercept: intercept.constant(),
+            free: intercept == Intercept::Free,
+            truncation: None,
+            most_within: f64::INFINITY,
+        }
+    }
+
+    /// The same with losses of 1 + s at most.
+    pub fn truncated(mut self, s: Option<f64>) -> Self {
+        self.truncation = s;
+        self.truncate(true);
+        self
+    }
+
+    /// The same once more.
+    pub fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            signs: copied(&self.signs)?,
+            ..*self
+        })
+    }
+
+    /// Has rows be outliers from now on, or none.
+    pub fn truncate(&mut self, truncates: bool) {
+        let s = self.truncation.filter(|_| truncates);
+        self.most_within = s.map_or(f64::INFINITY, |s| self.loss.within_at(1.0 + s));
+    }
+
+    /// Whether its losses are truncated.
+    pub fn is_truncated(&self) -> bool {
+        self.truncation.is_some()
+    }
+
+    /// How far within the margin a row of this sign and score is, 1 - m.
+    #[inline(always)]
+    pub fn within(&self, y: f64, score: f64) -> f64 {
+        NO_LOSS_FROM - y * score
+    }
+
+    /// What a row of cost 1 has in the second derivative of the primal where it is within the margin: C L''.
+    #[inline(always)]
+    pub fn curvature(&self) -> f64 {
+        self.loss.curvature() * self.c
+    }
+
+    /// What (1 - m)^2 of a row of cost 1 within the margin counts in the primal, where the loss is a parabola: C L'' / 2. Its part of
+    /// the dual, a^2 / (2 C L''), is the same times (1 - m)^2 where a is the slope.
+    #[inline(always)]
+    pub fn half_curvature(&self) -> f64 {
+        0.5 * self.curvature()
+    }
+
+    /// The dual variable that goes with this distance within the margin: C c times minus the slope of the loss, 0 of an outlier. Where the
+    /// slope has a jump it may be any of a range there, and is taken to rise over a short distance on either side: only the optimum says
+    /// which it is.
+    pub fn dual_of(&self, cost: f64, within: f64) -> f64 {
+        let share = match self.loss.is_smooth() {
+            _ if self.is_out(within) => 0.0,
+            true => self.loss.steepness(NO_LOSS_FROM - within),
+            false => self.loss.slope() * (0.5 + within / NEAR_JUMP).clamp(0.0, 1.0),
+        };
+        self.c * cost * share
+    }
+
+    /// The largest loss of a row.
+    pub fn most_loss(&self) -> f64 {
+        self.truncation.map_or(f64::INFINITY, |s| 1.0 + s)
+    }
+
+    /// Whether a row that is so far within the margin is an outlier.
+    #[inline(always)]
+    pub fn is_out(&self, within: f64) -> bool {
+        within > self.most_within
+    }
+
+    /// The sign of a row, 0 where it takes no part, and what its loss counts beside C.
+    #[inline(always)]
+    pub fn side(&self, row: &Row<'_>) -> (f64, f64) {
+        let sign = self.signs[row.group()];
+        let weight = if sign > 0 { self.positive_weight } else { 1.0 };
+        (f64::from(sign), f64::from(row.cost()) * weight)
+    }
+
+    /// Whether a row that takes part is within the margin at these weights, and no outlier.
+    #[inline(always)]
+    pub fn is_within<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> bool {
+        let y = f64::from(self.signs[row.group()]);
+        let within = self.within(y, self.score::<K>(row, w));
+        y != 0.0 && within > 0.0 && !self.is_out(within)
+    }
+
+    /// <w, x>, the intercept's constant behind the features.
+    #[inline(always)]
+    pub fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
+        score::<K>(row, w, self.intercept)
+    }
+}
+
+/// <w, x>, with the intercept's constant behind the features.
+#[inline(always)]
+pub fn score<K: Isa>(row: &Row<'_>, w: &[f64], intercept: f64) -> f64 {
+    let dense = row.dense();
+    let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
+    score + f64::dot_sparse::<K>(row.sparse(), w) + intercept * w[w.len() - 1]
+}
