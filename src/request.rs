@@ -250,7 +250,7 @@ impl Arguments {
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
         let knows_scans = choices.are_for_scans()?;
-        let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?)?;
+        let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?);
         let source = required(self.source, "relation")?;
         let label = required(self.columns.label, "label")?;
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;

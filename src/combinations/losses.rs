@@ -83,14 +83,6 @@ combinations! {
         reason: "It belongs to the convex problem of one round.",
         hint: "Leave \"stop\" out of the options",
     }
-    truncated_exact(loss) {
-        what: "\"method\": \"exact\"",
-        with: "a truncated loss",
-        why: not_yet,
-        message: "an exact kernel machine does not minimize loss '{loss}'",
-        reason: "It solves one convex problem, and would have to solve one in each round.",
-        hint: "options => '{{\"method\": \"low_rank\"}}'",
-    }
     free_intercept_none() {
         what: "\"intercept\": \"free\"",
         with: "intercept => false",

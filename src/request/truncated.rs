@@ -3,7 +3,6 @@
 use crate::base::errors::Failure;
 use crate::combinations::losses;
 use crate::request::kernel::KernelTerms;
-use crate::request::Method;
 use crate::request::{Request, Terms};
 use pgsvm_core::{Policy, SolverChoice, StopRule};
 
@@ -36,16 +35,10 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kernel machine that is asked for: of a truncated loss always one of low rank, whose rows are trained as any others.
-pub(super) fn kernel(
-    terms: &Terms,
-    kernel: Option<KernelTerms>,
-) -> Result<Option<KernelTerms>, Failure> {
-    match kernel {
-        Some(kernel) if terms.truncation().is_some() && kernel.method == Method::Exact => {
-            Err(losses::truncated_exact(terms.loss_word()))
-        }
-        Some(kernel) if terms.truncation().is_some() => Ok(Some(kernel.of_low_rank())),
-        kernel => Ok(kernel),
+/// The kernel machine that is asked for: of a truncated loss one of low rank, unless an exact one is asked for.
+pub(super) fn kernel(terms: &Terms, kernel: Option<KernelTerms>) -> Option<KernelTerms> {
+    match terms.truncation() {
+        Some(_) => kernel.map(KernelTerms::of_low_rank),
+        None => kernel,
     }
 }

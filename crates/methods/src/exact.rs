@@ -41,6 +41,7 @@ mod intercept;
 mod interior;
 mod kernel_rows;
 mod outcome;
+mod outliers;
 mod pairs;
 
 use std::fmt;
@@ -98,6 +99,8 @@ const LEAST_SECONDS_OF_ALL: f64 = 4.0;
 pub struct ExactJob {
     pub kernel: Kernel,
     pub loss: Loss,
+    /// s, where losses are min(L, 1 + s).
+    pub truncation: Option<f64>,
     pub intercept: Intercept,
     /// The relative gap at which a head ends.
     pub tolerance: f64,
@@ -117,6 +120,7 @@ impl ExactJob {
         Self {
             kernel,
             loss: problem.loss(),
+            truncation: problem.truncation(),
             intercept: problem.kind_of_intercept(),
             tolerance: problem.tolerance(),
             max_passes: problem.max_passes(),

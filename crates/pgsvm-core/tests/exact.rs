@@ -488,3 +488,89 @@ fn a_free_intercept_is_that_of_the_map_too() {
         }
     }
 }
+
+#[test]
+fn truncated_losses_are_solved_in_rounds() {
+    let mut examples = rings(600, 2, 5);
+    for (at, example) in examples.iter_mut().enumerate() {
+        example.group ^= u32::from(at % 12 == 0);
+    }
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for (c, intercept) in [
+            (1.0, Intercept::InNorm),
+            (10.0, Intercept::InNorm),
+            (1.0, Intercept::Free),
+        ] {
+            let problem = problem(loss, true)
+                .with(|it| {
+                    it.formulation.truncation = Some(1.0);
+                    it.formulation.intercept = intercept;
+                })
+                .expect("valid");
+            let heads = || vec![HeadSpec::binary(c)];
+            let expected = reference(
+                problem,
+                heads(),
+                &examples,
+                asked(KernelKind::Rbf, 2.0, 600),
+            )[0];
+            let asked = asked(KernelKind::Rbf, 2.0, 30);
+            let found = exact(problem, heads(), &examples, asked, (LARGE, LARGE)).unwrap();
+            let report = found.reports[0];
+            let truncated = report.truncated.unwrap();
+            assert_eq!(report.stop, Some(StopReason::Tolerance));
+            assert!(report.certificate.gap <= TOLERANCE && truncated.outliers >= 30);
+            // minima are local, and which one it is follows from where rounds begin
+            assert!(
+                truncated.objective <= 1.1 * expected,
+                "{truncated:?} {expected}"
+            );
+            let (sum, outliers) = truncated_by_hand(&found, (loss, c), &examples);
+            assert!(
+                (sum - truncated.objective).abs() <= 1e-6 * sum,
+                "{sum} {truncated:?}"
+            );
+            assert_eq!(outliers, truncated.outliers);
+        }
+    }
+}
+
+/// 1/2 |w|² + C sum of min(L, 2) and how many losses are above 2, of standardized rows.
+fn truncated_by_hand(
+    found: &ExactOutcome,
+    (loss, c): (Loss, f64),
+    examples: &[OwnedExample],
+) -> (f64, u64) {
+    let rows = standardized(examples);
+    let (landmarks, factors, b) = (&found.landmarks, &found.factors[0], found.intercepts[0]);
+    let decision = |x: &[f32]| {
+        let sum = |(j, factor): (usize, &f64)| factor * value(&found.kernel, x, landmarks.dense(j));
+        factors.iter().enumerate().map(sum).sum::<f64>()
+    };
+    let signed: f64 = factors.iter().sum();
+    let own = factors.iter().enumerate();
+    let norm: f64 = own
+        .map(|(j, factor)| factor * decision(landmarks.dense(j)))
+        .sum();
+    // with the intercept in the norm b is the sum of the factors
+    let in_norm = if (signed - b).abs() < 1e-9 {
+        b * b
+    } else {
+        0.0
+    };
+    let losses = (0..examples.len()).map(|at| {
+        let y = 2.0 * f64::from(examples[at].group) - 1.0;
+        loss.value(y * (decision(rows.dense(at)) + b))
+    });
+    let losses: Vec<f64> = losses.collect();
+    let costs = examples.iter().map(|row| f64::from(row.cost));
+    let sum: f64 = losses
+        .iter()
+        .zip(costs)
+        .map(|(loss, cost)| cost * loss.min(2.0))
+        .sum();
+    (
+        0.5 * (norm + in_norm) + c * sum,
+        losses.iter().filter(|loss| **loss > 2.0).count() as u64,
+    )
+}

@@ -6,12 +6,13 @@ use crate::exact::effort;
 use crate::exact::intercept::Constant;
 use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
+use crate::exact::outliers::{are_sorted, Outliers};
 use crate::exact::{Deciding, ExactError, ExactJob};
 use crate::kernels::{Expansion, KernelError, Rows, ValueRounding};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::objective::evaluation::right_side;
 use crate::objective::heads::HeadSpec;
-use crate::objective::report::{Certificate, HeadReport, StopReason};
+use crate::objective::report::{Certificate, HeadReport, StopReason, Truncation};
 use crate::rows::source::{Source, Spool};
 
 /// Rows with a margin below the first of these are candidates; where they do not fit the memory, below the next one. Rows with
@@ -53,6 +54,9 @@ pub(super) struct Head {
     places: Vec<u32>,
     pub(super) candidates: Candidates,
     kernel_rows: Option<KernelRows>,
+    /// Where the loss is truncated; and whether rows have changed sides, so that a pass is to say what decisions are.
+    outliers: Option<Outliers>,
+    resorted: bool,
     /// Rows with margins below it are candidates.
     near: f64,
     stage: Stage,
@@ -149,7 +153,10 @@ impl Head {
     ) -> Result<Self, ExactError<S, P>> {
         let constant = Constant::new(job.intercept, intercept);
         let sides = gathered(groups.iter().map(|group| spec.signs.of(*group as usize)))?;
+        let outliers = Outliers::of(job, &spec, (&sides, decisions))?;
         let mut head = Self {
+            outliers,
+            resorted: false,
             sides,
             places: filled(NONE, duals.len())?,
             candidates: Candidates::new(job.kernel, job.loss, constant, width),
@@ -178,6 +185,7 @@ impl Head {
                 rounding: 0.0,
             },
         };
+        head.forget_outliers();
         head.near = head.nearest(job, decisions, width)?;
         Ok(head)
     }
@@ -235,6 +243,7 @@ impl Head {
             let (side, weight) = self.of_row(row, deciding.costs[at]);
             let (known, decision) = (self.duals[row], f64::from(decisions[row]));
             let near = f64::from(side) * decision < self.near || known > 0.0;
+            let near = near && !self.is_out(row);
             // what is known at first is about the machine of low rank
             let (dual, decision) = match self.passes {
                 0 => (0.0, self.candidates.constant.multiplier),
@@ -253,7 +262,42 @@ impl Head {
         }
         self.candidates.close()?;
         self.open_kernel_rows(job)?;
-        Ok(Stage::Solving)
+        match std::mem::take(&mut self.resorted) {
+            true => Ok(self.begin_pass(job)?),
+            false => Ok(Stage::Solving),
+        }
+    }
+
+    fn is_out(&self, row: usize) -> bool {
+        self.outliers.as_ref().is_some_and(|it| it.has(row))
+    }
+
+    /// Outliers have no dual variables.
+    fn forget_outliers(&mut self) {
+        if let Some(outliers) = &self.outliers {
+            let duals = self.duals.iter_mut().enumerate();
+            duals
+                .filter(|(row, _)| outliers.has(*row))
+                .for_each(|(_, dual)| *dual = 0.0);
+        }
+    }
+
+    /// Another round: rows go to the sides that their losses say, and what is left of the dual variables is where it begins.
+    fn sort_anew<S, P>(
+        &mut self,
+        job: &ExactJob,
+        decisions: &[f32],
+    ) -> Result<Stage, ExactError<S, P>> {
+        if let Some(outliers) = &mut self.outliers {
+            outliers.sort(job.loss, &self.sides, decisions);
+        }
+        let stage = self.choose_anew(job, decisions)?;
+        self.proved = Proved {
+            begun: true,
+            ..Proved::default()
+        };
+        (self.resorted, self.stands, self.at_once) = (true, false, 0);
+        Ok(stage)
     }
 
     /// Makes room for kernel rows of as many candidates as there may become.
@@ -333,6 +377,9 @@ impl Head {
     fn begin_pass(&mut self, job: &ExactJob) -> Result<Stage, OutOfMemory> {
         self.sets = 0;
         self.candidates.balance()?;
+        if let Some(outliers) = &mut self.outliers {
+            outliers.begin_pass();
+        }
         let rounding = self.candidates.rounding(job.tolerance);
         let machine = self.machine(job)?;
         Ok(Stage::Passing(Box::new(Pass {
@@ -415,6 +462,11 @@ impl Head {
         if margin == 0.0 {
             pass.ties += i64::from(self.sides[row]);
         }
+        if let Some(outliers) = &mut self.outliers {
+            if weight > 0.0 && outliers.look(row, weight, job.loss.value(margin)) {
+                return Ok(());
+            }
+        }
         if self.places[row] != NONE {
             self.candidates.decisions[self.places[row] as usize] = decision;
             return Ok(());
@@ -464,7 +516,13 @@ impl Head {
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
         // no machine has a dual above P(0), but where k is no inner product
-        let beyond = certificate.dual / pass.nothing - 1.0;
+        let [dual, nothing] = self
+            .outliers
+            .as_ref()
+            .map_or([certificate.dual, pass.nothing], |it| {
+                it.taken_out(certificate.dual, (pass.nothing, job.loss.value(0.0)))
+            });
+        let beyond = dual / nothing - 1.0;
         if self.proved.begun && beyond > NO_INNER_PRODUCT {
             return Err(ExactError::Read(LowRankError::Kernel(
                 KernelError::NotPositive {
@@ -490,7 +548,13 @@ impl Head {
             if stands && !gives_up {
                 (self.stands, self.proved.standing) = (true, 0);
             }
-            if ends || gives_up || all_at_once {
+            let is_round = ends || gives_up || all_at_once;
+            let truncated = self.report.truncated.as_ref();
+            if is_round && !is_last && !are_sorted(certificate.primal, truncated, job.tolerance) {
+                self.stage = self.sort_anew(job, decisions)?;
+                return Ok(HeadStep::Passed(certificate.gap));
+            }
+            if is_round {
                 let gap = self.end_with_best(job);
                 if self.report.support_vectors == 0 {
                     decisions.fill(0.0);
@@ -547,7 +611,12 @@ impl Head {
             }
         }
         let gap = self.report.certificate.gap;
-        self.report.stop = Some(match gap <= job.tolerance {
+        let (primal, truncated) = (
+            self.report.certificate.primal,
+            self.report.truncated.as_ref(),
+        );
+        let sorted = are_sorted(primal, truncated, job.tolerance);
+        self.report.stop = Some(match gap <= job.tolerance && sorted {
             true => StopReason::Tolerance,
             false => StopReason::MaxPasses,
         });
@@ -568,6 +637,10 @@ impl Head {
             ties: (positive - negative) / rows,
             support_vectors: 0,
             rounding: 0.0,
+            truncated: self.report.truncated.map(|_| Truncation {
+                objective: self.nothing,
+                outliers: 0,
+            }),
             ..self.report
         };
     }
@@ -577,11 +650,12 @@ impl Head {
         self.passes += 1;
         self.nothing = pass.nothing;
         let found = self.candidates.objectives();
-        let primal = found.primal() + pass.losses;
+        let constant = self.outliers.as_ref().map_or(0.0, Outliers::cost);
+        let primal = found.primal() + pass.losses + constant;
         let [above, below] = self.candidates.lost(&pass.rounding);
         let lost = [above + pass.lost, below];
         // dual variables of 0 are as feasible
-        let pair = (primal, found.dual().max(0.0));
+        let pair = (primal, found.dual().max(0.0) + constant);
         let (certificate, rounding) = Certificate::widened(pair, lost, ValueRounding::NOT_COUNTED);
         let rows = pass.rows.max(1) as f64;
         let duals = self.candidates.duals.iter();
@@ -589,6 +663,10 @@ impl Head {
             certificate,
             training_accuracy: pass.correct as f64 / rows,
             ties: pass.ties as f64 / rows,
+            truncated: self
+                .outliers
+                .as_ref()
+                .map(|it| it.report(certificate.primal)),
             support_vectors: duals.filter(|dual| **dual > 0.0).count() as u64,
             rounding,
             ..self.report
@@ -612,6 +690,7 @@ impl Head {
         decisions: &[f32],
     ) -> Result<Stage, ExactError<S, P>> {
         self.take_duals();
+        self.forget_outliers();
         // rows may be dropped that it needs
         self.proved.best = None;
         let width = self.candidates.width();
@@ -638,7 +717,11 @@ impl Head {
         let beside = KernelRows::LEAST * 4 * ROOM;
         let most = job.memory_bytes.saturating_sub(beside) / both;
         let mut counts = [0usize; NEAR.len()];
-        for ((decision, side), dual) in decisions.iter().zip(&self.sides).zip(&self.duals) {
+        let rows = decisions.iter().zip(&self.sides).zip(&self.duals);
+        for (row, ((decision, side), dual)) in rows.enumerate() {
+            if self.is_out(row) {
+                continue;
+            }
             let margin = f64::from(*decision) * f64::from(*side);
             let is_near = |near: &f64| *dual > 0.0 || (*side != 0 && margin < *near);
             let counted = NEAR.iter().rposition(is_near).map_or(0, |last| last + 1);
