@@ -4,7 +4,7 @@ use super::combinations;
 
 combinations! {
     kernel(model, what, name, training) {
-        what: "svm_as_sql, \"warm_start\" from it",
+        what: "\"warm_start\" from it",
         with: "a kernel machine",
         why: mathematics,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -48,6 +48,16 @@ combinations! {
         detail: "{because}",
         reason: "SQL has no short form for them, nor a hash function that all databases have.",
         hint: "Their weights: SELECT * FROM svm_weights('{name}').",
+    }
+    large_machine(model, landmarks, features, most, columns, name) {
+        what: "svm_as_sql",
+        with: "a kernel machine of more than 200000 numbers, or 1600 features",
+        why: decision,
+        code: ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        message: "model \"{model}\" has {landmarks} landmarks of {features} features, too many for an SQL expression",
+        detail: "Landmarks and factors may be up to {most} numbers, in up to {columns} columns.",
+        reason: "A server takes 1.5 kB and some microseconds for each number of an expression, each time that it plans it.",
+        hint: "A function that holds the model: SELECT svm_create_function('{name}', immutable => true); or train it with a smaller rank",
     }
     many_columns(model, columns, most, feature) {
         what: "svm_create_function(…, immutable => true)",

@@ -1,6 +1,8 @@
 //! `svm_as_sql`: a decision as an SQL expression over the model's columns, for any database. Numbers
-//! are written so that they read back as they are; only the order of additions may differ.
+//! are written so that they read back as they are; only the order of additions may differ, and the rows of a kernel machine
+//! are compared in 64 bits, which predictions round to 32.
 
+mod kernel_machine;
 mod unit_rows;
 
 use crate::base::errors::{Code, Failure, OrRaise};
@@ -50,7 +52,10 @@ unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 }
 
 fn expression(model: &Model, class: usize) -> Result<String, Failure> {
-    model.check_linear("svm_as_sql")?;
+    check_parts(model)?;
+    if let Some((machine, form)) = model.kernel.as_ref().zip(model.features.kernel.as_ref()) {
+        return kernel_machine::expression(model, (machine, form), class);
+    }
     let (head, sign) = model.head_of_class(class);
     let written = Written {
         model,
@@ -97,7 +102,7 @@ struct Categories<'a> {
 /// The weights of all category columns, by column.
 ///
 /// # Errors
-/// When the model has features that cannot be written, or too many.
+/// When the model has too many features.
 fn categories(
     model: &Model,
     head: usize,
@@ -120,14 +125,19 @@ fn categories(
     Ok(columns)
 }
 
-/// Refuses a model with features that cannot be written, or too many.
-fn check_terms(model: &Model) -> Result<(), Failure> {
+/// Refuses a model with features that cannot be written.
+fn check_parts(model: &Model) -> Result<(), Failure> {
     let mut refused = model.features.parts.iter();
     let refused = refused.find_map(|part| part.as_sql().err().map(|why| (part.name(), why)));
-    if let Some((part, detail)) = refused {
-        let name = model.base_name().replace('\'', "''");
-        return Err(models::unwritten_features(part, &model.name, detail, name));
-    }
+    let Some((part, detail)) = refused else {
+        return Ok(());
+    };
+    let name = model.base_name().replace('\'', "''");
+    Err(models::unwritten_features(part, &model.name, detail, name))
+}
+
+/// Refuses a linear model with too many features.
+fn check_terms(model: &Model) -> Result<(), Failure> {
     let features = model.dense_count + model.sparse.iter().take(MAX_TERMS).count();
     if features <= MAX_TERMS {
         return Ok(());
@@ -156,19 +166,10 @@ impl Written<'_> {
         self.sign * self.model.dense_of(self.head)[feature]
     }
 
-    /// What stands for NULL in a dense feature; None where NULL makes the decision NULL.
-    fn instead_of_null(&self, feature: usize) -> Option<f64> {
-        match self.model.nulls {
-            Nulls::Error | Nulls::Skip => None,
-            Nulls::Zero => Some(0.0),
-            Nulls::Mean => self.model.features.means.get(feature).copied(),
-        }
-    }
-
     /// Weight times number.
     fn number(&self, feature: usize, value: &str) -> Option<String> {
         let weight = self.weight(feature);
-        match self.instead_of_null(feature) {
+        match instead_of_null(self.model, feature) {
             None => Some(format!("{} * {value}", signed(weight))),
             Some(_) if weight == 0.0 => None,
             Some(number) => Some(format!(
@@ -181,7 +182,7 @@ impl Written<'_> {
     /// The weight where the column is true.
     fn truth(&self, feature: usize, column: &str) -> Option<String> {
         let weight = self.weight(feature);
-        let otherwise = match self.instead_of_null(feature) {
+        let otherwise = match instead_of_null(self.model, feature) {
             None => String::new(),
             Some(_) if weight == 0.0 => return None,
             Some(number) => format!(" ELSE {:?}", weight * number),
@@ -209,6 +210,38 @@ impl Written<'_> {
         let end = " ELSE 0 END";
         cases.room(end.len())?.push_str(end);
         Ok(cases)
+    }
+}
+
+/// What stands for NULL in a dense feature; None where NULL makes the decision NULL.
+fn instead_of_null(model: &Model, feature: usize) -> Option<f64> {
+    match model.nulls {
+        Nulls::Error | Nulls::Skip => None,
+        Nulls::Zero => Some(0.0),
+        Nulls::Mean => model.features.means.get(feature).copied(),
+    }
+}
+
+/// The number of a dense feature in a row, less its centre and times its factor.
+fn scaled(
+    model: &Model,
+    feature: usize,
+    (column, is_truth): (&str, bool),
+    scaling: (f64, f64),
+) -> String {
+    let instead = instead_of_null(model, feature);
+    let value = match (is_truth, instead) {
+        (false, None) => column.to_owned(),
+        (false, Some(number)) => format!("COALESCE({column}, {number:?})"),
+        (true, instead) => {
+            let instead = instead.map_or(String::new(), |number| format!(" ELSE {number:?}"));
+            format!("CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0{instead} END")
+        }
+    };
+    let value = format!("CAST({value} AS double precision)");
+    match scaling {
+        (0.0, 1.0) => value,
+        (centre, factor) => format!("(({value} - ({centre:?})) * {factor:?})"),
     }
 }
 

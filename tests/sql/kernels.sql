@@ -148,9 +148,8 @@ SELECT abs(contribution) < 1e-4 AS nothing FROM svm_explain('plain', ARRAY[1, 2]
 SELECT class, feature FROM svm_weights('pivots') WHERE feature IN ('landmark 1', 'landmark 20', '(intercept)') ORDER BY feature;
 SELECT count(*) FROM svm_features('rbf');
 \set VERBOSITY terse
-SELECT svm_as_sql('rbf');
-\echo :LAST_ERROR_SQLSTATE
 SELECT svm_export('rbf');
+\echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('circles', 'ring', '{x, y}', 'line', options => '{"warm_start": "rbf"}');
 
 -- Errors.

@@ -49,7 +49,7 @@ SELECT svm_train('churn', 'y', '{age,spend}', 'curved', c => 'scale');
 -- hints name another model where what they say to train is another one
 SELECT svm_train('churn', 'y', ARRAY['age', 'spend', 'category(plan)'], 'exact', kernel => 'rbf', gamma => 2, c => 3, weight => 'w',
     class_weight => '{"true": 2, "false": 1}', key => 'id', options => '{"method": "exact", "max_categories": 5}');
-SELECT sql_tests.hint_of('SELECT svm_as_sql(''exact'')') AS hint \gset
+SELECT sql_tests.hint_of($$SELECT svm_train('churn', 'y', '{age,spend}', 'begun', options => '{"warm_start": "exact"}')$$) AS hint \gset
 SELECT substring(:'hint' FROM 'SELECT .*') AS statement \gset
 \echo :statement
 :statement;

@@ -1,7 +1,7 @@
 //! The decision of a model that divides rows by their length: the sum of weights times values over the root of the sum of
 //! their squares.
 
-use super::{literal, operands, signed, sum, Written};
+use super::{literal, operands, scaled, signed, sum, Written};
 use crate::features::{identifier, Dictionary, Nulls, Operand};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
@@ -22,7 +22,8 @@ pub(super) fn expression(
                 categories.room(1)?.push((name, type_name, known));
             }
             Operand::Number(column, is_truth) => {
-                let value = scaled(written, scaling, &column, is_truth, feature);
+                let by = (scaling.centre_of(feature), scaling.factor_of(feature));
+                let value = scaled(written.model, feature, (&column, is_truth), by);
                 let product = format!("{} * {value}", signed(written.weight(feature)));
                 products.room(1)?.push(product);
                 squares.room(1)?.push(format!("+ {value} * {value}"));
@@ -52,30 +53,6 @@ pub(super) fn expression(
         all.room(piece.len())?.push_str(piece);
     }
     Ok(all)
-}
-
-/// A column's value as the model scales it.
-fn scaled(
-    written: &Written<'_>,
-    scaling: &Scaling,
-    column: &str,
-    is_truth: bool,
-    feature: usize,
-) -> String {
-    let instead = written.instead_of_null(feature);
-    let value = match (is_truth, instead) {
-        (false, None) => column.to_owned(),
-        (false, Some(number)) => format!("COALESCE({column}, {number:?})"),
-        (true, instead) => {
-            let instead = instead.map_or(String::new(), |number| format!(" ELSE {number:?}"));
-            format!("CASE WHEN {column} THEN 1 WHEN NOT {column} THEN 0{instead} END")
-        }
-    };
-    let value = format!("CAST({value} AS double precision)");
-    match (scaling.centre_of(feature), scaling.factor_of(feature)) {
-        (0.0, 1.0) => value,
-        (centre, factor) => format!("(({value} - ({centre:?})) * {factor:?})"),
-    }
 }
 
 /// 1 for a category that the model knows, else 0.

@@ -287,6 +287,11 @@ impl Dictionary {
         self.values.iter().map(|value| &**value)
     }
 
+    /// The same, each with its code.
+    pub fn coded(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.values().zip(self.codes.iter().copied())
+    }
+
     /// Whether it has hashed codes.
     pub fn is_hashed(&self) -> bool {
         self.hashed.is_some()
