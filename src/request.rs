@@ -321,7 +321,7 @@ impl Arguments {
         }
         let warm_start = choices.get(&table::WARM_START)?;
         if let Some(name) = &warm_start {
-            check_warm_start(name, &plan, &terms)?;
+            check_warm_start(name, (&plan, is_grid), &terms)?;
         }
         let deploy = choices.deploy(plan.probability)?;
         let named = self.model.is_some();
@@ -471,9 +471,16 @@ fn check_chosen(given: &Numbers) -> Result<(), Failure> {
 }
 
 /// Refuses to begin from model `name` what cannot.
-fn check_warm_start(name: &str, plan: &Plan, terms: &Terms) -> Result<(), Failure> {
+fn check_warm_start(
+    name: &str,
+    (plan, chooses_gamma): (&Plan, bool),
+    terms: &Terms,
+) -> Result<(), Failure> {
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
         return Err(following::warm_start_chooses_c(name));
+    }
+    if chooses_gamma {
+        return Err(following::warm_start_gammas(name));
     }
     if !plan.truncations.is_empty() {
         return Err(following::warm_start_chooses_truncation(name));

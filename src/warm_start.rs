@@ -4,6 +4,7 @@ pub mod admission;
 pub mod followed;
 pub mod following;
 pub mod memory;
+pub mod near;
 pub mod remembered;
 pub mod screening;
 pub mod standing;

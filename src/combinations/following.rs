@@ -28,6 +28,22 @@ combinations! {
         reason: "As with a choice of c.",
         hint: "Choose it first, without \"warm_start\", or name one: options => '{{\"truncation\": 1}}'",
     }
+    warm_start_gammas(model) {
+        what: "\"warm_start\"",
+        with: "a choice of gamma",
+        why: not_yet,
+        message: "a training that chooses gamma cannot begin from model \"{model}\"",
+        reason: "As with a choice of c.",
+        hint: "Choose gamma first, without \"warm_start\", or name one: gamma => 1",
+    }
+    warm_start_kernel(model, kernel) {
+        what: "\"warm_start\"",
+        with: "a model of another kernel",
+        why: decision,
+        message: "model \"{model}\" has another kernel than the training",
+        reason: "What it decides says little of a machine with another kernel. Gamma may be another.",
+        hint: "A training can begin from a model with the same kernel: {kernel}",
+    }
     warm_start_pegasos(model) {
         what: "\"warm_start\"",
         with: "\"inner\": \"pegasos\"",

@@ -19,14 +19,6 @@ combinations! {
         reason: "The kernel is a function without it.",
         hint: "kernel => {kernel}, or leave it out",
     }
-    warm_start() {
-        what: "a kernel machine, or solver => 'interior_point'",
-        with: "\"warm_start\"",
-        why: not_yet,
-        message: "a kernel machine, or one of solver 'interior_point', cannot begin from the weights of another model",
-        detail: "Weights of a kernel machine are those of landmarks, which a training chooses anew; interior points begin between the bounds of the dual variables.",
-        hint: "Leave \"warm_start\" out of the options",
-    }
     interior_option(name) {
         what: "solver => 'interior_point'",
         with: "\"method\" or \"landmarks\"",

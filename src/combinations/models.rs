@@ -3,15 +3,6 @@
 use super::combinations;
 
 combinations! {
-    kernel(model, what, name, training) {
-        what: "\"warm_start\" from it",
-        with: "a kernel machine",
-        why: mathematics,
-        code: ERRCODE_FEATURE_NOT_SUPPORTED,
-        message: "model \"{model}\" is a kernel machine, which has no weight for each feature: {what} is for linear models",
-        reason: "They have a place for weights of features alone.",
-        hint: "svm_predict('{name}', …) and svm_evaluate('{name}', …) work here; or train a linear model: {training}",
-    }
     kernel_liblinear(model, libsvm, name) {
         what: "LIBLINEAR's format",
         with: "a kernel machine",

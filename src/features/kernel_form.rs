@@ -167,6 +167,18 @@ impl KernelForm {
         words
     }
 
+    /// The same as arguments of a training, but for gamma.
+    pub fn as_arguments(&self) -> String {
+        let mut arguments = format!("kernel => '{}'", self.function);
+        if let Some(degree) = self.degree {
+            arguments += &format!(", degree => {degree}");
+        }
+        if let Some(coef0) = self.coef0 {
+            arguments += &format!(", coef0 => {coef0}");
+        }
+        arguments
+    }
+
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
         let numbers = |scaling: &Scaling| 2 * scaling.dense + scaling.sparse_factor.len();

@@ -34,6 +34,16 @@ impl HeadPairs {
         self.pairs.sides(head)
     }
 
+    /// The head that tells these two apart, and the sign of its decision for the first.
+    pub fn head_of(&self, [first, second]: [usize; 2]) -> Option<(usize, f64)> {
+        let mut heads = 0..self.pairs.len();
+        heads.find_map(|head| match self.sides(head) {
+            sides if sides == [first, second] => Some((head, 1.0)),
+            sides if sides == [second, first] => Some((head, -1.0)),
+            _ => None,
+        })
+    }
+
     /// By class how much the heads' decisions speak for it.
     fn scores(&self, decisions: &[f64]) -> Ref<'_, [f64]> {
         self.pairs

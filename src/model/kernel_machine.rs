@@ -134,6 +134,11 @@ impl KernelMachine {
         rows.push(dense, entries)
     }
 
+    /// How rows are compared.
+    pub fn form(&self) -> &KernelForm {
+        &self.form
+    }
+
     /// The landmarks, as rows scaled.
     pub fn landmarks(&self) -> &Rows {
         self.expansion.landmarks()

@@ -4,9 +4,7 @@ use super::heads::{ClassesBy, Head, HeadPairs};
 use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::catalog::trained_by::{training_beside, Beside};
 use crate::catalog::whole::StoredRows;
-use crate::combinations::models;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::check_for_interrupts;
 
@@ -128,16 +126,6 @@ impl Model {
         self.name.rsplit_once('@').map_or("", |(name, _)| name)
     }
 
-    /// Refuses what needs a weight for each feature, which a kernel machine has not: `what` can do nothing with it.
-    pub fn check_linear(&self, what: &str) -> Result<(), Failure> {
-        if self.features.kernel.is_none() {
-            return Ok(());
-        }
-        let name = self.base_name().replace('\'', "''");
-        let linear = training_beside(&self.name, &LINEAR);
-        Err(models::kernel(&self.name, what, name, linear))
-    }
-
     fn no_memory(&self) -> Failure {
         Failure::new(
             Code::ERRCODE_OUT_OF_MEMORY,
@@ -154,25 +142,6 @@ impl Model {
         fixed + labels + self.features.bytes() + weights + kernel
     }
 }
-
-/// The linear model in place of a kernel machine.
-const LINEAR: Beside = Beside {
-    suffix: "_linear",
-    with: ("kernel", "linear"),
-    is_option: false,
-    without: &[
-        "kernel",
-        "gamma",
-        "degree",
-        "coef0",
-        "rank",
-        "method",
-        "landmarks",
-        "gammas",
-        "choose",
-        "multiclass",
-    ],
-};
 
 /// Products summed up between two looks for interrupts: a millisecond's.
 const DOT_AT_ONCE: usize = 1 << 19;

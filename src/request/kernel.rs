@@ -112,7 +112,6 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     if kind == KernelKind::Linear {
         return Ok(None);
     }
-    check_rest(choices)?;
     // a user who says how many landmarks there are to be, or which, wants them
     let approximate = rank.is_some() || choices.has(&table::LANDMARKS_BY);
     let method = choices.get(&table::METHOD)?.unwrap_or(match approximate {
@@ -180,7 +179,6 @@ fn interior_point(
         ..given.kernel.clone()
     };
     check_belongs(&others, choices, kind)?;
-    check_rest(choices)?;
     let foreign = [
         ("method", choices.has(&table::METHOD)),
         ("landmarks", choices.has(&table::LANDMARKS_BY)),
@@ -245,14 +243,6 @@ fn check_belongs(
         KernelKind::Linear => kernels::of_kernels(name, usual),
         _ => kernels::of_another_kernel(word_of(kind, &KERNELS), name, usual),
     })
-}
-
-/// Refuses what only linear models can do.
-fn check_rest(choices: &Choices) -> Result<(), Failure> {
-    if choices.has(&table::WARM_START) {
-        return Err(kernels::warm_start());
-    }
-    Ok(())
 }
 
 /// Why there is no such kernel.

@@ -640,11 +640,14 @@ impl Announcement<'_> {
         let followed = self.trained.followed.as_ref()?;
         let model = &followed.model;
         let mut text = match followed.from_nothing {
+            true if self.request.warm_start.is_some() => {
+                format!("Trained from nothing, as {model} tells none of its classes apart, or otherwise")
+            }
             true if self.trained.reader.features.kernel.is_some() => {
                 format!("Trained anew, as landmarks are chosen of the rows as they are; terms are those of {model}, whose landmarks stay until svm_prune() removes it")
             }
             true if followed.rows.is_none() || self.request.terms.by_interior_points() => {
-                format!("Trained from nothing, as its solver cannot begin at weights; terms are those of {model}")
+                format!("Trained from nothing, as each refresh by its solver is; terms are those of {model}")
             }
             true => {
                 format!(

@@ -51,6 +51,7 @@ use crate::warm_start::stored::{self, Stored};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
+use pgsvm_core::kernels::KernelKind;
 use pgsvm_core::StopRule;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -492,7 +493,7 @@ pub fn warm_start(
         .rsplit_once('@')
         .map_or(name.as_str(), |(base, _)| base);
     let known = model::of_call(fcinfo, name)?;
-    known.check_linear("\"warm_start\"")?;
+    check_kernel(&known, request)?;
     let (_, version) = known.name_and_version();
     let stored = Stored::load(schema, base, version.unwrap_or_default())?;
     check_features(&known, request, features)?;
@@ -502,6 +503,28 @@ pub fn warm_start(
     }
     let following = Following::new(known.name.clone(), memory, Rows::All);
     Ok(Some((following, known_parts(&known, request, features)?)))
+}
+
+/// Refuses a model of another kernel than that of a training that is to begin from it; gamma may be another.
+fn check_kernel(known: &Model, request: &Request) -> Result<(), Failure> {
+    let asked = request.kernel.as_ref().and_then(|it| it.maps.first());
+    let asked = asked
+        .map(|map| &map.kernel)
+        .filter(|it| it.kind() != KernelKind::Linear);
+    let theirs = known.features.kernel.as_ref();
+    let same = match (theirs.and_then(|it| it.kernel()), asked) {
+        (None, None) => true,
+        (Some(theirs), Some(asked)) => asked.is_kind_of(&theirs),
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    let kernel = match theirs {
+        Some(form) => form.as_arguments(),
+        None => "kernel => 'linear'".to_owned(),
+    };
+    Err(following::warm_start_kernel(&known.name, kernel))
 }
 
 /// Refuses a model with other features than those of a training that is to begin from it.

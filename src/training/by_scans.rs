@@ -34,6 +34,7 @@ use crate::training::watch::Way;
 use crate::training::weights::KeptDuals;
 use crate::warm_start::followed::Followed;
 use crate::warm_start::following::Following;
+use crate::warm_start::near::ComparedRows;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
@@ -166,7 +167,7 @@ fn attempt(
             let classes = rows.source.known_classes();
             before.weights_of(classes, report.features as usize)?
         }
-        (None, Some(following)) => starts(job, &rows.source, &report, following)?,
+        (None, Some(following)) => starts(job, &rows, &report, following)?,
         (None, None) => Vec::new(),
     };
     if !starts.is_empty() {
@@ -244,22 +245,33 @@ fn attempt(
 /// By head the weights of the model that a training begins from; none where it begins from nothing.
 fn starts(
     job: &Job,
-    source: &RowSource,
+    rows: &Rows<'_>,
     report: &ReaderReport,
     following: &Following,
 ) -> Result<Vec<Vec<f64>>, Failure> {
+    let source = &rows.source;
     let features = (report.dense_features as usize, report.features as usize);
     let unscaled = Scaling::none(features.0);
     let scaling = match job.rows.unit_rows {
         true => &unscaled,
         false => &report.scaling,
     };
-    following.weights_of(
-        source.known_classes(),
+    let (classes, dropped) = (source.known_classes(), source.dropped()?);
+    let Some(mapping) = &rows.mapping else {
+        return following.weights_of(classes, scaling, features, &dropped);
+    };
+    let map = mapping.map();
+    let compared = ComparedRows {
+        kernel: *map.kernel(),
         scaling,
-        features,
-        &source.dropped()?,
-    )
+        dense: features.0,
+        features: features.1,
+        width: map.landmarks().rows().width(),
+    };
+    match following.machines(classes, &compared, &dropped)? {
+        Some(near) => Ok(map.project(&near)?),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// What all rows are like.

@@ -405,7 +405,15 @@ impl<'a> Turns<'a> {
             }
             if !loaded && cache.phase() != Phase::Loading {
                 loaded = true;
-                if follows {
+                if self.job.kernel.is_some() {
+                    if follows {
+                        reader.find_near(self.job);
+                    }
+                    // interior points begin there by themselves
+                    if self.job.interior_terms().is_none() {
+                        trainer.begin_from(reader.starts_near());
+                    }
+                } else if follows {
                     trainer.begin_from(reader.take_starts());
                 } else if let Some(standing) = &self.standing {
                     trainer.begin_from(reader.starts_at(standing));

@@ -25,9 +25,10 @@ use crate::training::machines::Processes;
 use crate::training::outcome::{Approximate, Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
+use crate::warm_start::near::ComparedRows;
 use crate::warm_start::standing::Standing;
 use pgsvm_core::engine::{Compared, Settings, Threads};
-use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
+use pgsvm_core::kernels::{Expansion, Kernel, KernelError, LowRank};
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::{Plan, Purpose};
@@ -76,6 +77,8 @@ pub struct ReaderRole {
     approximate: Option<Approximate>,
     /// Whether weights on the way are to be tested.
     is_watched: bool,
+    /// Of a kernel machine what it begins near, once that is known, and by head the dual variables of the rows until they are taken.
+    near: Option<(Expansion, Vec<Vec<f32>>)>,
 }
 
 /// The trainer role.
@@ -123,6 +126,7 @@ impl ReaderRole {
             is_grid: job.kernel.as_ref().is_some_and(KernelTerms::is_grid),
             approximate: None,
             is_watched: job.watch.is_some(),
+            near: None,
         }
     }
 
@@ -431,9 +435,10 @@ impl ReaderRole {
         let (mapped, _) = self.reader.mapped()?;
         let problem = job.problem_within(job.terms.stopping().most_passes());
         let problem = problem.map_err(problem_failure).or_raise();
+        let near = self.near.take().map(|(near, _)| near);
         let solver = trainer
             .trainer
-            .interior_point(mapped.map()?, &problem, terms, (None, crew));
+            .interior_point(mapped.map()?, &problem, terms, (near, crew));
         let mut solver = match solver {
             Ok(solver) => solver?,
             Err(halt) => interior_failure(halt.into(), cache_bytes).raise(),
@@ -608,6 +613,58 @@ impl ReaderRole {
         following
             .take_starts(report.rows as usize, &classes, scaling, features, &dropped)
             .or_raise()
+    }
+
+    /// Finds out what a kernel machine begins near that begins from a model, once every row was read.
+    pub fn find_near(&mut self, job: &Job) {
+        let classes = self.reader.source().classes().or_raise();
+        let dropped = self.reader.source().dropped().or_raise();
+        let Some((mapped, _)) = self.reader.mapped() else {
+            return;
+        };
+        let Some((report, map)) = mapped.seen().or_raise().zip(mapped.map()) else {
+            return;
+        };
+        let (kernel, width) = (*map.kernel(), map.landmarks().rows().width());
+        let dense = report.dense_features as usize;
+        let unscaled = Scaling::none(dense);
+        let compared = ComparedRows {
+            kernel,
+            scaling: match self.unit_rows {
+                true => &unscaled,
+                false => &report.scaling,
+            },
+            dense,
+            features: report.features as usize,
+            width,
+        };
+        let in_pairs = classes.len() > 2 && classes.len() <= job.plan.pairs_up_to;
+        let rows = report.rows as usize;
+        if let Some(following) = self.reader.source_mut().following_mut() {
+            let near = following.take_near(rows, (&classes, in_pairs), &compared, &dropped);
+            self.near = near.or_raise();
+        }
+    }
+
+    /// By final head, where it begins: at the dual variables that are known of its rows, the first time, and at the weights of what its map
+    /// makes of them that decide nearly like the model.
+    pub fn starts_near(&mut self) -> Vec<Start> {
+        let rows = self.reader.report().or_raise().rows as usize;
+        let Some((near, duals)) = &mut self.near else {
+            return Vec::new();
+        };
+        let map = self.reader.mapped().and_then(|(mapped, _)| mapped.map());
+        let weights = map.map_or(Ok(Vec::new()), |map| map.project(near));
+        let mut duals = std::mem::take(duals).into_iter();
+        let start = |weights| Start {
+            updates: 0,
+            duals: match duals.next() {
+                Some(duals) => duals,
+                None => filled(0.0, rows).or_raise(),
+            },
+            weights: Some(weights),
+        };
+        gathered(weights.or_raise().into_iter().map(start)).or_raise()
     }
 
     /// By final head, where it begins that goes on where scans have got to.

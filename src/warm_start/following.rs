@@ -8,7 +8,9 @@ use crate::pg::kept_rows::KeptRows;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::followed::{Followed, RowCounts};
 use crate::warm_start::memory::Memory;
+use crate::warm_start::near::{known_heads, ComparedRows, KnownHead};
 use crate::warm_start::screening::Screening;
+use pgsvm_core::kernels::Expansion;
 use pgsvm_core::memory::{filled, Room};
 use pgsvm_core::{Scaling, Start};
 use std::cell::RefCell;
@@ -275,7 +277,7 @@ impl Following {
         let of_head = |class: &LabelValue| {
             Ok(Start {
                 updates: memory.updates_of(&class.text),
-                duals: self.duals(&class.text, rows)?,
+                duals: self.duals(memory.duals_of(&class.text), rows)?,
                 weights: memory.weights_of(&class.text, scaling, features, dropped)?,
             })
         };
@@ -332,13 +334,58 @@ impl Following {
         })
     }
 
-    /// The dual variables with which the rows begin in the head of a class.
-    fn duals(&self, class: &str, rows: usize) -> Result<Vec<f32>, Failure> {
+    /// What a kernel machine begins near whose rows are compared like this: the model's machines, and by head the dual variables of its rows.
+    /// None where it begins from nothing. What is known of the rows is given up. `in_pairs`: whether heads are pairs of classes.
+    pub fn take_near(
+        &mut self,
+        rows: usize,
+        (classes, in_pairs): (&[LabelValue], bool),
+        compared: &ComparedRows<'_>,
+        dropped: &[u64],
+    ) -> Result<Option<(Expansion, Vec<Vec<f32>>)>, Failure> {
+        let heads = known_heads(self.memory.model(), classes, in_pairs)?;
+        let near = self.near(&heads, classes, (compared, dropped))?;
+        self.from_nothing |= near.is_none();
+        let mut duals = Vec::new();
+        duals.room(heads.len())?;
+        for head in heads.iter().filter(|_| near.is_some()) {
+            let known = head.map_or(&[][..], |(head, _)| self.memory.duals_of_head(head));
+            duals.push(self.duals(known, rows)?);
+        }
+        self.memory.forget_rows();
+        self.starts = Vec::new();
+        Ok(near.map(|near| (near, duals)))
+    }
+
+    /// The same where dual variables are of no use.
+    pub fn machines(
+        &self,
+        classes: &[LabelValue],
+        compared: &ComparedRows<'_>,
+        dropped: &[u64],
+    ) -> Result<Option<Expansion>, Failure> {
+        let heads = known_heads(self.memory.model(), classes, false)?;
+        self.near(&heads, classes, (compared, dropped))
+    }
+
+    fn near(
+        &self,
+        heads: &[KnownHead],
+        classes: &[LabelValue],
+        compared: (&ComparedRows<'_>, &[u64]),
+    ) -> Result<Option<Expansion>, Failure> {
+        match self.from_nothing {
+            true => Ok(None),
+            false => self.memory.machines(heads, classes, compared),
+        }
+    }
+
+    /// The dual variables with which the rows begin in a head whose own are known.
+    fn duals(&self, known: &[f32], rows: usize) -> Result<Vec<f32>, Failure> {
         let mut duals: Vec<f32> = Vec::new();
         duals
             .try_reserve_exact(rows.max(self.starts.len()))
             .map_err(|_| out_of_memory())?;
-        let known = self.memory.duals_of(class);
         for starts in self.starts.chunks(ROWS_BETWEEN_INTERRUPTS) {
             check_for_interrupts();
             let begin = |row: &u32| known.get(*row as usize).copied().unwrap_or(0.0);

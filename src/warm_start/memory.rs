@@ -167,6 +167,11 @@ impl Memory {
         stored_slacks::load(schema, id, &self.model, self.rows.all())
     }
 
+    /// The version itself.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
     /// Rows whose dual variable is positive in the first head.
     pub fn support_vectors(&self) -> usize {
         let duals = self.duals.first().map_or(&[][..], Vec::as_slice);
@@ -182,9 +187,13 @@ impl Memory {
     /// class. One head serves both of two classes: what is positive in one direction is negative in the other, with the
     /// same dual variables.
     pub fn duals_of(&self, class: &str) -> &[f32] {
-        self.head_of(class)
-            .and_then(|(head, _)| self.duals.get(head))
-            .map_or(&[], Vec::as_slice)
+        let head = self.head_of(class);
+        head.map_or(&[], |(head, _)| self.duals_of_head(head))
+    }
+
+    /// The same of a head.
+    pub fn duals_of_head(&self, head: usize) -> &[f32] {
+        self.duals.get(head).map_or(&[], Vec::as_slice)
     }
 
     /// The updates of Pegasos that made them; 0 where another solver did.

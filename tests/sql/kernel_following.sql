@@ -66,7 +66,6 @@ SELECT rows_used = (SELECT count(*) FROM rings) AS all FROM svm_models WHERE nam
 -- Without a key it forgets nothing; weights of another model are none of its own.
 SELECT svm_forget('exact anew', 'leavers');
 \echo :LAST_ERROR_SQLSTATE
-SELECT svm_train('rings', 'ring', '{x, y}', 'bad', kernel => 'rbf', key => 'id', options => '{"warm_start": "exact"}');
 SELECT svm_train('rings', 'ring', '{x, y}', 'bad', key => 'id', options => '{"warm_start": "exact"}');
 -- with a cache that holds neither the rows nor what is made of them
 SET pgsvm.cache_size = '64kB';

@@ -66,6 +66,20 @@ impl KernelSpec {
         self.kind
     }
 
+    /// Whether such a function is this one but for its gamma.
+    pub fn is_kind_of(&self, kernel: &Kernel) -> bool {
+        match *kernel {
+            Kernel::Linear => self.kind == KernelKind::Linear,
+            Kernel::Rbf { .. } => self.kind == KernelKind::Rbf,
+            Kernel::Polynomial { degree, coef0, .. } => {
+                (self.kind, self.degree, self.coef0) == (KernelKind::Polynomial, degree, coef0)
+            }
+            Kernel::Sigmoid { coef0, .. } => {
+                (self.kind, self.coef0) == (KernelKind::Sigmoid, coef0)
+            }
+        }
+    }
+
     /// gamma as it was given.
     pub fn gamma(&self) -> Option<f64> {
         self.gamma

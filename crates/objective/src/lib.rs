@@ -3,6 +3,7 @@
 //! Knows formulas and checked parameters. Must not know weights, caches or passes.
 
 pub mod calibration;
+pub mod central_path;
 pub mod evaluation;
 pub mod fit;
 pub mod heads;

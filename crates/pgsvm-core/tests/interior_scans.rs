@@ -22,6 +22,16 @@ struct Found {
 }
 
 fn by_scans(problem: &Problem, examples: &[OwnedExample], parts: usize) -> Found {
+    by_scans_near(problem, examples, parts, None)
+}
+
+/// The same near these weights.
+fn by_scans_near(
+    problem: &Problem,
+    examples: &[OwnedExample],
+    parts: usize,
+    near: Option<&[f64]>,
+) -> Found {
     let job = ReaderJob::new(Scale::Standard, problem);
     let mut survey = Survey::new(&job, 0);
     for row in examples {
@@ -33,6 +43,9 @@ fn by_scans(problem: &Problem, examples: &[OwnedExample], parts: usize) -> Found
     let plan = Plan::train(problem.c());
     let mut trainer =
         ScanTrainer::interior_point(problem, &plan, surveyed, Instant::now()).unwrap();
+    if let Some(weights) = near {
+        trainer.begin_at(vec![weights.to_vec()]).unwrap();
+    }
     assert!(dealt.train(&mut trainer, 1000, &form, || ()));
     let w = trainer.weights(0);
     Found {
@@ -166,4 +179,31 @@ fn without_an_intercept_it_is_the_problem_of_coordinate_descent() {
         (primal - expected).abs() < 2e-4 * expected,
         "{primal} {expected}"
     );
+}
+
+#[test]
+fn a_start_near_the_solution_saves_scans_and_changes_no_claim() {
+    let examples = clouds(1500, 6, 1.0, 11);
+    let mut later = clouds(1500, 6, 1.0, 11);
+    for (at, other) in clouds(1500, 6, 1.0, 12).into_iter().enumerate().step_by(50) {
+        later[at] = other;
+    }
+    for c in [0.01, 1.0, 100.0] {
+        let problem = Problem::new(Loss::Hinge, c, 1e-3).unwrap();
+        let before = by_scans(&problem, &examples, 2);
+        let cold = by_scans(&problem, &later, 2);
+        let warm = by_scans_near(&problem, &later, 2, Some(&before.w));
+        let [told, expected] = [&warm, &cold].map(|found| found.report.heads[0].certificate);
+        assert!(told.gap >= 0.0 && told.gap <= 1e-3);
+        assert!((told.primal - expected.primal).abs() <= 2e-3 * expected.primal);
+        let (cold, warm) = (cold.report.passes, warm.report.passes);
+        // with a large C dual variables hang on digits of margins that the weights have not
+        let most = if c > 1.0 { cold + cold / 4 } else { cold - 1 };
+        assert!(warm <= most, "C {c}: {warm} scans against {cold}");
+        // far from it, where nothing is better
+        let far: Vec<f64> = before.w.iter().map(|w| -30.0 * w).collect();
+        let from_far = by_scans_near(&problem, &later, 2, Some(&far));
+        assert!(from_far.report.heads[0].certificate.gap <= 1e-3);
+        assert!(from_far.report.passes <= cold + 1);
+    }
 }

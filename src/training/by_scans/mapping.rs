@@ -85,6 +85,10 @@ impl Mapping {
         }
     }
 
+    pub(super) fn map(&self) -> &LowRank {
+        &self.map
+    }
+
     /// The kernel's.
     pub(super) fn gamma(&self) -> Option<f64> {
         self.gamma

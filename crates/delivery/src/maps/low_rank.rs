@@ -300,6 +300,15 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         }
     }
 
+    /// The same, once they have been read; None after an error.
+    pub fn seen(&self) -> Result<Option<ReaderReport>, OutOfMemory> {
+        match &self.inner {
+            Inner::Reading(reader) => reader.report().map(Some),
+            Inner::Read(_, report) => report.copied().map(Some),
+            Inner::Gone => Ok(None),
+        }
+    }
+
     /// The source given, the map and what was seen of the raw rows, when all have been delivered.
     pub fn into_parts(self) -> Option<(S, LowRank, ReaderReport)> {
         match (self.inner, self.map) {

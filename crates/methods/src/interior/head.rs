@@ -34,6 +34,7 @@ use crate::interior::exchange::{combined, Combine, Exchange, Halt};
 use crate::interior::factoring::{Factored, Share};
 use crate::interior::head::ending::Ends;
 use crate::interior::sums::{Decide, Gather, Normal};
+use crate::objective::central_path::{central, NEAR};
 use crate::objective::heads::HeadSpec;
 use crate::objective::report::{HeadReport, StopReason};
 use crate::simd::Level;
@@ -43,9 +44,6 @@ const STUCK: f64 = 1e-4;
 const STUCK_STEPS: u32 = 5;
 /// What xi and lambda are at the beginning, as a part of the mean of |Qa - 1|, or of 1 where that is less.
 const BEGIN: f64 = 0.1;
-
-/// The surrogate gap where it begins near weights that are known, as a part of their primal.
-const NEAR: f64 = 0.1;
 
 /// How a head is to be solved.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -380,16 +378,6 @@ impl<'a> Head<'a> {
             },
         };
         Ok(gap)
-    }
-}
-
-/// The a between 0 and `bound` of mu / a - mu / (bound - a) = `slope`.
-pub fn central(slope: f64, bound: f64, mu: f64) -> f64 {
-    let steep = slope.abs() * bound;
-    let nearer = 2.0 * mu * bound / (2.0 * mu + steep + (2.0 * mu).hypot(steep));
-    match slope >= 0.0 {
-        true => nearer,
-        false => bound - nearer,
     }
 }
 

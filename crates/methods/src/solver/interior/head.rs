@@ -4,13 +4,15 @@ use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::linalg::lower::Lower;
 use crate::linalg::one_plus::OnePlus;
+use crate::objective::central_path::NEAR;
 use crate::objective::minimized::Objective;
 use crate::objective::report::relative_gap;
 use crate::simd::Level;
 use crate::solver::bundle::head::{Due, FoundByPass, GivenHead};
 use crate::solver::fixed_weights::{product, Numbers};
 use crate::solver::interior::pass::{
-    copied_steps, Begin, Direction, Evaluated, InteriorPass, InteriorSums, Side, Taken, Task, Tried,
+    copied_steps, Begin, Direction, Evaluated, InteriorPass, InteriorSums, Near, Side, Taken, Task,
+    Tried,
 };
 use crate::solver::sums::tally::Tally;
 
@@ -31,6 +33,8 @@ pub struct InteriorHead {
     tolerance: f64,
     max_passes: u32,
     begin: Begin,
+    /// Where it begins near weights that are known.
+    near: Option<Near>,
     /// w at the beginning, and with nu behind it now.
     first: Vec<f64>,
     w: Vec<f64>,
@@ -53,6 +57,7 @@ struct Known {
 }
 
 enum Stage {
+    Losses,
     Sides,
     Slopes,
     Evaluate,
@@ -93,6 +98,7 @@ impl InteriorHead {
                 shares: [0.0; 2],
                 slack: 0.0,
             },
+            near: None,
             first: zeros(length)?,
             w: zeros(length)?,
             steps: Vec::new(),
@@ -105,10 +111,24 @@ impl InteriorHead {
         })
     }
 
+    /// Has it begin near these weights, the intercept last; to be called before its first pass.
+    pub fn begin_near(&mut self, mut weights: Vec<f64>) {
+        if let Some(intercept) = weights.last_mut().filter(|_| !self.intercept) {
+            *intercept = 0.0;
+        }
+        self.near = Some(Near {
+            w: Numbers(weights),
+            mu: 0.0,
+        });
+        self.stage = Stage::Losses;
+    }
+
     /// What is due.
     pub fn due(&self) -> Due {
         match self.stage {
-            Stage::Sides | Stage::Slopes | Stage::Evaluate | Stage::Try(..) => Due::Pass,
+            Stage::Losses | Stage::Sides | Stage::Slopes | Stage::Evaluate | Stage::Try(..) => {
+                Due::Pass
+            }
             Stage::Factoring(_) => Due::Solving,
             Stage::Ended => Due::Ended,
         }
@@ -137,9 +157,11 @@ impl InteriorHead {
         Ok(InteriorPass {
             objective: self.objective.copied()?,
             begin: self.begin,
+            near: self.near.as_ref().map(Near::copied).transpose()?,
             w: Numbers::of(&self.first)?,
             steps: copied_steps(&self.steps)?,
             task: match &self.stage {
+                Stage::Losses => Task::Losses,
                 Stage::Sides => Task::Sides,
                 Stage::Slopes => Task::Slopes,
                 Stage::Try(direction, mus) => Task::Try {
@@ -155,6 +177,11 @@ impl InteriorHead {
     pub fn take(&mut self, sums: InteriorSums) -> Result<Option<FoundByPass>, OutOfMemory> {
         self.passes += 1;
         match (std::mem::replace(&mut self.stage, Stage::Ended), sums) {
+            (Stage::Losses, InteriorSums::Losses([losses, at_0], rows)) => {
+                self.decide_near(losses, at_0, rows as f64);
+                self.stage = Stage::Sides;
+                Ok(None)
+            }
             (Stage::Sides, InteriorSums::Sides(sides)) => Ok(self.begin(&sides)),
             (Stage::Slopes, InteriorSums::Slopes(sum, rows)) => {
                 self.rows = rows as f64;
@@ -175,7 +202,17 @@ impl InteriorHead {
         }
     }
 
-    /// Half of C c, of the heavier side as much as makes sum y a = 0. Where one side has no rows, what is best is known at once.
+    /// How near it begins; not at all where weights are no better than none.
+    fn decide_near(&mut self, losses: f64, at_0: f64, rows: f64) {
+        self.near = self.near.take().and_then(|near| {
+            let (_, w) = near.w.0.split_last()?;
+            let primal = 0.5 * product(w, w) + losses;
+            let mu = NEAR * primal / (2.0 * rows);
+            (primal < at_0).then_some(Near { mu, ..near })
+        });
+    }
+
+    /// Half of C c, or near weights that are known what goes with their margins, of the heavier side as much as makes sum y a = 0. Where one side has no rows, what is best is known at once.
     fn begin(&mut self, sides: &[Side; 2]) -> Option<FoundByPass> {
         let [negative, positive] = sides;
         let lighter = negative.duals.min(positive.duals);
@@ -199,9 +236,10 @@ impl InteriorHead {
                 gives_up: false,
             });
         }
+        let whole = if self.near.is_some() { 1.0 } else { 0.5 };
         self.begin.shares = sides.each_ref().map(|side| match self.intercept {
-            true => 0.5 * lighter / side.duals,
-            false => 0.5,
+            true => whole * lighter / side.duals,
+            false => whole,
         });
         for (side, share) in sides.iter().zip(self.begin.shares) {
             for (w, v) in self.first.iter_mut().zip(&side.v.0) {
@@ -210,6 +248,11 @@ impl InteriorHead {
         }
         self.w.copy_from_slice(&self.first);
         self.stage = Stage::Slopes;
+        if let (Some(near), Some(nu)) = (&self.near, self.w.last_mut()) {
+            *nu = near.nu();
+            self.rows = (negative.rows + positive.rows) as f64;
+            self.stage = Stage::Evaluate;
+        }
         None
     }
 

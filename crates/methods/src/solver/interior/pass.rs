@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::memory::{copied, filled, list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::linalg::gram::{finished, Gram, MOST_TOLD};
+use crate::objective::central_path::central;
 use crate::objective::loss::NO_LOSS_FROM;
 use crate::objective::losses::hinge::Hinge;
 use crate::objective::minimized::Objective;
@@ -19,6 +20,8 @@ use crate::solver::sums::tally::Tally;
 pub struct InteriorPass {
     pub(super) objective: Objective,
     pub(super) begin: Begin,
+    /// Where it begins near weights that are known.
+    pub(super) near: Option<Near>,
     /// w at the beginning.
     pub(super) w: Numbers,
     #[serde(deserialize_with = "list")]
@@ -35,6 +38,14 @@ pub(super) struct Begin {
     pub(super) slack: f64,
 }
 
+/// Weights near which it begins: a, xi and lambda are to their margins what they are to those of a point whose products are all mu.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Near {
+    /// The intercept last.
+    pub(super) w: Numbers,
+    pub(super) mu: f64,
+}
+
 /// A step that was taken.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Taken {
@@ -47,6 +58,8 @@ pub(super) struct Taken {
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Task {
+    /// What the weights lose near which it begins, and what none would.
+    Losses,
     /// What rows of either side come to.
     Sides,
     /// |y <w, h> - 1|
@@ -71,6 +84,8 @@ pub(super) struct Direction {
 /// Sums over a part of the rows.
 #[derive(Serialize, Deserialize)]
 pub enum InteriorSums {
+    /// Both, and rows.
+    Losses([f64; 2], u64),
     Sides(Box<[Side; 2]>),
     /// The sum, and rows.
     Slopes(f64, u64),
@@ -199,10 +214,11 @@ impl InteriorPass {
         let tries = match &self.task {
             Task::Try { direction, .. } => direction.u.iter().all(fits),
             Task::Evaluate => features < MOST_TOLD,
-            Task::Sides | Task::Slopes => true,
+            Task::Losses | Task::Sides | Task::Slopes => true,
         };
+        let near = self.near.as_ref().is_none_or(|near| fits(&near.w));
         let steps = self.steps.iter().all(|step| fits(&step.u));
-        tries && steps && fits(&self.w) && self.objective.signs.len() >= groups
+        tries && steps && near && fits(&self.w) && self.objective.signs.len() >= groups
     }
 
     /// Sums over no rows as yet.
@@ -212,6 +228,7 @@ impl InteriorPass {
         let numbers = || zeros(length).map(Numbers);
         Ok(match &self.task {
             Task::Sides => InteriorSums::Sides(Box::new(sides()?)),
+            Task::Losses => InteriorSums::Losses([0.0; 2], 0),
             Task::Slopes => InteriorSums::Slopes(0.0, 0),
             Task::Evaluate => InteriorSums::Evaluated(Box::new(Evaluated {
                 sides: sides()?,
@@ -237,8 +254,17 @@ impl InteriorPass {
             return;
         }
         match (&self.task, all) {
+            (Task::Losses, InteriorSums::Losses(sums, rows)) => {
+                sums[0] += bound * (-self.slope_near::<K>(row, y)).max(0.0);
+                sums[1] += bound;
+                *rows += 1;
+            }
             (Task::Sides, InteriorSums::Sides(sides)) => {
-                sides[usize::from(y > 0.0)].take::<K>(row, y, bound);
+                let a = match &self.near {
+                    Some(near) => central(self.slope_near::<K>(row, y), bound, near.mu),
+                    None => bound,
+                };
+                sides[usize::from(y > 0.0)].take::<K>(row, y, a);
             }
             (Task::Slopes, InteriorSums::Slopes(sum, rows)) => {
                 *sum += (y * self.objective.score::<K>(row, &self.w.0) - 1.0).abs();
@@ -259,17 +285,39 @@ impl InteriorPass {
         }
     }
 
+    /// y f - 1 of the weights near which it begins.
+    #[inline(always)]
+    fn slope_near<K: Isa>(&self, row: &Row<'_>, y: f64) -> f64 {
+        self.near.as_ref().map_or(0.0, |near| {
+            y * (self.objective.score::<K>(row, &near.w.0) + near.nu()) - NO_LOSS_FROM
+        })
+    }
+
+    /// a, xi and lambda of a row at the beginning, and nu.
+    #[inline(always)]
+    fn first<K: Isa>(&self, row: &Row<'_>, y: f64, bound: f64) -> [f64; 4] {
+        let share = self.begin.shares[usize::from(y > 0.0)];
+        match &self.near {
+            None => [share * bound, self.begin.slack, self.begin.slack, 0.0],
+            Some(near) => {
+                let a = share * central(self.slope_near::<K>(row, y), bound, near.mu);
+                [a, near.mu / a, near.mu / (bound - a), near.nu()]
+            }
+        }
+    }
+
     /// Where the steps so far have brought a row.
     #[inline(always)]
     fn point<K: Isa>(&self, row: &Row<'_>, y: f64, bound: f64) -> Point {
+        let [a, xi, lambda, nu] = self.first::<K>(row, y, bound);
         let mut point = Point {
             y,
             bound,
-            a: self.begin.shares[usize::from(y > 0.0)] * bound,
-            xi: self.begin.slack,
-            lambda: self.begin.slack,
+            a,
+            xi,
+            lambda,
             score: self.objective.score::<K>(row, &self.w.0),
-            nu: 0.0,
+            nu,
         };
         for step in &self.steps {
             point.go(self.objective.score::<K>(row, &step.u.0), step);
@@ -368,7 +416,7 @@ impl InteriorSums {
         };
         match self {
             Self::Sides(sides) => alike(sides),
-            Self::Slopes(..) => true,
+            Self::Losses(..) | Self::Slopes(..) => true,
             Self::Evaluated(sums) => {
                 let length = sums.sides[0].v.0.len();
                 alike(&sums.sides)
@@ -383,7 +431,7 @@ impl InteriorSums {
     pub fn fits(&self, more: &Self) -> bool {
         match (self, more) {
             (Self::Sides(own), Self::Sides(more)) => own[0].v.0.len() == more[0].v.0.len(),
-            (Self::Slopes(..), Self::Slopes(..)) => true,
+            (Self::Losses(..), Self::Losses(..)) | (Self::Slopes(..), Self::Slopes(..)) => true,
             (Self::Evaluated(own), Self::Evaluated(more)) => {
                 own.sides[0].v.0.len() == more.sides[0].v.0.len()
             }
@@ -400,6 +448,10 @@ impl InteriorSums {
                     own.join(more);
                 }
             }
+            (Self::Losses(sums, rows), Self::Losses(more, more_rows)) => {
+                add(sums, more);
+                *rows = rows.saturating_add(*more_rows);
+            }
             (Self::Slopes(sum, rows), Self::Slopes(more, more_rows)) => {
                 *sum += more;
                 *rows = rows.saturating_add(*more_rows);
@@ -409,6 +461,20 @@ impl InteriorSums {
             _ => return false,
         }
         true
+    }
+}
+
+impl Near {
+    pub(super) fn nu(&self) -> f64 {
+        self.w.0.last().copied().unwrap_or(0.0)
+    }
+
+    /// The same once more.
+    pub(super) fn copied(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            w: Numbers::of(&self.w.0)?,
+            mu: self.mu,
+        })
     }
 }
 

@@ -38,6 +38,13 @@ impl ScanMethod for Interiors {
         Ok(if waits { Step::Blocked } else { Step::Done })
     }
 
+    fn begin_at(&mut self, _: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
+        for (head, weights) in self.heads.iter_mut().zip(starts) {
+            head.begin_near(weights);
+        }
+        Ok(())
+    }
+
     fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
         let mut passes = Vec::new();
         passes.room(self.heads.len())?;
