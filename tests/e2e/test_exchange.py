@@ -154,7 +154,19 @@ def test_libsvm_predicts_as_the_machine_trained_here(connection, folder, method)
 def test_a_free_intercept_makes_it_the_problem_of_libsvm(connection, folder, cost):
     """Both duals are the same number, once rows are not scaled: LIBSVM writes its own, with the other sign."""
     data, name = unpacked(folder, "svmguide1/svmguide1.xz"), f"libsvm_{10 * cost:.0f}"
-    command = [program("svm-train"), "-t", "2", "-g", "0.001", "-c", str(cost), "-e", "0.00001", data, folder / "theirs"]
+    command = [
+        program("svm-train"),
+        "-t",
+        "2",
+        "-g",
+        "0.001",
+        "-c",
+        str(cost),
+        "-e",
+        "0.00001",
+        data,
+        folder / "theirs",
+    ]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     expected = -float(said.partition("obj = ")[2].partition(",")[0])
     one(connection, "SELECT svm_load_libsvm(%s, path => %s)", [name, str(data)])
