@@ -143,7 +143,6 @@ SELECT * FROM typed('SELECT svm_probability(''it''''s of a query'', churn) FROM 
 SELECT * FROM typed('SELECT svm_create_function(''it''''s of a query@1'', ''of_query'', kind => ''probability'')');
 SELECT * FROM typed('SELECT svm_forget_query(''it''''s of a query'', ''SELECT 1 AS id'')');
 SELECT svm_train_query('SELECT * FROM churn', 'y', '{age,spend}', model => 'curved', kernel => 'rbf');
-SELECT * FROM typed($$SELECT svm_train('churn', 'y', '{age,spend}', 'begun', options => '{"warm_start": "curved@1"}')$$);
 SELECT svm_train_query('SELECT id, age, spend, y FROM churn', 'y', model => 'keyed', key => 'id');
 SELECT svm_forget_query('keyed', 'SELECT id::text FROM churn');
 SELECT svm_train_query('SELECT age, spend, y FROM churn' || repeat(' ', 500), 'y', model => 'long');

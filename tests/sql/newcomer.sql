@@ -49,12 +49,6 @@ SELECT svm_train('churn', 'y', '{age,spend}', 'curved', c => 'scale');
 -- hints name another model where what they say to train is another one
 SELECT svm_train('churn', 'y', ARRAY['age', 'spend', 'category(plan)'], 'exact', kernel => 'rbf', gamma => 2, c => 3, weight => 'w',
     class_weight => '{"true": 2, "false": 1}', key => 'id', options => '{"method": "exact", "max_categories": 5}');
-SELECT sql_tests.hint_of($$SELECT svm_train('churn', 'y', '{age,spend}', 'begun', options => '{"warm_start": "exact"}')$$) AS hint \gset
-SELECT substring(:'hint' FROM 'SELECT .*') AS statement \gset
-\echo :statement
-:statement;
-SELECT name, version, v.features ? 'kernel' AS is_kernel, c, key_column, weight_column FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE name LIKE 'exact%' ORDER BY name, version;
-SELECT length(svm_as_sql('exact_linear')) > 0 AS written;
 SET client_min_messages = notice;
 SELECT svm_grant('exact', 'public');
 SET client_min_messages = warning;
