@@ -110,7 +110,11 @@ impl Decoder {
         let mut decoder = Self::new(features, columns, nulls)?;
         for part in &mut decoder.features.parts {
             if let Some(reading) = part.reading_mut() {
-                *reading = ReadText::new(reading.by);
+                let thousands = reading.thousands.take();
+                *reading = ReadText {
+                    thousands,
+                    ..ReadText::new(reading.by)
+                };
             }
         }
         let end = decoder.sparse.codes();
@@ -403,6 +407,13 @@ impl Decoder {
     pub fn is_only_null(&self, number: usize) -> bool {
         let known = self.features.parts[number].dictionary();
         known.is_some_and(|known| self.one_hot.only_null(known, number))
+    }
+
+    /// Whether part `number` is a category column whose values differ from row to row.
+    pub fn are_different(&self, number: usize) -> bool {
+        let part = &self.features.parts[number];
+        let known = part.dictionary().filter(|_| part.crossed().is_none());
+        known.is_some_and(|known| self.one_hot.are_different(known, number))
     }
 
     /// Puts in what stands for missing dense values.

@@ -1,7 +1,7 @@
 //! How what is wrong with features is said.
 
 use super::error::FeatureError;
-use super::kinds::category::dictionary::{CategoryLimits, KeyCount, LONGEST_VALUE_BYTES};
+use super::kinds::category::dictionary::{CategoryLimits, KeyCount, Unit, LONGEST_VALUE_BYTES};
 use super::kinds::text::form::MOST_CHARACTERS;
 use super::stored::MOST_PARTS;
 use crate::base::near;
@@ -384,7 +384,7 @@ impl FeatureError {
                 units,
             } if !keys.is_empty() => {
                 format!(
-                    "Leave it out of features. {}{}{HASH_HINT}.",
+                    "Leave it out of features. {}{}{KEYS_HINT}.",
                     words_hint(&keys[0].0),
                     units_hint(units)
                 )
@@ -398,14 +398,14 @@ impl FeatureError {
                 let names = names.map(|(name, _)| name.as_str());
                 let names = excluding(names, left_out.as_deref().unwrap_or_default());
                 let units = units_hint(units);
-                format!("Leave out what is a key: {names}. {units}{HASH_HINT}.")
+                format!("Leave out what is a key: {names}. {units}{KEYS_HINT}.")
             }
             Self::Letter { alphabet, byte, .. } if byte.is_ascii_graphic() => format!(
                 "Name all letters: 'weighted_degree(column, 8, {alphabet}{})'.",
                 char::from(*byte)
             ),
             Self::LongCategory { column, .. } => format!(
-                "{}Or leave the column out, or shorten it in svm_train_query. {HASH_HINT}.",
+                "{}Or leave the column out, or shorten it in svm_train_query. {LONG_HINT}.",
                 words_hint(column)
             ),
             _ => return None,
@@ -464,16 +464,23 @@ fn words_hint(column: &str) -> String {
 }
 
 /// How a column of numbers with a unit behind them is made one of numbers.
-pub fn without_unit(column: &str, unit: &str) -> String {
-    format!(
-        "replace({}, {}, '')::float8",
+pub fn without_unit(column: &str, unit: &Unit) -> String {
+    let bare = format!(
+        "replace({}, {}, '')",
         quote(column),
-        quote_literal(unit)
-    )
+        quote_literal(&unit.name)
+    );
+    match &unit.thousands {
+        None => format!("{bare}::float8"),
+        Some((value, [point, thousands])) => format!(
+            "{bare}::float8 if {} is {point}, replace({bare}, '.', '')::float8 if it is {thousands}",
+            quote_literal(value)
+        ),
+    }
 }
 
 /// The same of several, as a sentence; nothing of none.
-fn units_hint(units: &[(String, String)]) -> String {
+fn units_hint(units: &[(String, Unit)]) -> String {
     let units = units
         .iter()
         .map(|(column, unit)| without_unit(column, unit));
@@ -487,8 +494,10 @@ fn units_hint(units: &[(String, String)]) -> String {
     }
 }
 
-/// How columns that would be refused are taken all the same.
-const HASH_HINT: &str = "options => '{\"hash_bits\": 18}' hashes the values instead, of which those that are in one row say nothing about others";
+/// How columns that look like keys are taken all the same.
+const KEYS_HINT: &str = "options => '{\"hash_bits\": 18}' takes keys as they are: each value is a feature of its own, and one that is in one row alone says nothing about others";
+/// The same of values that are too long.
+const LONG_HINT: &str = "options => '{\"hash_bits\": 18}' hashes long values instead, of which those that are in one row say nothing about others";
 
 /// How many values a column has in how many rows.
 fn distinct_values((column, count): &(String, KeyCount)) -> String {

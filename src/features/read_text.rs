@@ -17,6 +17,13 @@ pub struct ReadText {
     /// Some of these texts, or how they begin.
     #[serde(default, deserialize_with = "received")]
     pub such: Vec<String>,
+    /// A text whose point may part thousands, where all points may.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "received"
+    )]
+    pub thousands: Option<String>,
 }
 
 impl ReadText {
@@ -31,6 +38,7 @@ impl ReadText {
             open: false,
             unread: 0,
             such: Vec::new(),
+            thousands: None,
         }
     }
 

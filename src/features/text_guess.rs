@@ -16,7 +16,7 @@ use pgrx::pg_sys;
 use pgsvm_core::are_codes;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_expand::hash::of_text;
-use pgsvm_expand::reading::{Reading, LONGEST};
+use pgsvm_expand::reading::{of_thousands, Reading, LONGEST};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -128,6 +128,9 @@ impl TextGuess {
             let part = &mut features.parts[column.number];
             if let Some(reading) = column.reading() {
                 become_number(part, reading);
+                if let (Reading::Number, Some(read)) = (reading, part.reading_mut()) {
+                    read.thousands = column.thousands();
+                }
             } else if column.asked.is_none() && column.holds_texts() {
                 become_text(part, sublinear);
             }
@@ -216,6 +219,12 @@ impl Guessed {
         }
         let read = Reading::of(values, preferred)?;
         (!read.may_be_codes || !self.are_codes(read.reading)).then_some(read.reading)
+    }
+
+    /// A text whose point may part thousands, where all points may.
+    fn thousands(&self) -> Option<String> {
+        let (text, _) = of_thousands(self.short.keys().map(String::as_str))?;
+        Some(text.to_owned())
     }
 
     fn are_codes(&self, by: Reading) -> bool {

@@ -176,6 +176,9 @@ pub struct Telltales {
     /// Columns of whole numbers, nearly all different, that do not rise and are called as keys are.
     #[serde(deserialize_with = "received")]
     pub keys: Vec<String>,
+    /// Columns of categories, nearly all different.
+    #[serde(deserialize_with = "received")]
+    pub distinct: Vec<String>,
     /// Columns that are NULL in all rows.
     #[serde(deserialize_with = "received")]
     pub empty: Vec<String>,

@@ -136,8 +136,7 @@ impl RowSource {
         Ok(features)
     }
 
-    /// What of `rows` tells the classes apart alone, what only counts them and what is NULL in all of them, by name. Where there is one
-    /// column there is nothing else to learn from.
+    /// What of `rows` tells the classes apart alone, what only counts them and what is NULL in all of them, by name.
     pub fn telltales(&self, found: &Alone, rows: u64) -> Result<Telltales, OutOfMemory> {
         let features = self.decode.decoder.learned();
         let mut out = Telltales::default();
@@ -147,12 +146,15 @@ impl RowSource {
                 out.empty.room(1)?.push(part.name());
             }
         }
-        if let [part] = &features.parts[..] {
-            if part.is_one_value() {
-                return Ok(out);
+        for (number, part) in features.parts.iter().enumerate() {
+            if self.decode.decoder.are_different(number) {
+                out.distinct.room(1)?.push(part.name());
             }
         }
-        for telling in &found.telling {
+        // where there is one column there is nothing else to learn from, unless it is called as keys are
+        let is_lone = matches!(&features.parts[..], [part] if part.is_one_value());
+        let is_told = |name: &str| !is_lone || is_named_as_key(name);
+        for telling in found.telling.iter().filter(|_| !is_lone) {
             let name = match telling.what {
                 TellingColumn::Feature(id) => features.feature_name(id),
                 TellingColumn::Part(part) => match features.parts.get(part as usize) {
@@ -162,7 +164,7 @@ impl RowSource {
             };
             out.telling.room(1)?.push((name, telling.measure));
         }
-        for id in &found.codes {
+        for id in found.codes.iter().filter(|_| !is_lone) {
             let Feature::Column(name) = features.feature(*id) else {
                 continue;
             };
@@ -181,7 +183,7 @@ impl RowSource {
             };
             // days in their order are a time, not a count
             let is_number = |part: &FeaturePart| part.is_number() && part.column() == name;
-            if features.parts.iter().any(is_number) {
+            if features.parts.iter().any(is_number) && is_told(name) {
                 out.counting.room(1)?.push(name.to_owned());
             }
         }

@@ -4,7 +4,7 @@ use crate::base::errors::Failure;
 use crate::combinations::choosing;
 use crate::request::class_weight::ClassWeight;
 use crate::request::numbers::{Numbers, C};
-use crate::request::words::{invalid, required, sql_float, word};
+use crate::request::words::{invalid, sql_float, word};
 use core::ops::RangeInclusive;
 use pgsvm_core::plan::{Folds, MOST_FOLDS};
 use pgsvm_core::Scoring;
@@ -41,7 +41,7 @@ pub(super) fn costs(c: Numbers, choices: Option<Vec<f64>>) -> Result<(Vec<f64>, 
         }
         (Numbers::Default | Numbers::Scale, None) => vec![USUAL_COST],
         (Numbers::Are(given), None) => {
-            let given = given.into_iter().map(|c| required(c, "c"));
+            let given = given.into_iter().map(|c| C.number_of(c));
             given.collect::<Result<Vec<_>, _>>()?
         }
     };

@@ -8,7 +8,7 @@ use crate::request::numbers::{Numbers, GAMMA};
 use crate::request::option_words::Method;
 use crate::request::options::{table, Choices};
 use crate::request::solver::INTERIOR_POINT;
-use crate::request::words::{chosen, invalid, required, sql_float};
+use crate::request::words::{chosen, invalid, sql_float};
 use crate::request::Arguments;
 use pgsvm_core::kernels::kernel::MOST_DEGREE;
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
@@ -140,7 +140,7 @@ fn gammas(given: &Numbers, choices: &Choices) -> Result<Vec<(Option<f64>, f64)>,
     let named = match (given, &choices.get(&table::GAMMAS)?) {
         (Numbers::Are(all), _) => {
             GAMMA.check_count(all.len())?;
-            let all = all.iter().map(|gamma| required(*gamma, "gamma"));
+            let all = all.iter().map(|gamma| GAMMA.number_of(*gamma));
             all.collect::<Result<Vec<_>, _>>()?
         }
         (_, Some(named)) => {

@@ -1,7 +1,7 @@
 //! Arguments that are a number, a list of numbers to choose from, or a word. In SQL they are of type `svm_numbers`, which is the
 //! text of any of them (sql/added/0.3.0.sql). Pure.
 
-use crate::base::errors::{shortened, Failure};
+use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::request::words::invalid;
 use pgsvm_core::memory::{gathered, Room};
@@ -107,6 +107,17 @@ impl Argument {
     /// A list of them, as a call has it.
     pub fn as_list(self) -> String {
         format!("{} => '{{{}}}'", self.name, self.usual)
+    }
+
+    /// A number of a list, which is not NULL.
+    pub fn number_of(self, entry: Option<f64>) -> Result<f64, Failure> {
+        entry.ok_or_else(|| {
+            Failure::new(
+                Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+                format!("the list in argument \"{}\" has a NULL", self.name),
+            )
+            .hint(self.as_list())
+        })
     }
 
     /// Refuses lists that are empty or too long.

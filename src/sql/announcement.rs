@@ -730,22 +730,30 @@ impl Announcement<'_> {
             _ => ("columns", "are", "them"),
         };
         let message = format!("{column} {} {is} NULL in all rows", listed(names));
+        let constant = &self.trained.reader.features.constant;
+        let are_out = names.iter().all(|name| constant.contains(name));
+        let (jsonb, warning) = (
+            "The field of a jsonb is NULL if its name is misspelt",
+            Failure::new(Code::ERRCODE_WARNING, message),
+        );
+        if are_out {
+            let warning = warning.detail(format!("The model leaves {it} out."));
+            return Some(match self.request.source.is_table() {
+                true => warning,
+                false => warning.hint(jsonb),
+            });
+        }
+        let names = names.iter().filter(|name| !constant.contains(name));
         let leave_out = match self.request.columns.features {
-            None => excluding(
-                names.iter().map(String::as_str),
-                &self.request.columns.exclude,
-            ),
+            None => excluding(names.map(String::as_str), &self.request.columns.exclude),
             Some(_) => "name the other features alone".to_owned(),
         };
         let hint = match self.request.source.is_table() {
             true => format!("To leave {it} out: {leave_out}"),
-            false => format!("The field of a jsonb is NULL if its name is misspelt. If that is not so, leave {it} out: {leave_out}"),
+            false => format!("{jsonb}. If that is not so, leave {it} out: {leave_out}"),
         };
-        Some(
-            Failure::new(Code::ERRCODE_WARNING, message)
-                .detail(format!("The model has learned nothing of {it}."))
-                .hint(hint),
-        )
+        let learned = format!("The model has learned nothing of {it}.");
+        Some(warning.detail(learned).hint(hint))
     }
 
     /// What is said of an index that knows few of the rows.

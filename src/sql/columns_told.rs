@@ -4,7 +4,7 @@ pub(super) use crate::base::text::counted;
 use crate::base::text::listed;
 use crate::features::{without_unit, CategoryPart, FeaturePart, FeatureSet, Nulls};
 use pgrx::spi::quote_literal;
-use pgsvm_expand::reading::is_marker;
+use pgsvm_expand::reading::{is_marker, of_thousands};
 use pgsvm_expand::Reading;
 
 /// Text columns of so many numbers that they may be meant as numbers.
@@ -20,7 +20,7 @@ pub(super) fn number_columns(features: &FeatureSet) -> Vec<String> {
 /// Text columns of numbers with a unit behind them, as SQL that makes them numbers.
 pub(super) fn with_units(features: &FeatureSet) -> Vec<String> {
     let texts = text_columns(features).filter(|text| !text.asked);
-    let told = texts.filter_map(|text| Some(without_unit(&text.name, text.dictionary.unit()?)));
+    let told = texts.filter_map(|text| Some(without_unit(&text.name, &text.dictionary.unit()?)));
     told.collect()
 }
 
@@ -71,7 +71,15 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
                 listed(&such)
             ),
         };
-        format!("{name}{by}{unread}")
+        let text = reading.thousands.as_deref();
+        let point = match of_thousands(text.into_iter()) {
+            None => String::new(),
+            Some((text, [point, thousands])) => format!(
+                ", {} as {point}; if it is {thousands}, take the points out in svm_train_query",
+                quote_literal(text)
+            ),
+        };
+        format!("{name}{by}{point}{unread}")
     });
     told.collect()
 }

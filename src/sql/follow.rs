@@ -53,7 +53,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use pgsvm_core::kernels::KernelKind;
 use pgsvm_core::StopRule;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -133,6 +133,7 @@ fn follow(
                 })
             }),
         }?;
+        deployed.warn_of_nothing(&trained);
         let inherited = Inherited::Everything;
         train::store(
             &owned.schema,
@@ -154,6 +155,8 @@ struct Deployed<'a> {
     /// The column of its key, and of what kind that is; None of a version without one, which can only be refreshed.
     key: Option<(String, KeyKind)>,
     keeps_scaling: bool,
+    /// Keys that were given to be forgotten, and those of them that are not known.
+    unknown: Cell<(u64, u64)>,
 }
 
 impl<'a> Deployed<'a> {
@@ -182,6 +185,7 @@ impl<'a> Deployed<'a> {
             key,
             keeps_scaling: stored::keeps_scaling(options)?,
             stored,
+            unknown: Cell::default(),
         })
     }
 
@@ -282,6 +286,30 @@ impl<'a> Deployed<'a> {
         }
     }
 
+    /// A WARNING where rows to forget are not known, or no row was added.
+    fn warn_of_nothing(&self, trained: &Trained) {
+        let name = &self.owned.name;
+        let followed = trained.followed.as_ref();
+        let rows = followed.and_then(|followed| followed.rows);
+        let warning = match (self.change, self.unknown.get(), rows) {
+            (Change::Forget(_), (keys, unknown @ 1..), _) => {
+                let matches = if unknown == 1 { "matches" } else { "match" };
+                Failure::new(
+                    Code::ERRCODE_WARNING,
+                    format!("{unknown} of {keys} keys to forget {matches} no row that model \"{name}\" was trained on"),
+                )
+                .detail("A row that has been forgotten is none of them, and a key that comes twice matches once.")
+            }
+            (Change::Update(_), _, Some(rows)) if rows.added == 0 => Failure::new(
+                Code::ERRCODE_WARNING,
+                format!("no row was added to model \"{name}\""),
+            )
+            .detail("The rows to add are none, or none that can be trained on."),
+            _ => return,
+        };
+        warning.warn();
+    }
+
     fn may_screen(&self, prepared: &Prepared) -> bool {
         prepared.job.looks.slacks && (self.keeps_scaling || !prepared.scales())
     }
@@ -301,7 +329,8 @@ impl<'a> Deployed<'a> {
         let mut memory = Memory::load(schema, self.known.clone(), id, *kind)?;
         if let (Change::Forget(_), Some(keys)) = (self.change, given) {
             let keys = &mut keys.borrow_mut();
-            forget(&mut memory, name, keys, column, *kind)?;
+            let unknown = forget(&mut memory, name, keys, column, *kind)?;
+            self.unknown.set(unknown);
         }
         let (rows, added) = match self.change {
             Change::Refresh => (Rows::All, None),
@@ -397,17 +426,17 @@ fn plan_keys(
     Ok(query::plan(&select))
 }
 
-/// Removes the keys given from what is known.
+/// Removes the keys given from what is known; returns how many were given, and how many of them are not known.
 fn forget(
     memory: &mut Memory,
     model: &str,
     given: &mut KeptRows,
     column: &str,
     kind: KeyKind,
-) -> Result<(), Failure> {
+) -> Result<(u64, u64), Failure> {
     let (keys, found) = forget_keys(memory, given, column, kind)?;
     if found > 0 {
-        return Ok(());
+        return Ok((keys, keys - found));
     }
     Err(Failure::new(
         Code::ERRCODE_NO_DATA,

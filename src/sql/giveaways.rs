@@ -2,6 +2,7 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
+use crate::catalog::identifiers::is_named_as_key;
 use crate::features::{excluding, naming, FeaturePart, ReadAs, TextPart};
 use crate::planning::source_columns::LeftOut;
 use crate::request::Request;
@@ -19,10 +20,12 @@ pub struct Giveaways<'a> {
     named_though: &'a [(String, String)],
     /// Tell the classes apart alone; with how well.
     telling: &'a [(String, f64)],
-    /// Only count rows, and nobody named them.
+    /// Only count rows, as far as nobody means them.
     counting: Vec<&'a str>,
-    /// The same of those that look like keys.
+    /// Numbers that look like keys.
     keys: Vec<&'a str>,
+    /// Categories that do.
+    distinct: Vec<&'a str>,
     /// What features are made of.
     parts: &'a [FeaturePart],
     /// Of those that tell the classes apart, whole numbers that are codes: how high they are says little.
@@ -32,18 +35,16 @@ pub struct Giveaways<'a> {
 impl<'a> Giveaways<'a> {
     pub fn of(request: &'a Request, trained: &'a Trained, left_out: &'a LeftOut) -> Self {
         let telltales = &trained.reader.telltales;
-        let unnamed = |found: &'a Vec<String>| -> Vec<&'a str> {
-            let found = found.iter().map(String::as_str);
-            found
-                .filter(|_| request.columns.features.is_none())
-                .collect()
-        };
+        // who names what counts up may mean it, unless it is called as keys are
+        let is_meant = |name: &&str| request.columns.features.is_some() && !is_named_as_key(name);
+        let counting = telltales.counting.iter().map(String::as_str);
         Self {
             request,
             named_though: &left_out.named_though,
             telling: &telltales.telling,
-            counting: unnamed(&telltales.counting),
-            keys: unnamed(&telltales.keys),
+            counting: counting.filter(|name| !is_meant(name)).collect(),
+            keys: telltales.keys.iter().map(String::as_str).collect(),
+            distinct: telltales.distinct.iter().map(String::as_str).collect(),
             parts: &trained.reader.features.parts,
             codes: codes(trained),
         }
@@ -69,7 +70,8 @@ impl<'a> Giveaways<'a> {
             self.named_though(),
             self.telling(),
             self.counting(),
-            self.keys(),
+            self.keys(&self.keys, "whole number"),
+            self.keys(&self.distinct, "value"),
         ];
         failures.into_iter().flatten().for_each(Failure::warn);
     }
@@ -84,7 +86,8 @@ impl<'a> Giveaways<'a> {
 
     /// What only tells rows apart.
     fn of_rows(&self) -> impl Iterator<Item = &'a str> + '_ {
-        self.counting.iter().chain(&self.keys).copied()
+        let keys = self.keys.iter().chain(&self.distinct);
+        self.counting.iter().chain(keys).copied()
     }
 
     fn named_though(&self) -> Option<Failure> {
@@ -202,28 +205,46 @@ impl<'a> Giveaways<'a> {
             1 => ("it", "numbers"),
             _ => ("they", "number"),
         };
-        let hint = format!("If {it} only {numbers} the rows, {}", self.leave_out());
+        let hint = format!(
+            "If {it} only {numbers} the rows, {}",
+            self.leave_out(self.counting.len())
+        );
         Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
     }
 
-    fn keys(&self) -> Option<Failure> {
-        let (looks, it, tells) = match self.keys.len() {
+    /// Of `columns` that have another value, a `what`, in nearly every row.
+    fn keys(&self, columns: &[&str], what: &str) -> Option<Failure> {
+        let (looks, it, tells) = match columns.len() {
             0 => return None,
             1 => ("looks like a key", "it", "tells"),
             _ => ("look like keys", "they", "tell"),
         };
         let message = format!(
-            "{} {looks}: another whole number in nearly every row",
-            self.keys.join(", ")
+            "{} {looks}: another {what} in nearly every row",
+            columns.join(", ")
         );
-        let hint = format!("If {it} only {tells} rows apart, {}", self.leave_out());
+        let how = self.leave_out(columns.len());
+        let hint = format!("If {it} only {tells} rows apart, {how}");
         Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
     }
 
-    /// How all that only tells rows apart is left out.
-    fn leave_out(&self) -> String {
-        let how = excluding(self.of_rows(), &self.request.columns.exclude);
-        format!("leave out: {how}; or name the features")
+    /// How all that only tells rows apart is left out, where `count` columns are spoken of.
+    fn leave_out(&self, count: usize) -> String {
+        match &self.request.columns.features {
+            None => {
+                let how = excluding(self.of_rows(), &self.request.columns.exclude);
+                format!("leave out: {how}; or name the features")
+            }
+            Some(features) => {
+                let all = features.iter().map(String::as_str);
+                let others: Vec<_> = all.filter(|it| !self.has(it)).collect();
+                let it = if count == 1 { "it" } else { "them" };
+                match (1..features.len().min(MOST_NAMED)).contains(&others.len()) {
+                    true => format!("leave {it} out: {}", naming(others)),
+                    false => format!("leave {it} out of features"),
+                }
+            }
+        }
     }
 }
 

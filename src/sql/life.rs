@@ -6,6 +6,7 @@
 
 use crate::base::errors::{notice, shortened, Code, Failure, OrRaise};
 use crate::base::near;
+use crate::base::text::counted;
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::catalog::trained_by::{training_beside, Beside};
@@ -133,7 +134,12 @@ fn svm_prune(model: Option<&str>, keep: Option<i32>, fcinfo: pg_sys::FunctionCal
                 literal(&owned.name)
             )));
         }
-        versions::prune(&owned.schema, owned.id, keep)
+        let removed = versions::prune(&owned.schema, owned.id, keep)?;
+        if removed > 0 {
+            let versions = counted(removed as u64, "version");
+            notice(format!("removed {versions} of model \"{}\"", owned.name));
+        }
+        Ok(removed)
     };
     prune().or_raise()
 }

@@ -183,6 +183,18 @@ def test_texts_with_a_unit_and_times_of_the_day_are_told_with_what_to_type(conne
     assert connection.execute(heights).fetchone() == (0, 6)
 
 
+def test_points_that_may_part_thousands_are_told_with_both_numbers(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE prices AS SELECT i % 9 + 1 || '.' || to_char(i * 37 % 1000, 'FM000') || ' EUR' AS price,
+            i * 37 % 97 / 10.0 || ' EUR' AS fee, i % 9 > 4 AS y FROM generate_series(1, 900) AS i"""
+    )
+    connection.execute("SELECT svm_train('prices', 'y')")
+    assert (
+        "Texts read as numbers and times: number(price), '1.300 EUR' as 1.3; if it is 1300, take the points out in svm_train_query; number(fee)."
+        in details(said)
+    )
+
+
 def test_arrays_that_are_one_sparse_vector_are_told(connection, said):
     connection.execute(
         """CREATE TEMP TABLE pairs AS SELECT ARRAY[i % 3, 3 + i % 5, 9 + i % 7] AS idx, ARRAY[i % 2, 1, i % 3]::real[] AS val, i % 11 AS z,

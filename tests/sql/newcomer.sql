@@ -195,6 +195,34 @@ SELECT svm_train('churn', 'y', '{age}', 'm', folds => 3);
 SELECT svm_train('churn', 'y', '{age}', 'm', class_weight => '{"y": 5}');
 SELECT svm_train('churn', 'y', '{age}', 'm', class_weight => '{"churned": 5, "false": 2}');
 SELECT svm_train('churn', 'plan', '{age}', 'm', class_weight => '{"A": 5, "b": 2}');
+-- a point that may part thousands, or not
+CREATE TABLE prices AS SELECT i AS nr, (1000 + i * 37 % 9000) / 1000 || '.' || to_char(i * 37 % 1000, 'FM000') || ' EUR' AS price,
+    (1000 + i * 37 % 9000) / 1000 || '.' || to_char(i * 37 % 1000, 'FM000') || ' kg' AS weight, (i * 37 % 97) / 10.0 || ' EUR' AS fee,
+    'token ' || i * 7919 % 1009 AS token, i * 7919 % 1000003 AS "customerId", NULL::int AS empty, i * 37 % 97 + 40 * sin(i) > 48 AS y FROM generate_series(1, 300) AS i;
+SELECT svm_train('prices', 'y', '{number(price),number(fee)}', 'points');
+SELECT part ->> 'name' AS name, part -> 'reading' -> 'thousands' AS may_part_thousands
+FROM svm_version AS v, jsonb_array_elements(v.features -> 'parts') AS part WHERE v.id = svm_internal.svm_version_id('points');
+SELECT sql_tests.hint_of($$SELECT svm_train('prices', 'y', '{weight}', 'm')$$);
+-- keys that are named, or taken as categories; not what honest numbers and texts are
+SELECT svm_train('prices', 'y', '{token}', 'm');
+SELECT svm_train('prices', 'y', '{token,number(fee)}', 'm', options => '{"hash_bits": 18}');
+SELECT svm_train_query('SELECT * FROM prices WHERE nr <= 60', 'y', '{token,number(fee)}', 'm', options => '{"inherit": false}');
+SELECT svm_train('prices', 'y', '{customerId,number(fee)}', 'm', options => '{"inherit": false}');
+SELECT svm_train('prices', 'y', '{nr,number(fee)}', 'm', options => '{"inherit": false}');
+SELECT svm_train_query('SELECT nr * 3 AS day, nr * 7919 % 1000003 AS amount, fee, y FROM prices', 'y', '{day,amount,number(fee)}', 'm', options => '{"inherit": false}');
+-- what is NULL in all rows and left out is not to be left out
+SELECT svm_train_query('SELECT fee, empty, y FROM prices', 'y', model => 'm', options => '{"inherit": false}');
+SELECT svm_train_query('SELECT fee, empty, y FROM prices', 'y', '{number(fee),empty}', 'm', options => '{"inherit": false}');
+-- keys that match nothing, and versions that are removed
+SELECT svm_train('prices', 'y', '{number(fee)}', 'followed', key => 'nr');
+SELECT svm_forget('followed', 'SELECT nr FROM generate_series(299, 310) AS nr');
+SELECT svm_forget('followed', 'SELECT nr FROM (VALUES (3), (4), (3)) AS v (nr)');
+SELECT svm_update('followed', 'SELECT * FROM prices WHERE nr > 1000');
+SET client_min_messages = notice;
+SELECT svm_prune('followed', 2);
+SELECT svm_prune('followed', 2);
+SET client_min_messages = warning;
+
 -- nothing is said of a file that is not written
 SET client_min_messages = notice;
 SELECT svm_export('exact');

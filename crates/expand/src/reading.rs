@@ -183,6 +183,28 @@ impl Reading {
     }
 }
 
+/// Of numbers whose points may all be decimal ones or all part thousands, as in `2.919`, the least text that is two numbers, and these;
+/// None where one of the texts is read in one way alone.
+pub fn of_thousands<'a>(texts: impl Iterator<Item = &'a str>) -> Option<(&'a str, [f64; 2])> {
+    let mut found: Option<(&str, [f64; 2])> = None;
+    for text in texts {
+        // what is no number at all says nothing of points
+        let both = [false, true].map(|comma| number(text, comma).map(|it| it.value));
+        match both {
+            [None, None] => {}
+            [Some(point), Some(comma)] if point == comma => {}
+            [Some(point), Some(comma)]
+                if text.contains('.') && found.is_none_or(|(least, _)| text < least) =>
+            {
+                found = Some((text, [point, comma]));
+            }
+            [Some(_), Some(_)] if text.contains('.') => {}
+            _ => return None,
+        }
+    }
+    found
+}
+
 /// Whether a text stands for a missing value.
 pub fn is_marker(text: &str) -> bool {
     let text = text.trim();
@@ -542,6 +564,26 @@ mod tests {
             "%", "1-2", "$$5", "12,3456",
         ] {
             assert_eq!(Reading::Number.read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn points_before_three_digits_may_part_thousands() {
+        let of = |texts: &[&'static str]| of_thousands(texts.iter().copied());
+        assert_eq!(
+            of(&["12.500 €", "2.919 EUR", "?", "7"]),
+            Some(("12.500 €", [12.5, 12_500.0]))
+        );
+        for texts in [
+            &["2.919", "2.9"][..],
+            &["2.919", "0.125"],
+            &["2.919", "1,234.500"],
+            &["2.919", "1.234,5"],
+            &["1,234", "2,345"],
+            &["12", "13"],
+            &["a", ""],
+        ] {
+            assert_eq!(of(texts), None, "{texts:?}");
         }
     }
 

@@ -10,6 +10,7 @@
 
 use crate::base::keyed_hash::TextHash;
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
+use pgsvm_expand::reading::of_thousands;
 use pgsvm_expand::{hash, Collisions};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -23,6 +24,9 @@ const KEPT_BYTES: usize = 8 << 20;
 const VALUE_BYTES: usize = 96;
 /// A column with no more distinct values than this never looks like a key.
 const FEW_VALUES: u64 = 100;
+/// Values are told to differ from row to row from so many on, of which one in so many may be another row's.
+const SOME_VALUES: u64 = 20;
+const SAME_ONE_IN: u64 = 10;
 
 /// How categories are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -353,6 +357,12 @@ impl Tally {
         self.others.as_ref().and_then(Collisions::share)
     }
 
+    /// Whether nearly all values were different, and there were some.
+    pub fn are_different(&self, dictionary: &Dictionary) -> bool {
+        let values = dictionary.values.len() as u64;
+        values >= SOME_VALUES && values * SAME_ONE_IN >= self.rows * (SAME_ONE_IN - 1)
+    }
+
     /// How many distinct values there were, where the column looks like a key: more than half as many
     /// as rows with a value.
     pub fn key(&self, dictionary: &Dictionary) -> Option<KeyCount> {
@@ -388,6 +398,15 @@ fn is_uuid(value: &str) -> bool {
     }
 }
 
+/// A unit behind numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unit {
+    /// With the blank in front of it.
+    pub name: String,
+    /// Where points may part thousands as well: a value, and the two numbers that it may be.
+    pub thousands: Option<(String, [f64; 2])>,
+}
+
 /// Most characters of a unit.
 const LONGEST_UNIT: usize = 12;
 /// Least values of a column of numbers, and one in how many may be none.
@@ -410,7 +429,7 @@ impl Dictionary {
     }
 
     /// The unit behind the numbers that all values are, with the blank in front of it, as of `994 kg`; None where some value is none.
-    pub fn unit(&self) -> Option<&str> {
+    pub fn unit(&self) -> Option<Unit> {
         if self.values.len() < LEAST_NUMBERS {
             return None;
         }
@@ -426,7 +445,14 @@ impl Dictionary {
         let is_unit =
             unit.chars().count() <= LONGEST_UNIT && !unit.contains(|c: char| c.is_ascii_digit());
         let mut others = values.map(|value| split(value).map(|at| &value[at..]));
-        (is_unit && others.all(|other| other == Some(unit))).then_some(unit)
+        let is_unit = is_unit && others.all(|other| other == Some(unit));
+        let numbers = self
+            .values()
+            .map(|value| value[..value.len() - unit.len()].trim());
+        is_unit.then(|| Unit {
+            name: unit.to_owned(),
+            thousands: of_thousands(numbers).map(|(text, both)| (format!("{text}{unit}"), both)),
+        })
     }
 
     /// The same again.

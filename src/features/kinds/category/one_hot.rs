@@ -99,7 +99,7 @@ impl OneHot {
                 Some(others) => numbers.push((part.name(), others)),
                 None => {
                     let unit = part.dictionary().and_then(Dictionary::unit);
-                    units.extend(unit.map(|unit| (part.name(), unit.to_owned())));
+                    units.extend(unit.map(|unit| (part.name(), unit)));
                     keys.push((part.name(), count));
                 }
             }
@@ -160,6 +160,11 @@ impl OneHot {
     /// Whether all values of part `number`, with these categories, were UUIDs, which are none.
     pub fn only_uuids(&self, known: &Dictionary, number: usize) -> bool {
         self.tally(number).is_some_and(|it| it.only_uuids(known))
+    }
+
+    /// Whether its values differ from row to row.
+    pub fn are_different(&self, known: &Dictionary, number: usize) -> bool {
+        self.tally(number).is_some_and(|it| it.are_different(known))
     }
 
     /// Whether it was NULL in all rows, where that is a category.
