@@ -553,7 +553,8 @@ pub struct WorkingSetRegion {
 }
 
 impl WorkingSetRegion {
-    /// How many words there are.
+    /// How many words there are, never none.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.cache.working_set_words()
     }

@@ -272,6 +272,7 @@ impl SigmoidFit {
     /// Share of the decrease that the gradient promises with which a step is content.
     const SUFFICIENT: f64 = 1e-4;
 
+    #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         Self {
             sigmoid: Sigmoid { a: 0.0, b: 0.0 },

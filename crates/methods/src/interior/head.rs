@@ -298,7 +298,8 @@ impl<'a> Head<'a> {
         }
         let [losses, at_0] = combined(exchange, sums, Combine::Sum)?;
         let primal = 0.5 * square(weights) + losses;
-        if !(primal < at_0) {
+        let falls = primal < at_0;
+        if !falls {
             return Ok(false);
         }
         let mu = NEAR * primal / (2.0 * self.rows);

@@ -94,7 +94,8 @@ pub trait TakesBlocks: TakesRows {
     fn learn_row(&mut self, _: &Row<'_>) {}
 }
 
-/// Heads whose rows are visited one by one: their passes.
+/// Heads whose rows are visited one by one: their passes. There is one at least.
+#[allow(clippy::len_without_is_empty)]
 pub trait Visits {
     fn len(&self) -> usize;
     fn state(&self, head: usize) -> &HeadState;

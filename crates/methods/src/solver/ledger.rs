@@ -27,6 +27,7 @@ use crate::solver::sums::terms::Terms;
 use crate::solver::weights::Weights;
 
 /// A holder of heads: their ledgers, and the weights of their certificates.
+#[allow(clippy::len_without_is_empty)]
 pub trait Ledgers {
     /// How many heads there are.
     fn len(&self) -> usize;

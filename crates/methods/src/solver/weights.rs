@@ -23,6 +23,7 @@ impl<'a> Column<'a> {
         }
     }
 
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.front.len() + self.rest.len().div_ceil(self.stride)
     }

@@ -15,6 +15,9 @@ use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::outliers::Sorted;
 
+/// v and what else the dual has, summed over some rows.
+type DualSum = (Vec<f64>, Proved);
+
 /// A head in a verifying pass: what has been recomputed so far.
 pub(in crate::solver) struct Proof {
     pub(in crate::solver) v: Vec<f64>,
@@ -23,7 +26,7 @@ pub(in crate::solver) struct Proof {
     gone: Vec<f64>,
     proved_gone: Proved,
     /// The same of positive rows alone, of those that stay and of outliers, where the intercept is free.
-    of_positive: Option<Box<[(Vec<f64>, Proved); 2]>>,
+    of_positive: Option<Box<[DualSum; 2]>>,
     /// Losses at the newest weights, if `primal`, and where a better intercept is found for them.
     tally: Tally,
     pub(in crate::solver) breakpoints: Option<Breakpoints>,
