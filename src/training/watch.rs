@@ -41,6 +41,7 @@ struct Part {
     decisions: Vec<f32>,
 }
 
+#[allow(clippy::large_enum_variant)] // there is one at a time
 enum Decides {
     Hyperplanes(Vec<Dense>),
     Kernel(Box<KernelMachine>, GatheredRows, Vec<f64>),
