@@ -4,12 +4,13 @@
 use std::ops::Range;
 
 use crate::base::interrupts;
-use crate::base::memory::{OutOfMemory, Room as _};
+use crate::base::memory::{gathered, OutOfMemory, Room as _};
 use crate::kernel::Kernel;
 use crate::products::{Landmarks, Room};
 use crate::rows::Rows;
 use crate::simd::panels::COLUMNS;
 use crate::simd::Level;
+use crate::triangle;
 
 /// Rows that are decided together, and landmarks at a time: whole panels, and kernel values of both that stay in the processor's
 /// cache until they have been summed.
@@ -101,6 +102,27 @@ impl Expansion {
     pub fn factors(&self, machine: usize) -> &[f64] {
         let landmarks = self.landmarks.len();
         &self.factors[machine * landmarks..][..landmarks]
+    }
+
+    /// By machine the weights of phi(x) whose decisions at these landmarks are its own, and its intercept behind them. `lower`: the rows of
+    /// the landmarks' factor L.
+    pub fn projected<'a, L: Iterator<Item = &'a [f64]>>(
+        &self,
+        landmarks: &Rows,
+        lower: impl Fn() -> L,
+    ) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        let (mut decisions, mut all) = (Vec::new(), Vec::new());
+        self.decide(landmarks, &mut Room::default(), &mut decisions)?;
+        let machines = self.machines();
+        all.room(machines)?;
+        for (place, intercept) in self.intercepts.iter().enumerate() {
+            let own = decisions.iter().skip(place).step_by(machines);
+            let mut weights = gathered(own.map(|decision| decision - intercept))?;
+            triangle::forward_by_rows(lower(), &mut weights);
+            weights.room(1)?.push(*intercept);
+            all.push(weights);
+        }
+        Ok(all)
     }
 
     /// By machine its intercept.

@@ -202,22 +202,11 @@ impl LowRank {
     /// By machine the weights of phi(x) whose decisions at the landmarks are its own, and its intercept behind them: its projection onto
     /// the landmarks' span. None where its rows are of another width.
     pub fn project(&self, machine: &Expansion) -> Result<Vec<Vec<f64>>, OutOfMemory> {
-        let (rows, mut decisions) = (self.landmarks.rows(), Vec::new());
-        let mut all = Vec::new();
-        if machine.width() != rows.width() {
-            return Ok(all);
+        let rows = self.landmarks.rows();
+        match machine.width() == rows.width() {
+            true => machine.projected(rows, || self.lower.chunks_exact(self.rank().max(1))),
+            false => Ok(Vec::new()),
         }
-        machine.decide(rows, &mut Room::default(), &mut decisions)?;
-        let machines = machine.machines();
-        all.room(machines)?;
-        for (place, intercept) in machine.intercepts().iter().enumerate() {
-            let own = decisions.iter().skip(place).step_by(machines);
-            let mut weights = gathered(own.map(|decision| decision - intercept))?;
-            triangle::forward(&self.lower, &mut weights);
-            weights.room(1)?.push(*intercept);
-            all.push(weights);
-        }
-        Ok(all)
     }
 }
 

@@ -254,9 +254,12 @@ fn solve_row(k: &mut [f64], size: usize, row: usize, columns: Range<usize>) -> b
 
 /// L^-1 v in place of v: what a sum of kernel values of rows is as a sum of their phi(x).
 pub fn forward(lower: &[f64], v: &mut [f64]) {
-    let rank = v.len();
-    for row in 0..rank {
-        let lower = &lower[row * rank..][..=row];
+    forward_by_rows(lower.chunks_exact(v.len().max(1)), v);
+}
+
+/// The same of rows of L, each up to the diagonal or further.
+pub fn forward_by_rows<'a>(lower: impl Iterator<Item = &'a [f64]>, v: &mut [f64]) {
+    for (row, lower) in lower.take(v.len()).enumerate() {
         let (before, own) = v.split_at_mut(row);
         let known: f64 = before.iter().zip(lower).map(|(v, lower)| v * lower).sum();
         own[0] = (own[0] - known) / lower[row];

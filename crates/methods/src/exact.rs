@@ -5,7 +5,7 @@
 //! dual        D(a) = sum of (p a_i - 1/2 d_i a_i²) - 1/2 sum of a_i a_j y_i y_j k(x_i, x_j),  0 <= a_i <= high_i
 //! symbols     w = sum of a_j y_j phi(x_j), so f(x) = sum of a_j y_j k(x_j, x) and |w|² = sum of a_i y_i f(x_i)
 //!             k is the kernel, and 1 more where there is an intercept: a constant appended to phi(x), regularized like
-//!             every weight, as in linear machines here; a free one, as LIBSVM's, is in no norm ([`intercept`]). p, d, high: task/loss.rs
+//!             every weight, as in linear machines here; a free one, as LIBSVM's, is in no norm ([`intercept`]). p, d, high: objective/loss.rs
 //! update      along two candidates at a time, the one with the largest projected gradient and the one with which D gains
 //!             most ([`pairs`]); then f of all candidates by the kernel rows of the two
 //! stop        a pass over all rows computes f with every support vector, in 64 bits: P, D and the gap are those of the problem

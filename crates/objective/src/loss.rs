@@ -37,41 +37,36 @@ pub enum Loss {
     HalfSquaredHinge,
 }
 
-/// Does what follows with the loss that a [`Loss`] names: `by_loss!(named, loss => expression)`.
+/// Does what follows with the loss that a [`Loss`] names: `by_loss!(named, loss => expression)`. Its line for each loss: variant and file.
 #[cfg(not(any(test, feature = "planted")))]
 #[macro_export]
 macro_rules! by_loss {
     ($named:expr, $loss:ident => $body:expr) => {
-        match $named {
-            $crate::loss::Loss::Hinge => {
-                let $loss = $crate::losses::hinge::Hinge;
-                $body
-            }
-            $crate::loss::Loss::SquaredHinge => {
-                let $loss = $crate::losses::squared_hinge::SquaredHinge;
-                $body
-            }
-        }
+        $crate::by_listed_loss!($named, $loss => $body;
+            Hinge in hinge, SquaredHinge in squared_hinge)
     };
 }
+
 /// The same with the planted loss.
 #[cfg(any(test, feature = "planted"))]
 #[macro_export]
 macro_rules! by_loss {
     ($named:expr, $loss:ident => $body:expr) => {
+        $crate::by_listed_loss!($named, $loss => $body;
+            Hinge in hinge, SquaredHinge in squared_hinge, HalfSquaredHinge in half_squared_hinge)
+    };
+}
+
+/// [`by_loss`] among these losses, which are all there are.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! by_listed_loss {
+    ($named:expr, $loss:ident => $body:expr; $($variant:ident in $file:ident),+) => {
         match $named {
-            $crate::loss::Loss::Hinge => {
-                let $loss = $crate::losses::hinge::Hinge;
+            $($crate::loss::Loss::$variant => {
+                let $loss = $crate::losses::$file::$variant;
                 $body
-            }
-            $crate::loss::Loss::SquaredHinge => {
-                let $loss = $crate::losses::squared_hinge::SquaredHinge;
-                $body
-            }
-            $crate::loss::Loss::HalfSquaredHinge => {
-                let $loss = $crate::losses::half_squared_hinge::HalfSquaredHinge;
-                $body
-            }
+            })+
         }
     };
 }

@@ -175,3 +175,28 @@ pub fn score<K: Isa>(row: &Row<'_>, w: &[f64], intercept: f64) -> f64 {
     let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
     score + f64::dot_sparse::<K>(row.sparse(), w) + intercept * w[w.len() - 1]
 }
+
+/// By what sums of dual variables, of negative rows and of positive ones, are multiplied so that both are the same: what the dual asks where
+/// the intercept is free.
+pub fn balanced(negative: f64, positive: f64) -> [f64; 2] {
+    match negative > positive {
+        true => [positive / negative, 1.0],
+        false => [
+            1.0,
+            if positive > 0.0 {
+                negative / positive
+            } else {
+                1.0
+            },
+        ],
+    }
+}
+
+/// The part of their losses that rows are taken to lose where [`balanced`] scales dual variables that come to `sum` and, with the signs of
+/// their rows, to `unbalanced`.
+pub fn share_off_balance(unbalanced: f64, sum: f64) -> f64 {
+    match unbalanced == 0.0 {
+        true => 0.0,
+        false => 2.0 * unbalanced.abs() / sum,
+    }
+}

@@ -155,8 +155,7 @@ impl Parameters {
                 return Err(ProblemError::CannotTruncate);
             }
         }
-        let by_pegasos = matches!(self.solver.inner(), Some(Inner::Pegasos(_)));
-        if by_pegasos && self.formulation.intercept == Intercept::Free {
+        if self.solver.descends() && self.formulation.intercept == Intercept::Free {
             return Err(ProblemError::NoFreeIntercept);
         }
         match rule == StopRule::ProjectedGradient && !self.has_projected_gradient() {

@@ -1,4 +1,4 @@
-//! A loss that is planted, half the squared hinge, trains by every method that the table of `task/loss.rs` says: each finds with
+//! A loss that is planted, half the squared hinge, trains by every method that the table of `objective/loss.rs` says: each finds with
 //! twice the C what it finds with the squared hinge, since both then minimize the same.
 
 use std::time::Instant;

@@ -4,7 +4,7 @@
 //! [`Cache`]. What it holds in memory besides is a table in `training/README.md`. Weights have 64 bits up to [`WIDE_FEATURES`] features,
 //! and 32 above; those of heads side by side always have 32.
 //!
-//! What it trains may be a plan of one stage or two (`task/plan.rs`; `training/run.rs` carries it out). When the held-out heads of a stage
+//! What it trains may be a plan of one stage or two (`objective/plan.rs`; `training/run.rs` carries it out). When the held-out heads of a stage
 //! have ended they are given up, but for the mean of the dual variables of the best candidate's heads, from which the final heads begin.
 
 pub(crate) mod by_scans;

@@ -24,6 +24,15 @@ fn problem(loss: Loss, c: f64, solver: SolverChoice) -> Problem {
         .expect("valid")
 }
 
+/// Trained on rows as they are.
+fn in_memory(problem: Problem, examples: &[OwnedExample]) -> Trained {
+    train(
+        problem,
+        examples,
+        settings(PLENTY, Scale::None, Threads::One),
+    )
+}
+
 fn primal(trained: &Trained) -> f64 {
     trained.trainer.report().unwrap().heads[0]
         .certificate
@@ -54,11 +63,7 @@ fn coordinate_descent_is_certified_whatever_the_loss_and_c() {
         for loss in [Loss::Hinge, Loss::SquaredHinge] {
             for c in [0.01, 1.0, 100.0] {
                 let problem = problem(loss, c, SolverChoice::Stream);
-                let trained = train(
-                    problem,
-                    &examples,
-                    settings(PLENTY, Scale::None, Threads::One),
-                );
+                let trained = in_memory(problem, &examples);
                 assert_certified(&trained, &problem, &examples);
             }
         }
@@ -117,11 +122,7 @@ fn rows_far_from_0_do_not_hold_it() {
         let near = lopsided(20_000, 20, 0.0);
         let problem = problem(Loss::Hinge, c, SolverChoice::Stream);
         let found = [&near, &examples].map(|examples| {
-            let trained = train(
-                problem,
-                examples,
-                settings(PLENTY, Scale::None, Threads::One),
-            );
+            let trained = in_memory(problem, examples);
             assert_certified(&trained, &problem, examples);
             assert!(trained.trainer.report().unwrap().passes < 80);
             primal(&trained)
@@ -142,22 +143,14 @@ fn truncated_losses_have_it_too() {
         let truncated = plain
             .with(|it| it.formulation.truncation = Some(1.0))
             .expect("valid");
-        let trained = train(
-            truncated,
-            &examples,
-            settings(PLENTY, Scale::None, Threads::One),
-        );
+        let trained = in_memory(truncated, &examples);
         let report = trained.trainer.report().unwrap();
         assert_eq!(
             report.heads[0].stop,
             Some(StopReason::Tolerance),
             "{report:?}"
         );
-        let whole = train(
-            plain,
-            &examples,
-            settings(PLENTY, Scale::None, Threads::One),
-        );
+        let whole = in_memory(plain, &examples);
         assert!(report.heads[0].certificate.primal < primal(&whole));
         assert!(report.heads[0].truncated.is_some_and(|it| it.outliers > 0));
     }

@@ -12,7 +12,7 @@ use pgsvm_base::memory::OutOfMemory;
 /// is feature dense.len() + i.
 #[derive(Debug, Clone, Copy)]
 pub struct Example<'a> {
-    /// Group id: class * stride + fold, see `task::plan` of the core; the class, by first appearance in the source, where rows have
+    /// Group id: class * stride + fold, see `plan` of the crate objective; the class, by first appearance in the source, where rows have
     /// no folds.
     pub group: u32,
     /// Weight of this row's loss; positive and finite.

@@ -8,6 +8,7 @@ use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
 use crate::kernels::{Kernel, Landmarks, Rows, ValueRounding};
 use crate::objective::loss::{by_loss, Loss, LossFunction};
+use crate::objective::minimized::share_off_balance;
 use crate::simd::Level;
 
 /// Candidates whose kernel rows are brought together.
@@ -297,12 +298,7 @@ impl Candidates {
             let (sum, all) = (self.signed_sum(), self.duals.iter().sum::<f64>());
             let along = self.intercept() * sum;
             sums.norm -= along;
-            let losses = if all > 0.0 {
-                2.0 * sum.abs() / all * sums.losses
-            } else {
-                0.0
-            };
-            sums.off_balance = along + losses;
+            sums.off_balance = along + share_off_balance(sum, all) * sums.losses;
         }
         interrupts::worked(8 * self.len());
         sums

@@ -242,14 +242,13 @@ impl Head {
             let row = deciding.ordinals[at] as usize;
             let (side, weight) = self.of_row(row, deciding.costs[at]);
             let (known, decision) = (self.duals[row], f64::from(decisions[row]));
-            let near = f64::from(side) * decision < self.near || known > 0.0;
-            let near = near && !self.is_out(row);
+            let is_near = f64::from(side) * decision < self.near || known > 0.0;
             // what is known at first is about the machine of low rank
             let (dual, decision) = match self.passes {
                 0 => (0.0, self.candidates.constant.multiplier),
                 _ => (known, decision),
             };
-            if weight > 0.0 && near {
+            if weight > 0.0 && is_near && !self.is_out(row) {
                 self.places[row] = self.candidates.len() as u32;
                 let weighted = (side, weight);
                 let rows = (&deciding.rows, at);

@@ -17,13 +17,12 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::interrupts;
-use crate::base::memory::{copied, filled, OutOfMemory, Room as _};
+use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::base::zeros::zeros;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt, Pivot};
 use crate::interior::values::{FactorSpool, Values};
 use crate::kernels::pivots::{NEGATIVE, ROUNDING};
-use crate::kernels::{Expansion, Factor, Kernel, KernelError, Landmarks, Room, Rows};
+use crate::kernels::{Expansion, Factor, Kernel, KernelError, Landmarks, Rows};
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 
@@ -127,22 +126,13 @@ impl Factored {
     /// On the master: by head of `machine` the weights of rows of H whose decisions at the pivots are its own, and its intercept behind
     /// them.
     pub(super) fn projected(&self, machine: &Expansion) -> Result<Vec<f64>, OutOfMemory> {
-        let (mut decisions, mut all) = (Vec::new(), Vec::new());
-        machine.decide(&self.landmarks, &mut Room::default(), &mut decisions)?;
-        let heads = machine.machines();
-        all.room((self.rank + 1) * heads)?;
-        for (head, intercept) in machine.intercepts().iter().enumerate() {
-            let first = all.len();
-            for (row, lower) in self.lower.iter().enumerate() {
-                let known = lower.iter().zip(&all[first..]);
-                let known: f64 = known.map(|(lower, w)| lower * w).sum();
-                interrupts::worked(row);
-                let value = decisions[row * heads + head] - intercept;
-                all.push((value - known) / lower[row]);
-            }
-            all.push(*intercept);
-        }
-        Ok(all)
+        let lower = || self.lower.iter().map(Vec::as_slice);
+        gathered(
+            machine
+                .projected(&self.landmarks, lower)?
+                .into_iter()
+                .flatten(),
+        )
     }
 
     /// What the master has, as the factor of a map.

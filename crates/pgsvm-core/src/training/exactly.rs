@@ -5,8 +5,7 @@ use crate::base::memory::{copied, gathered, OutOfMemory, Room as _};
 use crate::exact::{ExactJob, ExactOutcome, ExactSolver, ExactStart};
 use crate::kernels::{Expansion, LowRank};
 use crate::objective::problem::Problem;
-use crate::objective::report::Certificate;
-use crate::training::log::{Event, LogEntry};
+use crate::training::log::LogEntry;
 use crate::training::Trainer;
 
 impl Trainer {
@@ -61,20 +60,15 @@ impl Trainer {
 impl LogEntry {
     /// What an exact machine adds to the log of the one of low rank where it began: the certificates at the end.
     pub fn of_exact(before: &Self, found: &ExactOutcome) -> Self {
-        let certificates = found.reports.iter().map(|report| report.certificate);
-        let sum = |of: fn(&Certificate) -> f64| certificates.clone().map(|it| of(&it)).sum();
         let rows = found.duals.first().map_or(0, Vec::len);
         Self {
-            event: Event::Verify,
             seconds: before.seconds + found.seconds,
             pass: before.pass + found.passes,
             block: None,
             rows_read: before.rows_read + u64::from(found.passes) * rows as u64,
-            primal: Some(sum(|it| it.primal)),
-            dual: Some(sum(|it| it.dual)),
-            gap: Some(certificates.map(|it| it.gap).fold(0.0, f64::max)),
             projected_gradient: None,
             ..*before
         }
+        .proved_by(&found.reports)
     }
 }

@@ -69,13 +69,8 @@ impl LogEntry {
             }
             all.push(entry);
         }
-        entry.event = Event::Verify;
         entry.seconds = ended.seconds + found.seconds;
-        let certificates = found.reports.iter().map(|report| report.certificate);
-        entry.primal = Some(certificates.clone().map(|it| it.primal).sum());
-        entry.dual = Some(certificates.clone().map(|it| it.dual).sum());
-        entry.gap = Some(certificates.map(|it| it.gap).fold(0.0, f64::max));
-        all.push(entry);
+        all.push(entry.proved_by(&found.reports));
         Ok(all)
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{OutOfMemory, Room};
 use crate::base::thinned::Thinned;
+use crate::objective::report::HeadReport;
 use crate::rows::facts::Facts;
 use crate::solver::ledger::Ledgers;
 
@@ -120,6 +121,18 @@ impl Snapshot {
 }
 
 impl LogEntry {
+    /// The same with what these heads have come to, proved.
+    pub(super) fn proved_by(self, reports: &[HeadReport]) -> Self {
+        let certificates = reports.iter().map(|report| report.certificate);
+        Self {
+            event: Event::Verify,
+            primal: Some(certificates.clone().map(|it| it.primal).sum()),
+            dual: Some(certificates.clone().map(|it| it.dual).sum()),
+            gap: Some(certificates.map(|it| it.gap).fold(0.0, f64::max)),
+            ..self
+        }
+    }
+
     /// Loading has ended.
     fn loaded(started: Instant, facts: &Facts, heads: usize) -> Self {
         Self {

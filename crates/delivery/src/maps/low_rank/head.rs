@@ -7,7 +7,7 @@ use crate::base::memory::{filled, gathered, OutOfMemory};
 use crate::maps::low_rank::norms::{InSpan, Lost};
 use crate::maps::low_rank::proof::{ProvedHead, StoredHead};
 use crate::objective::loss::Loss;
-use crate::objective::minimized::Intercept;
+use crate::objective::minimized::{balanced, Intercept};
 use crate::objective::report::Certificate;
 use crate::objective::rounded::{Off, Rounded, RoundedRow, Unrounded};
 
@@ -204,10 +204,7 @@ impl Head<'_> {
     fn shares(&self, intercept: Intercept) -> [f64; 2] {
         let sums = self.sums.sums.map(|total| total.value());
         match intercept {
-            Intercept::Free => {
-                let lighter = sums[0].min(sums[1]);
-                sums.map(|own| if own > 0.0 { lighter / own } else { 0.0 })
-            }
+            Intercept::Free => balanced(sums[0], sums[1]),
             Intercept::None | Intercept::InNorm => [1.0; 2],
         }
     }

@@ -6,11 +6,12 @@
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::objective::loss::{Conjugate, LossFunction};
+use crate::objective::minimized::balanced;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
 use crate::solver::certificate::dual::Proved;
 use crate::solver::certificate::state::Verifying;
-use crate::solver::sums::intercept::{balanced, Breakpoints, Shifted};
+use crate::solver::sums::intercept::{Breakpoints, Shifted};
 use crate::solver::sums::tally::Tally;
 use crate::solver::sums::terms::Terms;
 use crate::solver::visit::outliers::Sorted;

@@ -5,6 +5,7 @@
 //! many) gives it norms and the sums of visits, and does what it says: keeps weights as the best, moves the centre.
 
 use crate::objective::heads::HeadSpec;
+use crate::objective::minimized::share_off_balance;
 use crate::objective::problem::{Problem, Proximal};
 use crate::objective::report::{relative_gap, HeadReport, StopReason};
 use crate::objective::solver_choice::Policy;
@@ -856,13 +857,5 @@ impl HeadState {
             updates: self.updates,
             ..self.ledger.report(rows, self.is_to_know())
         }
-    }
-}
-
-/// The part of their losses that rows are taken to lose by a scaling that balances dual variables of this sum whose signed sum is that.
-fn share_off_balance(unbalanced: f64, alpha: f64) -> f64 {
-    match unbalanced == 0.0 {
-        true => 0.0,
-        false => 2.0 * unbalanced.abs() / alpha,
     }
 }

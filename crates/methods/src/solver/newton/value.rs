@@ -1,9 +1,9 @@
 //! What a pass says of a head's weights: primal, dual and gap, and the gradient there.
 
+use crate::objective::minimized::balanced;
 use crate::objective::report::relative_gap;
 use crate::solver::newton::head::Newton;
 use crate::solver::newton::sums::Side;
-use crate::solver::sums::intercept::balanced;
 
 /// What rounding may put a dual objective above the primal one, relatively.
 const DUAL_ROUNDING: f64 = 1e-12;

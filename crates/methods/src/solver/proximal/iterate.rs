@@ -206,6 +206,19 @@ impl<T: Real> Iterate<T> {
         })
     }
 
+    /// Of a free intercept sum a y, as the norms have it; 0 of another.
+    pub(in crate::solver) fn unbalanced(&self) -> f64 {
+        let last = self.u.len() - 1;
+        match (self.rho, &self.whole) {
+            (None, _) => 0.0,
+            (Some(_), Some(whole)) => self
+                .apart(whole)
+                .last()
+                .map_or(0.0, |apart| self.u[last].to() + apart),
+            (Some(_), None) => self.u[last].to() - self.factors(last).1 * self.z[last].to(),
+        }
+    }
+
     pub fn norms(&self) -> Norms {
         let mut norms = Norms::default();
         match &self.whole {
@@ -275,7 +288,8 @@ impl<T: Real> Iterate<T> {
         Ok(())
     }
 
-    /// Pulls a free intercept less towards its centre from now on, this many times less where rho stays above `least`; z and v stay.
+    /// Pulls a free intercept less towards its centre from now on, this many times less where rho stays above `least`. v stays; z does too
+    /// but where M is whole, where it moves to w.
     pub(in crate::solver) fn loosen(&mut self, times: f64, least: f64) -> Result<(), OutOfMemory> {
         let looser = self.rho.map(|rho| rho / times);
         let Some(rho) = looser.filter(|rho| *rho >= least) else {

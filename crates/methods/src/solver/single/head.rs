@@ -19,7 +19,7 @@ use crate::simd::{Deferred, Isa, Next, Real};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::dual_moments::DualMoments;
-use crate::solver::proximal::iterate::{Iterate, Norms};
+use crate::solver::proximal::iterate::Iterate;
 use crate::solver::proximal::moments::ShiftMetric;
 use crate::solver::proximal::whole::MOST_WEIGHTS;
 use crate::solver::single::descent::Descent;
@@ -375,8 +375,7 @@ impl<T: Real> Head<T> {
             (shift, _) => self.shift(shift)?,
         }
         if self.iterate.frees_intercept() {
-            let Norms { unbalanced, .. } = self.iterate.norms();
-            if self.state.holds_intercept(unbalanced) {
+            if self.state.holds_intercept(self.iterate.unbalanced()) {
                 self.iterate.loosen(LOOSER, self.state.least_pull())?;
             }
         }

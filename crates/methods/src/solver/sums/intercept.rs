@@ -14,22 +14,6 @@
 
 use crate::objective::loss::Loss;
 
-/// By what sums of dual variables, of negative rows and of positive ones, are multiplied so that both are the same: what the dual asks where
-/// the intercept is free.
-pub(in crate::solver) fn balanced(negative: f64, positive: f64) -> [f64; 2] {
-    match negative > positive {
-        true => [positive / negative, 1.0],
-        false => [
-            1.0,
-            if positive > 0.0 {
-                negative / positive
-            } else {
-                1.0
-            },
-        ],
-    }
-}
-
 /// Buckets in a doubling, as bits of the fraction of a breakpoint.
 const FRACTION_BITS: u32 = 2;
 /// The least border but 0 is 2^LEAST, the greatest 2^MOST.
