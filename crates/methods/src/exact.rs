@@ -318,7 +318,7 @@ impl ExactSolver {
         })
     }
 
-    /// As [`crate::Trainer::rank_classes`].
+    /// As `Trainer::rank_classes`.
     pub fn rank_classes(mut self, ranks: Vec<u32>) -> Self {
         self.class_ranks = ranks;
         self

@@ -88,7 +88,7 @@ pub struct Plan {
     pub calibration: CalibrationChoice,
     /// Whether the class of a row is the most probable one, of more than two; else that of the largest decision, or of the most votes.
     pub by_probability: bool,
-    /// Up to so many classes, where there are more than two, each head tells two of them apart: see [`crate::Pairs`]. With more
+    /// Up to so many classes, where there are more than two, each head tells two of them apart: see [`crate::pairs::Pairs`]. With more
     /// each tells one from the rest.
     pub pairs_up_to: usize,
     /// What says which C is the best.

@@ -256,7 +256,7 @@ pub struct TrainerReport {
     pub replaced: u64,
     /// Whether Newton's method solved the heads, or began to.
     pub newton: bool,
-    /// Whether each final head tells two of several classes apart, as [`crate::Pairs::all`] has them.
+    /// Whether each final head tells two of several classes apart, as [`crate::pairs::Pairs::all`] has them.
     pub in_pairs: bool,
 }
 

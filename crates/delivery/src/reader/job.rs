@@ -23,7 +23,7 @@ pub struct ReaderJob {
     pub beyond: Beyond,
     /// Whether they are compressed in the spool.
     pub compression: Compression,
-    /// [`crate::Plan::stride`]: the class of a group is group / stride, its fold the rest.
+    /// [`crate::objective::plan::Plan::stride`]: the class of a group is group / stride, its fold the rest.
     pub stride: u32,
     /// Whether classes are balanced.
     pub balance: Balance,
@@ -48,7 +48,7 @@ pub struct Expanding {
 }
 
 /// What is multiplied by n / (K n_class): n rows, n_class of them of this class, K classes; a row counts as
-/// [`crate::source::Example::rows`] says.
+/// [`crate::rows::source::Example::rows`] says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Balance {
     /// Nothing.

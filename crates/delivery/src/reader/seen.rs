@@ -451,7 +451,7 @@ impl Seen {
         Ok(())
     }
 
-    /// `idle`: features of one value; `positive`: see [`crate::Source::positive`].
+    /// `idle`: features of one value; `positive`: see [`crate::rows::source::Source::positive`].
     pub(super) fn finish(
         &mut self,
         idle: &[u32],

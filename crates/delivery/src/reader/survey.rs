@@ -116,14 +116,14 @@ impl Survey {
         self.sample.join(more.sample, dense, &shift, rename)
     }
 
-    /// Looks for features that tell the classes apart alone; `column_of`: see [`crate::Source::category_of`].
+    /// Looks for features that tell the classes apart alone; `column_of`: see [`crate::rows::source::Source::category_of`].
     pub fn look(&mut self, column_of: &dyn Fn(u32) -> Option<u32>) -> Result<(), OutOfMemory> {
         let (dense, stride) = (self.seen.dense.unwrap_or(0), self.seen.stride());
         self.seen.alone = Alone::of(self.sample.words(), dense, stride, column_of)?;
         Ok(())
     }
 
-    /// What follows from all rows. `idle`: features of one value; `positive`: see [`crate::Source::positive`].
+    /// What follows from all rows. `idle`: features of one value; `positive`: see [`crate::rows::source::Source::positive`].
     pub fn finish(mut self, idle: &[u32], positive: usize) -> Result<Surveyed, OutOfMemory> {
         let (facts, applier) = self.seen.finish(idle, positive)?;
         let dense = facts.dense;

@@ -374,10 +374,8 @@ impl<T: Real> Head<T> {
             }
             (shift, _) => self.shift(shift)?,
         }
-        if self.iterate.frees_intercept() {
-            if self.state.holds_intercept(self.iterate.unbalanced()) {
-                self.iterate.loosen(LOOSER, self.state.least_pull())?;
-            }
+        if self.iterate.frees_intercept() && self.state.holds_intercept(self.iterate.unbalanced()) {
+            self.iterate.loosen(LOOSER, self.state.least_pull())?;
         }
         if let (None, Some(squares)) = (&self.dual_moments, mean_squares) {
             let wants = match self.outliers {
