@@ -25,10 +25,10 @@ use crate::training::machines::Processes;
 use crate::training::outcome::{Approximate, Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
-use crate::warm_start::near::ComparedRows;
+use crate::warm_start::near::{ComparedRows, Near};
 use crate::warm_start::standing::Standing;
 use pgsvm_core::engine::{Compared, Settings, Threads};
-use pgsvm_core::kernels::{Expansion, Kernel, KernelError, LowRank};
+use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
 use pgsvm_core::leeway::Metric;
 use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::plan::{Plan, Purpose};
@@ -77,8 +77,8 @@ pub struct ReaderRole {
     approximate: Option<Approximate>,
     /// Whether weights on the way are to be tested.
     is_watched: bool,
-    /// Of a kernel machine what it begins near, once that is known, and by head the dual variables of the rows until they are taken.
-    near: Option<(Expansion, Vec<Vec<f32>>)>,
+    /// Of a kernel machine what it begins near, once that is known.
+    near: Option<Near>,
 }
 
 /// The trainer role.
@@ -435,7 +435,7 @@ impl ReaderRole {
         let (mapped, _) = self.reader.mapped()?;
         let problem = job.problem_within(job.terms.stopping().most_passes());
         let problem = problem.map_err(problem_failure).or_raise();
-        let near = self.near.take().map(|(near, _)| near);
+        let near = self.near.take().map(|near| near.machines);
         let solver = trainer
             .trainer
             .interior_point(mapped.map()?, &problem, terms, (near, crew));
@@ -650,12 +650,12 @@ impl ReaderRole {
     /// makes of them that decide nearly like the model.
     pub fn starts_near(&mut self) -> Vec<Start> {
         let rows = self.reader.report().or_raise().rows as usize;
-        let Some((near, duals)) = &mut self.near else {
+        let Some(near) = &mut self.near else {
             return Vec::new();
         };
         let map = self.reader.mapped().and_then(|(mapped, _)| mapped.map());
-        let weights = map.map_or(Ok(Vec::new()), |map| map.project(near));
-        let mut duals = std::mem::take(duals).into_iter();
+        let weights = map.map_or(Ok(Vec::new()), |map| map.project(&near.machines));
+        let mut duals = std::mem::take(&mut near.duals).into_iter();
         let start = |weights| Start {
             updates: 0,
             duals: match duals.next() {

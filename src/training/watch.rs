@@ -41,10 +41,9 @@ struct Part {
     decisions: Vec<f32>,
 }
 
-#[allow(clippy::large_enum_variant)] // there is one at a time
 enum Decides {
     Hyperplanes(Vec<Dense>),
-    Kernel(Box<KernelMachine>, GatheredRows, Vec<f64>),
+    Kernel(Box<KernelMachine>, Box<GatheredRows>, Vec<f64>),
 }
 
 /// Rows that a kernel machine decides about together.
@@ -168,7 +167,7 @@ impl Way {
         match machine.map_err(|_| OutOfMemory { bytes })? {
             None => Ok(()),
             Some(machine) => {
-                let room = GatheredRows::default();
+                let room = Box::new(GatheredRows::default());
                 self.push(
                     snapshots,
                     Decides::Kernel(Box::new(machine), room, Vec::new()),

@@ -8,7 +8,7 @@ use crate::pg::kept_rows::KeptRows;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::followed::{Followed, RowCounts};
 use crate::warm_start::memory::Memory;
-use crate::warm_start::near::{known_heads, ComparedRows, KnownHead};
+use crate::warm_start::near::{known_heads, ComparedRows, KnownHead, Near};
 use crate::warm_start::screening::Screening;
 use pgsvm_core::kernels::Expansion;
 use pgsvm_core::memory::{filled, Room};
@@ -342,7 +342,7 @@ impl Following {
         (classes, in_pairs): (&[LabelValue], bool),
         compared: &ComparedRows<'_>,
         dropped: &[u64],
-    ) -> Result<Option<(Expansion, Vec<Vec<f32>>)>, Failure> {
+    ) -> Result<Option<Near>, Failure> {
         let heads = known_heads(self.memory.model(), classes, in_pairs)?;
         let near = self.near(&heads, classes, (compared, dropped))?;
         self.from_nothing |= near.is_none();
@@ -354,7 +354,7 @@ impl Following {
         }
         self.memory.forget_rows();
         self.starts = Vec::new();
-        Ok(near.map(|near| (near, duals)))
+        Ok(near.map(|machines| Near { machines, duals }))
     }
 
     /// The same where dual variables are of no use.

@@ -22,6 +22,14 @@ pub struct ComparedRows<'a> {
     pub width: usize,
 }
 
+/// What a kernel machine begins near.
+pub struct Near {
+    /// The model's machines, by head of the training.
+    pub machines: Expansion,
+    /// By head the dual variables of its rows; none once they are taken.
+    pub duals: Vec<Vec<f32>>,
+}
+
 /// A head of a model, and the sign of its decision; None where the model has no such head.
 pub type KnownHead = Option<(usize, f64)>;
 
