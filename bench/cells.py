@@ -79,7 +79,7 @@ def measure_peer(problem, peer, c, epsilons, seconds, bound, loss="hinge", kind=
 def _rung(problem, peer, c, epsilon, loss, kind):
     runs = []
     while len(runs) < (1 if runs and runs[0][0].cpu > SHORT_SECONDS else REPEATS):
-        runs.append(peer.train(c, epsilon, solver=Liblinear.SOLVERS[loss][kind]))
+        runs.append(peer.train(c, epsilon, solver=peer.solvers()[loss][kind]))
     _, w, b, dual, capped = runs[0]
     cpu, primal = median([run[0].cpu for run in runs]), problems.primal(problem, c, w, b, is_squared(loss))
     return {"epsilon": epsilon, "cpu": cpu, "primal": primal, "dual": dual, "capped": capped}

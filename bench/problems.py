@@ -21,10 +21,12 @@ ROWS_PER_CHUNK = 2_000
 @dataclass(frozen=True)
 class Problem:
     name: str
-    # -1 and 1
+    # -1 and 1, or numbers to predict
     y: np.ndarray
     # float32, dense or CSR
     x: object
+    # of numbers, by how much a prediction may be off without a loss
+    epsilon: float | None = None
 
     @property
     def folder(self):
@@ -57,21 +59,31 @@ def with_products(x):
 
 def primal(problem, c, w, b, squared=False):
     """P(w, b) = 1/2 (|w|^2 + b^2) + C sum max(0, 1 - y (<w, x> + b)) in 64-bit arithmetic, the losses squared where asked
-    for: every system's objective."""
-    losses = (np.maximum(0.0, 1.0 - y * (x @ w + b)) for _, x, y in problem.chunks())
+    for: every system's objective. Of numbers the loss is max(0, |<w, x> + b - y| - epsilon)."""
+
+    def loss_of(score, y):
+        if problem.epsilon is None:
+            return np.maximum(0.0, 1.0 - y * score)
+        return np.maximum(0.0, np.abs(score - y) - problem.epsilon)
+
+    losses = (loss_of(x @ w + b, y) for _, x, y in problem.chunks())
     loss = sum((part @ part if squared else part.sum()) for part in losses)
     return 0.5 * (w @ w + b * b) + c * loss
 
 
 def dual(problem, c, alpha, squared=False):
     """D(alpha), a lower bound of the least objective for any alpha in [0, C], or any alpha >= 0 where losses are squared;
-    alpha is clipped to that."""
+    alpha is clipped to that. Of numbers each row has two, of predictions that are too high and too low."""
     alpha = np.clip(alpha.astype(np.float64), 0.0, np.inf if squared else c)
-    v, b = np.zeros(problem.features), 0.0
-    for rows, x, y in problem.chunks():
-        v += x.T @ (alpha[rows] * y)
-        b += alpha[rows] @ y
-    return alpha.sum() - 0.5 * (v @ v + b * b) - (alpha @ alpha / (4 * c) if squared else 0.0)
+    if problem.epsilon is None:
+        pull, linear = alpha * problem.y, alpha.sum()
+    else:
+        pull = alpha[1::2] - alpha[::2]
+        linear = pull @ problem.y - problem.epsilon * alpha.sum()
+    v, b = np.zeros(problem.features), pull.sum()
+    for rows, x, _ in problem.chunks():
+        v += x.T @ pull[rows]
+    return linear - 0.5 * (v @ v + b * b) - (alpha @ alpha / (4 * c) if squared else 0.0)
 
 
 def unit_rows(rows=100_000, features=500):
@@ -141,6 +153,12 @@ def _text_like(random, rows, features, draws):
     x.data /= np.repeat(length, np.diff(offset)).astype(np.float32)
     y = np.where(x @ rule + 0.3 * random.standard_normal(rows) > 0, 1, -1)
     return x, y
+
+
+def with_numbers(problem, numbers, epsilon):
+    """The rows of a problem with these numbers to predict, which are kept beside them."""
+    numbers.astype(np.float64).tofile(problem.folder / "target.f64")
+    return Problem(problem.name, numbers.astype(np.float64), problem.x, epsilon)
 
 
 def kept(name, make, *arguments):

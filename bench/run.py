@@ -26,6 +26,7 @@ CASES = [
     "real",
     "losses",
     "arrives",
+    "tasks",
     "kernels",
     "kernel_uses",
     "psvm",

@@ -32,6 +32,8 @@ def measured(problem, **options):
     out = TARGET / "out"
     out.mkdir(parents=True, exist_ok=True)
     arguments = {"features": problem.features, "out": out, **options}
+    if problem.epsilon is not None:
+        arguments["epsilon"] = problem.epsilon
     command = [measure_program(), problem.folder, *(f"{key}={value}" for key, value in arguments.items())]
     child = subprocess.run(command, capture_output=True, text=True)
     if "unknown" in child.stderr:
@@ -64,9 +66,11 @@ def duals(problem, heads=1):
 
 class Liblinear:
     """LIBLINEAR on one problem, with its own row format made beforehand. `SOLVERS` are its numbers: of the hinge loss there
-    is the dual solver alone, of the squared one also Newton's method on the primal."""
+    is the dual solver alone, of the squared one also Newton's method on the primal; of numbers to predict `REGRESSIONS` likewise, the
+    distance beyond epsilon and its square."""
 
     SOLVERS = {"hinge": {"dual": 3}, "squared_hinge": {"dual": 1, "primal": 2}}
+    REGRESSIONS = {"hinge": {"dual": 13}, "squared_hinge": {"dual": 12, "primal": 11}}
 
     NODE = np.dtype(feature_node)
 
@@ -94,6 +98,10 @@ class Liblinear:
         self._labels = problem.y.astype(np.float64)
         self._call = self._prepare()
 
+    def solvers(self):
+        """Numbers of the solvers that there are for this problem, by loss and kind."""
+        return self.SOLVERS if self._problem.epsilon is None else self.REGRESSIONS
+
     def _prepare(self):
         call = liblinear_problem.__new__(liblinear_problem)
         call.l, call.n, call.bias = self._problem.rows, self._problem.features + 1, 1.0
@@ -120,12 +128,15 @@ class Liblinear:
             ctypes.CDLL(None).srand(seed)
         said = []
         listener = PRINT_STRING_FUN(said.append)
-        options = parameter(f"-s {solver} -c {c} -e {epsilon}")
+        width = "" if self._problem.epsilon is None else f" -p {self._problem.epsilon}"
+        options = parameter(f"-s {solver} -c {c} -e {epsilon}{width}")
         liblinear.set_print_string_function(listener)
         with Stopwatch() as watch:
             model = liblinear.train(ctypes.byref(self._call), ctypes.byref(options))
         trained = model.contents
-        w = np.ctypeslib.as_array(trained.w, (self._problem.features + 1,)).copy() * trained.label[0]
+        # the first class is positive, where there are classes
+        sign = trained.label[0] if self._problem.epsilon is None else 1
+        w = np.ctypeslib.as_array(trained.w, (self._problem.features + 1,)).copy() * sign
         liblinear.free_and_destroy_model(ctypes.byref(ctypes.pointer(trained)))
         output = b"".join(said)
         dual = re.search(rb"Objective value = (\S+)", output)

@@ -154,9 +154,39 @@ SELECT feature, contribution > 0 AS spam FROM svm_explain('sms_spam', 'ok, claim
 SELECT svm_train('sms', 'spam', model => 'by_itself', exclude => '{id}');
 SELECT column_name, treatment, features FROM svm_features('by_itself');
 
+-- Prices, with intervals
+DO $$ BEGIN PERFORM setseed(0.75); END $$;
+CREATE TABLE flats AS
+SELECT id, area, floor, district,
+       round((50000 + 3200 * area + 2500 * floor + 60000 * (district = 'harbour')::int
+              + 40000 * (random() + random() + random() - 1.5))::numeric, 2) AS price
+FROM (SELECT id, 25 + 120 * random() AS area, (8 * random())::int AS floor,
+             (ARRAY['harbour', 'hill', 'station'])[1 + id % 3] AS district
+      FROM generate_series(1, 4000) AS id) AS drawn;
+CREATE TABLE new_flats AS SELECT * FROM flats WHERE id > 3000;
+DELETE FROM flats WHERE id > 3000;
+SELECT svm_train('flats', 'price', exclude => '{id}', options => '{"intervals": true}');
+SELECT rows, round(rmse::numeric, -3) AS rmse, round(r2::numeric, 2) AS r2 FROM svm_evaluate('flats_price', 'new_flats');
+SELECT round(svm_predict('flats_price', f)::numeric, -3) AS price, round(lower::numeric, -3) AS lower, round(upper::numeric, -3) AS upper
+FROM (SELECT 90 AS area, 3 AS floor, 'harbour' AS district) AS f, svm_interval('flats_price', f);
+SELECT coverage, round(avg((f.price BETWEEN lower AND upper)::int), 1) AS inside, round(avg(upper - lower)::numeric, -4) AS width
+FROM unnest('{0.5, 0.8, 0.9}'::float8[]) AS coverage, new_flats AS f, svm_interval('flats_price', f, coverage)
+GROUP BY coverage ORDER BY coverage;
+
+-- Strange readings
+DO $$ BEGIN PERFORM setseed(0.25); END $$;
+CREATE TABLE sensors AS
+SELECT id, broken, 20 + 2 * (random() + random() + random() - 1.5) + CASE WHEN broken THEN 6 * (random() - 0.5) ELSE 0 END AS temperature,
+       1 + 0.1 * (random() + random() + random() - 1.5) + CASE WHEN broken THEN 2 * (random() - 0.5) ELSE 0 END AS pressure
+FROM (SELECT id, id % 50 = 0 AS broken FROM generate_series(1, 3000) AS id) AS numbered;
+SELECT svm_train('sensors', features => '{temperature,pressure}', nu => 0.03);
+SELECT svm_classify('sensors_novelty', s) AS is, round(avg(broken::int), 1) AS broken FROM sensors AS s GROUP BY 1 ORDER BY 1;
+SELECT broken, count(*) FROM (SELECT broken FROM sensors AS s ORDER BY svm_decision('sensors_novelty', s) LIMIT 50) AS strangest GROUP BY broken;
+SELECT rows, round(auc::numeric, 1) AS auc FROM svm_evaluate('sensors_novelty', 'sensors', label => 'broken');
+
 -- Cleaning up
 SELECT count(svm_drop(name)) AS dropped
-FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached,line,curve,sms_spam,by_itself}'::text[]) AS name;
+FROM unnest('{machines_state,careful,age,raw,readings_failed,notes_good,patchy_state,streamed,cached,line,curve,sms_spam,by_itself,flats_price,sensors_novelty}'::text[]) AS name;
 DROP VIEW patchy, raw_version, signed;
-DROP TABLE machines, new_machines, readings, notes, rings, sms, new_sms;
+DROP TABLE machines, new_machines, readings, notes, rings, sms, new_sms, flats, new_flats, sensors;
 RESET client_min_messages;

@@ -3,7 +3,7 @@
 use crate::features::{
     parse_libsvm, resolve, CategoryLimits, Decoder, FeatureBuffer, FeatureError, FeatureSet, Nulls,
 };
-use crate::pg::executor::{Continue, Running};
+use crate::pg::executor::{Continue, RunningQuery};
 use crate::pg::query::{self, Column};
 use pgrx::prelude::*;
 
@@ -102,7 +102,7 @@ fn run(
     let planned = query::plan(select);
     let mut buffer = FeatureBuffer::default();
     super::with_new_snapshot(|| {
-        let mut running = Running::start(&planned);
+        let mut running = RunningQuery::start(&planned);
         while running.run(1000, &mut |row| {
             // SAFETY: the row has the planned columns.
             let result = unsafe { decoder.decode(row.values, row.nulls, &mut buffer) };

@@ -3,7 +3,7 @@
 use crate::features::FeatureBuffer;
 use crate::keys::chunks::{read_keys, read_states, KeyChunks, KeyKind, StateChunks, CHUNK_ROWS};
 use crate::keys::digest::{self, RowDigests};
-use crate::keys::seen::Seen;
+use crate::keys::seen::SeenKeys;
 use crate::warm_start::remembered::Remembered;
 use std::collections::HashSet;
 
@@ -143,7 +143,7 @@ fn a_key_is_seen_whatever_order_keys_come_in() {
         ends.into_iter().chain(scattered(3000, 2000)).collect(),
     ];
     for order in orders {
-        let (mut seen, mut all) = (Seen::default(), HashSet::new());
+        let (mut seen, mut all) = (SeenKeys::default(), HashSet::new());
         for key in order {
             assert_eq!(seen.insert(key), Ok(all.insert(key)), "{key}");
         }

@@ -38,9 +38,10 @@ COMMENT ON COLUMN svm_roc_point.true_positive_rate IS 'share of the positive row
 
 COMMENT ON COLUMN svm_models.name IS 'the model''s name';
 COMMENT ON COLUMN svm_models.version IS 'number of the current version';
+COMMENT ON COLUMN svm_models.task IS 'what is predicted: ''classification'', ''regression'' or ''novelty''';
 COMMENT ON COLUMN svm_models.rows_used IS 'rows trained on';
 COMMENT ON COLUMN svm_models.features IS 'number of features, the largest sparse one counting';
-COMMENT ON COLUMN svm_models.loss IS '''hinge'', ''squared_hinge'', ''ramp'', ''truncated_squared_hinge'' or ''crammer_singer''';
+COMMENT ON COLUMN svm_models.loss IS '''hinge'', ''squared_hinge'', ''ramp'', ''truncated_squared_hinge'', ''crammer_singer'', ''epsilon_insensitive'', ''squared_epsilon_insensitive'' or ''quantile''';
 COMMENT ON COLUMN svm_models.c IS 'what a unit of loss costs; the chosen one where C was chosen';
 COMMENT ON COLUMN svm_models.solver IS 'as given; ''imported'' where the model came from another program';
 COMMENT ON COLUMN svm_models.passes IS 'passes over all rows, those that verify included';
@@ -49,6 +50,10 @@ COMMENT ON COLUMN svm_models.dual IS 'proven lower bound of the objective, summe
 COMMENT ON COLUMN svm_models.gap IS 'largest relative gap of a head, (primal - dual) / primal';
 COMMENT ON COLUMN svm_models.training_accuracy IS 'share of the rows used that the stored weights predict right';
 COMMENT ON COLUMN svm_models.training_auc IS 'of two classes, the area under the ROC curve on the rows trained on';
+COMMENT ON COLUMN svm_models.training_rmse IS 'of a regression, the root of the mean squared error on the rows trained on, in the label''s units';
+COMMENT ON COLUMN svm_models.training_r2 IS 'of a regression, the share of the label''s variance that the stored weights explain on the rows trained on';
+COMMENT ON COLUMN svm_models.nu IS 'of a model of novelties, the share of their bounds that the dual variables come to';
+COMMENT ON COLUMN svm_models.training_novel IS 'of a model of novelties, the share of the rows it was trained on that are novel';
 COMMENT ON COLUMN svm_models.seconds IS 'from the call to the storing';
 COMMENT ON COLUMN svm_models.cache_bytes IS 'pgsvm.cache_size at the time';
 COMMENT ON COLUMN svm_models.workers IS 'worker processes that ran, 0 to 2';
@@ -61,6 +66,7 @@ COMMENT ON COLUMN svm_models.granted_to IS 'to the owner all grantees, to anothe
 
 COMMENT ON COLUMN svm_versions.name IS 'the model''s name';
 COMMENT ON COLUMN svm_versions.version IS 'number of the version: name@version stands for it';
+COMMENT ON COLUMN svm_versions.task IS 'what is predicted: ''classification'', ''regression'' or ''novelty''';
 COMMENT ON COLUMN svm_versions.deployed IS 'whether it is the current version, which the name alone stands for';
 COMMENT ON COLUMN svm_versions.rows_used IS 'rows trained on';
 COMMENT ON COLUMN svm_versions.rows_skipped IS 'rows of the source that were left out: without a label, of weight 0, with a NULL under nulls => ''skip'', bad under bad_rows => ''skip''';
@@ -69,7 +75,12 @@ COMMENT ON COLUMN svm_versions.label_column IS 'column of the source that was to
 COMMENT ON COLUMN svm_versions.label_type IS 'its type';
 COMMENT ON COLUMN svm_versions.label_values IS 'its values, ascending: of two the second is the positive one';
 COMMENT ON COLUMN svm_versions.nulls IS 'what becomes of a row with a NULL: ''error'', ''skip'', ''zero'' or ''mean''';
-COMMENT ON COLUMN svm_versions.loss IS '''hinge'', ''squared_hinge'', ''ramp'', ''truncated_squared_hinge'' or ''crammer_singer''';
+COMMENT ON COLUMN svm_versions.loss IS '''hinge'', ''squared_hinge'', ''ramp'', ''truncated_squared_hinge'', ''crammer_singer'', ''epsilon_insensitive'', ''squared_epsilon_insensitive'' or ''quantile''';
+COMMENT ON COLUMN svm_versions.epsilon IS 'of a regression, the width within which an error costs nothing, in deviations of the label';
+COMMENT ON COLUMN svm_versions.label_centre IS 'of a regression, what is taken from the label before training: its mean, or 0 where it is not scaled';
+COMMENT ON COLUMN svm_versions.quantiles IS 'of loss ''quantile'', the quantiles that it predicts';
+COMMENT ON COLUMN svm_versions.label_deviation IS 'of a regression, what the label is divided by then: its standard deviation, or 1';
+COMMENT ON COLUMN svm_versions.interval_rows IS 'of a regression, rows held out by which svm_interval knows how far predictions are off; NULL where it does not';
 COMMENT ON COLUMN svm_versions.c IS 'what a unit of loss costs; the chosen one where C was chosen';
 COMMENT ON COLUMN svm_versions.scale IS 'how columns were scaled, as decided';
 COMMENT ON COLUMN svm_versions.solver IS 'as given; ''imported'' where the model came from another program';
@@ -81,6 +92,10 @@ COMMENT ON COLUMN svm_versions.dual IS 'proven lower bound of the objective, sum
 COMMENT ON COLUMN svm_versions.gap IS 'largest relative gap of a head, (primal - dual) / primal';
 COMMENT ON COLUMN svm_versions.training_accuracy IS 'share of the rows used that the stored weights predict right';
 COMMENT ON COLUMN svm_versions.training_auc IS 'of two classes, the area under the ROC curve on the rows trained on';
+COMMENT ON COLUMN svm_versions.training_rmse IS 'of a regression, the root of the mean squared error on the rows trained on, in the label''s units';
+COMMENT ON COLUMN svm_versions.training_r2 IS 'of a regression, the share of the label''s variance that the stored weights explain on the rows trained on';
+COMMENT ON COLUMN svm_versions.nu IS 'of a model of novelties, the share of their bounds that the dual variables come to';
+COMMENT ON COLUMN svm_versions.training_novel IS 'of a model of novelties, the share of the rows it was trained on that are novel';
 COMMENT ON COLUMN svm_versions.seconds IS 'from the call to the storing';
 COMMENT ON COLUMN svm_versions.cache_bytes IS 'pgsvm.cache_size at the time';
 COMMENT ON COLUMN svm_versions.workers IS 'worker processes that ran, 0 to 2';

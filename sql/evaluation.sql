@@ -263,7 +263,13 @@ RETURNS TABLE (
     unseen_words float8,
     -- rows with a category, and with a label, that training has not seen
     unseen_categories bigint,
-    unseen_labels bigint
+    unseen_labels bigint,
+    -- of a regression, in the units of the label; the others are of classes
+    rmse float8,
+    mae float8,
+    r2 float8,
+    -- of quantiles: the mean of their losses
+    pinball float8
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate(text, regclass, text, text) IS
@@ -283,7 +289,13 @@ RETURNS TABLE (
     rows_left_out bigint,
     unseen_words float8,
     unseen_categories bigint,
-    unseen_labels bigint
+    unseen_labels bigint,
+    -- of a regression, in the units of the label; the others are of classes
+    rmse float8,
+    mae float8,
+    r2 float8,
+    -- of quantiles: the mean of their losses
+    pinball float8
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate(text, text, text, text) IS

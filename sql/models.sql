@@ -11,7 +11,7 @@ SELECT
     version.feature_count AS features,
     version.label_column,
     version.label_type,
-    version.label_values,
+    CASE WHEN version.task IS DISTINCT FROM 'regression' THEN version.label_values END AS label_values,
     version.nulls,
     version.loss,
     version.c,
@@ -86,7 +86,17 @@ SELECT
         FROM svm_head AS head
         WHERE head.version_id = version.id AND head.sigmoid_slope IS NOT NULL
         HAVING pg_catalog.count(*) > 0
-    ) AS calibration
+    ) AS calibration,
+    coalesce(version.task, 'classification') AS task,
+    version.training_rmse,
+    version.training_r2,
+    version.epsilon,
+    version.label_centre,
+    version.label_deviation,
+    version.nu,
+    version.training_novel,
+    version.quantiles,
+    version.interval_rows
 FROM svm_model AS model
 JOIN svm_version AS version ON version.model_id = model.id;
 COMMENT ON VIEW svm_versions IS 'every version of the models that the current user may use';
@@ -125,7 +135,12 @@ SELECT
     label_column,
     source,
     solver_used,
-    id
+    id,
+    task,
+    training_rmse,
+    training_r2,
+    nu,
+    training_novel
 FROM svm_versions
 WHERE deployed;
 COMMENT ON VIEW svm_models IS 'the current version of each model that the current user may use';
@@ -172,7 +187,7 @@ BEGIN
     IF to_regclass('pg_catalog.pg_dist_local_group') IS NULL THEN
         RAISE EXCEPTION 'svm_distribute_models() brings models to the nodes of Citus, which is not in this database' USING
             ERRCODE = 'feature_not_supported',
-            HINT = 'To another database by hand: SELECT svm_export(''my_model'', ''pgsvm''), and there svm_import';
+            HINT = format('To another database by hand: SELECT svm_export(%L, ''pgsvm''), and there svm_import', coalesce(model, '…'));
     END IF;
     EXECUTE 'SELECT groupid = 0 FROM pg_catalog.pg_dist_local_group' INTO is_coordinator;
     IF NOT is_coordinator THEN

@@ -23,6 +23,13 @@ COMMENT ON FUNCTION svm_predict(text, anyelement) IS
 COMMENT ON FUNCTION svm_predict(text, text) IS
     'the predicted label of a model whose label is a number, or 0 and 1 for a boolean';
 
+CREATE OR REPLACE FUNCTION svm_predict_quantiles(model text, features anyelement) RETURNS float8[]
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_predict_quantiles_wrapper';
+CREATE OR REPLACE FUNCTION svm_predict_quantiles(model text, features text) RETURNS float8[]
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_predict_quantiles_wrapper';
+COMMENT ON FUNCTION svm_predict_quantiles(text, anyelement) IS 'the quantiles of the label that a model of loss ''quantile'' predicts, ascending';
+COMMENT ON FUNCTION svm_predict_quantiles(text, text) IS 'the quantiles of the label that a model of loss ''quantile'' predicts, ascending';
+
 CREATE OR REPLACE FUNCTION svm_classify(model text, features anyelement) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
 CREATE OR REPLACE FUNCTION svm_classify(model text, features text) RETURNS text
@@ -90,6 +97,9 @@ CREATE OR REPLACE FUNCTION svm_internal.svm_row_class(model text, features recor
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_classify_wrapper';
 CREATE OR REPLACE FUNCTION svm_internal.svm_row_decision(model text, features record) RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_decision_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_row_quantiles(model text, features record) RETURNS float8[]
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_predict_quantiles_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_row_quantiles(text, record) IS 'part of svm_evaluate';
 CREATE OR REPLACE FUNCTION svm_internal.svm_row_answers(model text, features record) RETURNS float8[]
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_answers_wrapper';
 CREATE OR REPLACE FUNCTION svm_internal.svm_row_margin(model text, features record, class text) RETURNS float8
@@ -141,6 +151,19 @@ CREATE OR REPLACE FUNCTION svm_predict_set(
     LANGUAGE c STABLE PARALLEL SAFE COST 50 ROWS 10 AS 'MODULE_PATHNAME', 'svm_predict_set_wrapper';
 COMMENT ON FUNCTION svm_predict_set(text, text, int) IS
     'the classes of the model, the one predicted first: by decisions, or by probabilities where classes_by in svm_versions says so';
+
+CREATE OR REPLACE FUNCTION svm_interval(
+    model text, features anyelement, coverage float8 DEFAULT 0.9, OUT lower float8, OUT upper float8
+) RETURNS record
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_interval_wrapper';
+CREATE OR REPLACE FUNCTION svm_interval(
+    model text, features text, coverage float8 DEFAULT 0.9, OUT lower float8, OUT upper float8
+) RETURNS record
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'svm_interval_wrapper';
+COMMENT ON FUNCTION svm_interval(text, anyelement, float8) IS
+    'of a regression, between which numbers the label lies with this probability';
+COMMENT ON FUNCTION svm_interval(text, text, float8) IS
+    'of a regression, between which numbers the label lies with this probability';
 
 CREATE OR REPLACE FUNCTION svm_create_function(
     model text,

@@ -222,7 +222,9 @@ GRANT INSERT (
     intercept_used, tolerance, seed, intercept, feature_count, rows_used, rows_skipped, passes, primal, dual, gap,
     training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation,
     source_relation, source_query, key_column, key_type, max_passes, followed, stored_rows, search_path, source_reads,
-    training_auc, trained_by, server_version, given, decision_deviation, truncation, solver_used, classes_by
+    training_auc, trained_by, server_version, given, decision_deviation, truncation, solver_used, classes_by,
+    task, label_centre, label_deviation, epsilon, training_rmse, training_r2, nu, training_novel, quantiles,
+    interval_rows, interval_residuals
 ) ON svm_version TO PUBLIC;
 
 -- Whoever created the extension without being a superuser restores dumps of models of his own, which say ids. What he may write the

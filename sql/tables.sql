@@ -31,7 +31,7 @@ CREATE TABLE svm_version (
     features jsonb NOT NULL,
     label_column text NOT NULL,
     label_type text NOT NULL,
-    -- as the label type prints them, ascending: of two the second is the positive one
+    -- as the label type prints them, ascending: of two the second is the positive one; of a regression its two sides, 'below' and 'above'
     label_values text[] NOT NULL CHECK (pg_catalog.cardinality(label_values) >= 2),
     nulls text NOT NULL CHECK (nulls IN ('error', 'skip', 'zero', 'mean')),
     loss text NOT NULL,
@@ -93,6 +93,25 @@ CREATE TABLE svm_version (
     solver_used text,
     -- 'probability' where that is to say which of more than two classes it is; NULL: the decision
     classes_by text,
+    -- 'regression' where weights are for a number, in the units of the label; 'novelty' where rows had no label; NULL: for classes
+    task text,
+    -- of a regression: what the label was less and divided by while it was trained, and how far from it a prediction loses nothing in
+    -- these units; then on the rows it was trained on the root of the mean square of what predictions are off, and the share of the
+    -- label's variance that they explain
+    label_centre float8,
+    label_deviation float8,
+    epsilon float8,
+    training_rmse float8,
+    training_r2 float8,
+    -- of novelties: the share of rows that are to be strange, and the share of those it was trained on that are
+    nu float8,
+    training_novel float8,
+    -- and the quantiles that its heads predict, ascending; NULL where it predicts the label itself
+    quantiles float8[],
+    -- and how far predictions of rows held out were off, in the label's units: of how many rows, and sizes ascending, all of up to 1000,
+    -- of more those that crates/objective/src/conformal.rs keeps; NULL where none were held out
+    interval_rows bigint,
+    interval_residuals float8[],
     UNIQUE (model_id, version)
 );
 

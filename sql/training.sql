@@ -3,7 +3,7 @@
 
 CREATE OR REPLACE FUNCTION svm_train(
     relation regclass,
-    label text,
+    label text DEFAULT NULL,
     features text[] DEFAULT NULL,
     model text DEFAULT NULL,
     c svm_numbers DEFAULT 'default',
@@ -30,7 +30,10 @@ CREATE OR REPLACE FUNCTION svm_train(
     bad_rows text DEFAULT NULL,
     folds int DEFAULT NULL,
     fold_column text DEFAULT NULL,
-    fold_order text DEFAULT NULL
+    fold_order text DEFAULT NULL,
+    task text DEFAULT NULL,
+    epsilon float8 DEFAULT NULL,
+    nu float8 DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -38,7 +41,7 @@ COMMENT ON FUNCTION svm_train IS
 
 CREATE OR REPLACE FUNCTION svm_train_query(
     query text,
-    label text,
+    label text DEFAULT NULL,
     features text[] DEFAULT NULL,
     model text DEFAULT NULL,
     c svm_numbers DEFAULT 'default',
@@ -65,7 +68,10 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     bad_rows text DEFAULT NULL,
     folds int DEFAULT NULL,
     fold_column text DEFAULT NULL,
-    fold_order text DEFAULT NULL
+    fold_order text DEFAULT NULL,
+    task text DEFAULT NULL,
+    epsilon float8 DEFAULT NULL,
+    nu float8 DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
@@ -99,7 +105,9 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     bad_rows text DEFAULT NULL,
     folds int DEFAULT NULL,
     fold_column text DEFAULT NULL,
-    fold_order text DEFAULT NULL
+    fold_order text DEFAULT NULL,
+    task text DEFAULT NULL,
+    epsilon float8 DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
                  score float8, overall float8, best boolean, gamma float8, truncation float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';

@@ -5,7 +5,7 @@
 //! | field | holds |
 //! |---|---|
 //! | `what`, `with` | the two that do not go together, as the manual names them |
-//! | `why` | `mathematics`: it would mean nothing, or what is asked for contradicts itself; `decision`: it could be, and is not to be; `not_yet`: it could be, and nobody has built it; `no_effect`: it is accepted and changes nothing |
+//! | `why` | `mathematics`: it would mean nothing, or what is asked for contradicts itself; `decision`: it could be done, and we decided against it; `not_yet`: it could be done, and nobody has done it yet; `no_effect`: it is accepted and changes nothing |
 //! | `message`, `detail`, `hint` | the error's or the NOTICE's, with its placeholders |
 //! | `reason` | the manual's reason where that is not the DETAIL |
 //! | `code` | the SQLSTATE, where that is not 22023 |
@@ -19,7 +19,9 @@ pub mod kernels;
 pub mod losses;
 pub mod models;
 pub mod no_effect;
+pub mod novelty;
 pub mod options;
+pub mod regression;
 pub mod scans;
 
 /// The code of an entry: that of an invalid argument unless it names another.
@@ -55,5 +57,17 @@ macro_rules! combinations {
     )*};
 }
 
+use crate::base::errors::Failure;
 use code;
 use combinations;
+
+/// Whether something was asked for, and the error that says why it is refused.
+type Refusal = (bool, fn() -> Failure);
+
+/// The first of these errors whose thing was asked for.
+pub fn refuse(all: &[Refusal]) -> Result<(), Failure> {
+    match all.iter().find(|(is, _)| *is) {
+        Some((_, refused)) => Err(refused()),
+        None => Ok(()),
+    }
+}

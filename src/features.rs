@@ -42,7 +42,8 @@ pub use error::{utf8, FeatureError};
 pub(crate) use error_words::excluding;
 pub use error_words::{naming, spread, without_unit, FORMS, MOST_TYPED};
 pub use kept::{
-    KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, ListKind, Narrowed, Wanted, WordList,
+    KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, ListKind, ListOfPart, Narrowed,
+    WantedParts, WordList,
 };
 pub use kernel_form::{word_of, KernelForm, KERNELS, LANDMARKS, MOST_LANDMARKS, SUPPORT_VECTORS};
 pub use kinds::category::dictionary::{CategoryLimits, Dictionary, LONGEST_VALUE_BYTES};

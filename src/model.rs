@@ -22,6 +22,7 @@ pub use heads::{side, ClassesBy, CLASSES_BY};
 pub use kernel_machine::{GatheredRows, KernelMachine};
 pub use on_node::beside as beside_nodes;
 pub use version::Model;
+pub use version::{NOVELTY, REGRESSION};
 
 use crate::base::errors::Failure;
 use crate::pg::call::Call;

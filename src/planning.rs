@@ -11,4 +11,5 @@ pub mod prepare;
 pub mod roles;
 pub mod scans;
 pub mod source_columns;
+pub mod task;
 pub mod watched;

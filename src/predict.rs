@@ -1,6 +1,6 @@
 //! `svm_decision`, `svm_predict`, `svm_classify` and `svm_probability`: one row in, one answer out.
 //! Called for each row, in any backend or parallel worker. What is learned once hangs on the call site
-//! (`site`); what has several rows for an answer is in `ranked` and `contributions`.
+//! (`site`); what has several rows for an answer is in `ranked` and `contributions`, what has two numbers in `interval`.
 
 pub mod answered;
 mod argument;
@@ -11,6 +11,7 @@ mod document;
 mod expanded;
 mod forms;
 pub mod held;
+mod interval;
 mod kernel_contributions;
 mod language;
 pub mod ranked;
@@ -20,15 +21,16 @@ mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::trained_by::training;
-use crate::combinations::models;
+use crate::combinations::{models, novelty};
 use crate::model::{self, Model};
 use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
-use crate::pg::types::type_name;
+use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::pg::{array, c_function, value};
 use crate::targets::labels::own_type;
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
+use pgsvm_core::quantiles::MOST_QUANTILES;
 
 /// # Safety
 /// `fcinfo` is PostgreSQL's.
@@ -73,6 +75,11 @@ c_function!(
     pg_finfo_svm_predict_wrapper,
     svm_predict,
     first svm_predict_at_once
+);
+c_function!(
+    svm_predict_quantiles_wrapper,
+    pg_finfo_svm_predict_quantiles_wrapper,
+    svm_predict_quantiles
 );
 c_function!(
     svm_classify_wrapper,
@@ -125,6 +132,10 @@ unsafe fn svm_decision(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
         let (used, features) = site::current(fcinfo);
+        if used.model.regresses {
+            let number = used.number(features).or_raise();
+            return or_null(fcinfo, number.map(float8));
+        }
         if used.model.heads.len() != 1 {
             let model = &used.model;
             model
@@ -173,6 +184,7 @@ unsafe fn svm_answers(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe {
         let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
+        model.check_classes().or_raise();
         let Some(decisions) = used.decisions(features).or_raise() else {
             return null(fcinfo);
         };
@@ -218,6 +230,7 @@ unsafe fn about_class(
     // SAFETY: as the caller promises.
     unsafe {
         let (used, features) = site::current(fcinfo);
+        used.model.check_classes().or_raise();
         let class = used.class.read(&used.model, fcinfo, 2).or_raise();
         let model = used.model.clone();
         let decisions = used.decisions(features).or_raise();
@@ -235,6 +248,7 @@ unsafe fn svm_probability(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe {
         let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
+        model.check_classes().or_raise();
         check_probabilities(&model).or_raise();
         if model.heads.len() != 1 {
             model
@@ -255,6 +269,7 @@ unsafe fn svm_probability_for(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum
     // SAFETY: as the caller promises.
     unsafe {
         let (used, _) = site::current(fcinfo);
+        used.model.check_classes().or_raise();
         check_probabilities(&used.model).or_raise();
         about_class(fcinfo, |model, class, all| {
             model.probability(class, all).unwrap_or(f64::NAN)
@@ -270,6 +285,10 @@ unsafe fn svm_predict(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
         let (used, features) = site::current(fcinfo);
+        if used.model.regresses {
+            let number = used.number(features).or_raise();
+            return or_null(fcinfo, number.map(float8));
+        }
         let model = used.model.clone();
         let Some(numbers) = &model.numbers else {
             label_is_no_number(&model).raise()
@@ -285,8 +304,32 @@ unsafe fn svm_predict(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn svm_predict_at_once(fcinfo: pg_sys::FunctionCallInfo) -> Option<pg_sys::Datum> {
     // SAFETY: as the caller promises.
     let (decision, used) = unsafe { site::decision_at_once(fcinfo) }?;
+    if used.model.regresses {
+        return Some(float8(decision));
+    }
     let [negative, positive] = *used.model.numbers.as_deref()?.first_chunk()?;
     Some(float8([negative, positive][model::side(decision)]))
+}
+
+/// `svm_predict_quantiles(model, features) -> float8[]`: the quantiles of the label, ascending.
+///
+/// # Safety
+/// As for `svm_decision`.
+unsafe fn svm_predict_quantiles(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (used, features) = site::current(fcinfo);
+        let model = used.model.clone();
+        if model.quantiles.is_empty() {
+            models::no_quantiles(&model.name, model.base_name().replace('\'', "''")).raise()
+        }
+        let decisions = used.decisions(features).or_raise();
+        let sorted = decisions.map(|all| model.sorted(all));
+        let made = |all: [f64; MOST_QUANTILES]| {
+            array::made(&all[..model.quantiles.len()], pg_sys::FLOAT8OID)
+        };
+        or_null(fcinfo, sorted.map(made))
+    }
 }
 
 /// `svm_classify(model, features) -> text`: the label as text.
@@ -297,6 +340,7 @@ unsafe fn svm_classify(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
         let (used, features) = site::current(fcinfo);
+        used.model.check_classes().or_raise();
         let class = used.predicted(features).or_raise();
         let context = (*(*fcinfo).flinfo).fn_mcxt;
         let label = class.map(|class| used.label(class, context, text_datum));
@@ -335,6 +379,7 @@ fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
         )
         .hint("It is compared with the probability of the larger label: threshold => 0.3."));
     }
+    model.check_classes()?;
     let name = model.base_name().replace('\'', "''");
     if model.heads.len() != 1 {
         let (classes, class) = (model.labels.len(), model.labels[0].replace('\'', "''"));
@@ -364,10 +409,30 @@ unsafe fn svm_predict_as(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         if any_null(fcinfo, 2) {
             return null(fcinfo);
         }
-        let (used, features) = site::current(fcinfo);
-        let class = used.predicted(features).or_raise();
         let info = (*fcinfo).flinfo;
+        let is_first = (*info).fn_extra.is_null();
+        let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
+        if model.regresses {
+            let number = used.number(features).or_raise();
+            let type_id = pg_sys::get_fn_expr_rettype(info);
+            let made = number.map(|number| {
+                let text = as_type(number, type_id);
+                value::read(&text, type_id)
+                    .unwrap_or_else(|reason| label_is_no_value(&model, &text, type_id, &reason))
+            });
+            return or_null(fcinfo, made);
+        }
+        if is_first {
+            if let Some(share) = share_for_type(fcinfo, 2) {
+                complaints::share_is_no_threshold(
+                    &model,
+                    &share,
+                    pg_sys::get_fn_expr_rettype(info),
+                );
+            }
+        }
+        let class = used.predicted(features).or_raise();
         let label = class.map(|class| {
             used.label(class, (*info).fn_mcxt, |label| {
                 let type_id = pg_sys::get_fn_expr_rettype(info);
@@ -379,9 +444,44 @@ unsafe fn svm_predict_as(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     }
 }
 
+/// A number as a value of this type reads; whole where the type is one of whole numbers.
+fn as_type(number: f64, type_id: pg_sys::Oid) -> String {
+    match type_id {
+        pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => number.round().to_string(),
+        _ => number.to_string(),
+    }
+}
+
+/// Argument `number` (from 0) as SQL writes it, where it is one number above 0 and below 1, the same for all rows.
+///
+/// # Safety
+/// `fcinfo` is PostgreSQL's, with so many arguments.
+unsafe fn share_for_type(fcinfo: pg_sys::FunctionCallInfo, number: usize) -> Option<String> {
+    // SAFETY: as the caller promises; a value that is not NULL is one of the argument's type.
+    unsafe {
+        let info = (*fcinfo).flinfo;
+        let argument = (*fcinfo).args.as_slice(number + 1)[number];
+        if argument.isnull || !pg_sys::get_fn_expr_arg_stable(info, number as i32) {
+            return None;
+        }
+        let type_id = pg_sys::get_fn_expr_argtype(info, number as i32);
+        let TypeKind::Number(NumberKind::Float4 | NumberKind::Float8 | NumberKind::Numeric) =
+            type_kind(type_id)
+        else {
+            return None;
+        };
+        let text = value::printed(argument.value, type_id);
+        let is_share = text.parse().is_ok_and(|it: f64| it > 0.0 && it < 1.0);
+        is_share.then_some(text)
+    }
+}
+
 fn check_probabilities(model: &Model) -> Result<(), Failure> {
     if model.heads.iter().all(|head| head.calibration.is_some()) {
         return Ok(());
+    }
+    if model.finds_novelties {
+        return Err(novelty::probability());
     }
     let again = training(&model.name, "probability => true");
     Err(models::probability(&model.name, again))

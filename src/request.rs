@@ -12,10 +12,12 @@ mod holding_out;
 pub mod kernel;
 pub mod multiclass;
 pub mod no_effect;
+pub mod novelty;
 pub mod numbers;
 mod option_words;
 mod options;
 pub mod reads;
+pub mod regression;
 pub mod scans;
 mod solver;
 pub mod source;
@@ -26,16 +28,16 @@ pub mod words;
 pub use class_weight::ClassWeight;
 pub use holding_out::{scoring_words, ChoiceArguments};
 pub use kernel::KernelArguments;
-pub use option_words::{Expansion, Method, Metric, CRAMMER_SINGER};
+pub use option_words::{ExpansionTime, KernelMethod, CRAMMER_SINGER};
 pub use options::{is_left_out_by_a_refresh, read_options};
-pub use solver::{loss_named, SolvingArguments, Terms};
+pub use solver::{loss_named, SolvingArguments, SolvingTerms};
 pub use words::{invalid, required};
 
 use crate::base::errors::Failure;
 use crate::catalog::rights;
-use crate::combinations::{choosing, following};
+use crate::combinations::{self, choosing, following};
 use crate::features::{CategoryLimits, Nulls};
-use crate::model::ClassesBy;
+use crate::model::{ClassesBy, NOVELTY};
 use crate::pg::json::JsonText;
 use crate::request::class_weight::class_weight;
 use crate::request::deploy::Deploy;
@@ -43,10 +45,11 @@ use crate::request::holding_out::{costs, folds, scoring, MOST_BEYOND};
 use crate::request::kernel::KernelTerms;
 use crate::request::numbers::Numbers;
 use crate::request::options::{table, Choices};
+use crate::request::regression::Amount;
 use crate::request::solver::terms;
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use crate::request::words::{chosen, entries, excluded};
-use pgsvm_core::memory::{gathered, owned, OutOfMemory};
+use pgsvm_core::memory::{copied, gathered, owned, OutOfMemory};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{CalibrationChoice, Scale, SolverChoice};
 use pgsvm_expand::Limits;
@@ -56,7 +59,7 @@ use serde_json::Value;
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
 pub struct Arguments {
-    pub source: Option<Source>,
+    pub source: Option<GivenSource>,
     pub columns: ColumnArguments,
     pub model: Option<String>,
     pub choice: ChoiceArguments,
@@ -70,6 +73,9 @@ pub struct Arguments {
     pub probability: Option<bool>,
     pub options: Option<JsonText>,
     pub kernel: KernelArguments,
+    pub task: Option<String>,
+    pub epsilon: Option<f64>,
+    pub nu: Option<f64>,
 }
 
 /// The columns that it asks for, as they came.
@@ -85,14 +91,14 @@ pub struct ColumnArguments {
 /// A training that can start.
 #[derive(Debug)]
 pub struct Request {
-    pub source: Source,
+    pub source: GivenSource,
     pub columns: AskedColumns,
     /// Empty where no model is to be stored.
     pub model: String,
     pub scale: ScaleWord,
     pub rows: RowTerms,
     pub texts: TextTerms,
-    pub terms: Terms,
+    pub terms: SolvingTerms,
     /// The kernel machine that is asked for; None for a linear one.
     pub kernel: Option<KernelTerms>,
     pub plan: Plan,
@@ -127,8 +133,11 @@ pub struct AskedColumns {
 /// What somebody gave, as it is stored with the model and said again.
 #[derive(Debug)]
 pub struct CallAsGiven {
-    /// Whether it gave the model's name.
+    /// Whether it gave the model's name, and a loss.
     pub named: bool,
+    pub names_loss: bool,
+    /// And what is chosen by.
+    pub names_metric: bool,
     pub options: Value,
     /// Whether training by scans has all options that were given.
     pub knows_scans: bool,
@@ -138,6 +147,8 @@ pub struct CallAsGiven {
     pub given: Option<JsonText>,
     /// The arguments that were given, but for source, label, features, exclude and model, for a hint that has the call again.
     pub typed: String,
+    /// Where the label said that it is a regression, by what.
+    pub amount: Option<Amount>,
 }
 
 /// What is made of rows before they are trained on.
@@ -209,6 +220,14 @@ impl Arguments {
 
     /// Puts the arguments that are kept as options among these.
     pub fn settle_options(&mut self) -> Result<(), Failure> {
+        if let Some(epsilon) = self.epsilon.filter(|it| !it.is_finite()) {
+            let said = format!("epsilon must be a number from 0 on, not {epsilon}");
+            return Err(invalid(said).hint("epsilon => 0.1"));
+        }
+        if let Some(nu) = self.nu.filter(|it| !it.is_finite()) {
+            let said = format!("nu must be a number above 0, and 1 at most, not {nu}");
+            return Err(invalid(said).hint("nu => 0.1"));
+        }
         let arguments = [
             (
                 table::BAD_ROWS.name(),
@@ -226,6 +245,9 @@ impl Arguments {
                 table::FOLD_ORDER.name(),
                 self.choice.fold_order.take().map(Value::from),
             ),
+            (table::TASK.name(), self.task.take().map(Value::from)),
+            (table::EPSILON.name(), self.epsilon.take().map(Value::from)),
+            (table::NU.name(), self.nu.take().map(Value::from)),
         ];
         let given = arguments.into_iter();
         let mut given = given
@@ -250,10 +272,24 @@ impl Arguments {
         let choices = Choices::of(&options)?;
         let terms = terms(&self, &choices)?;
         let knows_scans = choices.are_for_scans()?;
+        let is_novelty = terms.nu.is_some();
+        if is_novelty {
+            self.kernel.kind.get_or_insert_with(|| "rbf".to_owned());
+        }
         let kernel = truncated::kernel(&terms, kernel::kernel(&self, &choices)?);
         let source = required(self.source, "relation")?;
-        let label = required(self.columns.label, "label")?;
+        let label = match is_novelty {
+            true => String::new(),
+            false => required(self.columns.label, "label").map_err(|failure| {
+                failure.hint("label => 'column' is what to predict; without one, and without loss, epsilon and task, strange rows are found")
+            })?,
+        };
         let scale = chosen("scale", self.scale.as_deref(), &SCALES)?;
+        let scale = match (scale, &kernel) {
+            // a plane parts rows from the origin, which centred ones lie around
+            (ScaleWord::Auto, None) if is_novelty => ScaleWord::Fixed(Scale::MaxAbs),
+            (scale, _) => scale,
+        };
         let nulls = chosen("nulls", self.nulls.as_deref(), &NULLS)?;
         let (nulls, nulls_by_rows) = (nulls.unwrap_or(Nulls::Mean), nulls.is_none());
         let class_weight = class_weight(self.class_weight.as_deref())?;
@@ -264,8 +300,15 @@ impl Arguments {
         let by_metric = self.choice.metric.is_some() && !chooses_others;
         let (chooses_c, _) = choices.chosen()?;
         let is_chosen = chooses_c || by_metric || purpose == Purpose::Validate;
+        if is_novelty && (is_chosen || is_grid || self.choice.metric.is_some()) {
+            return Err(combinations::novelty::choosing());
+        }
         let c = match self.choice.c {
-            Numbers::Default if is_chosen => Numbers::Auto,
+            Numbers::Default => match is_chosen {
+                true => Numbers::Auto,
+                false => Numbers::Default,
+            },
+            _ if is_novelty => return Err(combinations::novelty::c()),
             c => c,
         };
         if chooses_c {
@@ -282,6 +325,7 @@ impl Arguments {
             folds: None,
             purpose,
             probability,
+            intervals: choices.get(&table::INTERVALS)?.unwrap_or_default(),
             calibration: calibration(choices.get(&table::CALIBRATION)?, probability)?,
             by_probability: by_probability(
                 choices.get(&table::CLASSES_FROM)?,
@@ -292,6 +336,8 @@ impl Arguments {
             scoring: scoring(self.choice.metric.as_deref(), &class_weight)?,
             beyond: if usual { MOST_BEYOND } else { 0 },
             final_stop: None,
+            nu: terms.nu,
+            quantiles: copied(&terms.quantiles)?,
         };
         if is_grid && !plan.truncations.is_empty() {
             return Err(choosing::truncation_and_gamma());
@@ -324,12 +370,13 @@ impl Arguments {
             check_warm_start(name, (&plan, is_grid), &terms)?;
         }
         let deploy = choices.deploy(plan.probability)?;
-        let named = self.model.is_some();
+        let (named, names_loss) = (self.model.is_some(), self.loss.is_some());
+        let names_metric = self.choice.metric.is_some();
         let model = match purpose {
             Purpose::Train => model_name(self.model, &source, &label)?,
             Purpose::Validate => String::new(),
         };
-        let request = Request {
+        let mut request = Request {
             model,
             columns: AskedColumns {
                 features: self.columns.features.map(entries).transpose()?,
@@ -360,13 +407,19 @@ impl Arguments {
             deploy,
             call: CallAsGiven {
                 named,
+                names_loss,
+                names_metric,
                 options,
                 knows_scans,
                 stays_with: None,
                 given: settings,
                 typed,
+                amount: None,
             },
         };
+        regression::settle(&mut request);
+        novelty::check(&request)?;
+        regression::check(&request)?;
         scans::check(&request)?;
         truncated::check(&request)?;
         watching::check(&request)?;
@@ -392,9 +445,11 @@ impl Request {
             folds: Some(holding_out::folds(Some(folds), None, None)?),
             purpose: Purpose::Validate,
             probability: false,
+            intervals: false,
             truncations: Vec::new(),
             beyond: 0,
             final_stop: None,
+            nu: None,
             ..self.plan
         };
         (self.columns.fold_column, self.columns.fold_order) = (None, None);
@@ -474,7 +529,7 @@ fn check_chosen(given: &Numbers) -> Result<(), Failure> {
 fn check_warm_start(
     name: &str,
     (plan, chooses_gamma): (&Plan, bool),
-    terms: &Terms,
+    terms: &SolvingTerms,
 ) -> Result<(), Failure> {
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
         return Err(following::warm_start_chooses_c(name));
@@ -491,10 +546,18 @@ fn check_warm_start(
     Ok(())
 }
 
-fn model_name(given: Option<String>, source: &Source, label: &str) -> Result<String, Failure> {
+/// What a model's name ends with where nobody gives one: the label, or what is found without one.
+pub fn named_after(label: &str) -> &str {
+    match label {
+        "" => NOVELTY,
+        label => label,
+    }
+}
+
+fn model_name(given: Option<String>, source: &GivenSource, label: &str) -> Result<String, Failure> {
     let name = match given {
         Some(name) => name,
-        None => source.default_model_name(label)?,
+        None => source.default_model_name(named_after(label))?,
     };
     rights::check_name(&name).map_err(|failure| failure.hint("model => 'name'"))?;
     Ok(name)

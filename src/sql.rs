@@ -1,14 +1,14 @@
 //! The SQL face: functions that people call for training and for what becomes of a model.
 
 mod announcement;
-mod columns_told;
+mod column_notes;
 pub mod feature_list;
 pub mod follow;
 pub mod function;
 mod giveaways;
 mod immutable_function;
 mod index;
-mod labels_told;
+mod label_notes;
 
 pub mod life;
 mod out_of_fold;

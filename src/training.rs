@@ -1,11 +1,12 @@
 //! The processes of a training, the roles they play, and what comes out. Knows neither the SQL face nor the tables.
 
 mod any_reader;
-pub mod by_scans;
+mod by_scans;
+pub mod entrance;
 mod failures;
 pub mod fit;
 mod grid;
-pub mod leader;
+mod leader;
 mod machines;
 pub mod outcome;
 mod processes;

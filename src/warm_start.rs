@@ -7,7 +7,7 @@ pub mod memory;
 pub mod near;
 pub mod remembered;
 pub mod screening;
-pub mod standing;
 pub mod stored;
 mod stored_rows;
 mod stored_slacks;
+pub mod unfinished;

@@ -36,10 +36,11 @@ def measure(run):
     return {"cells": found, "missing": missing}
 
 
-def measure_cell(problem, peer, c, loss, patience, **options):
-    mine, bound = cells.measure_ours(problem, c, [TOLERANCE], OURS_SECONDS, loss, **options)
-    bound = max(bound, cells.lower_bound(problem, c, OURS_SECONDS, loss))
-    rungs = {kind: cells.measure_peer(problem, peer, c, EPSILONS, patience, bound, loss, kind) for kind in LOSSES[loss]}
+def measure_cell(problem, peer, c, loss, patience, own_patience=OURS_SECONDS, **options):
+    mine, bound = cells.measure_ours(problem, c, [TOLERANCE], own_patience, loss, **options)
+    bound = max(bound, cells.lower_bound(problem, c, own_patience, loss))
+    kinds = peer.solvers()[loss]
+    rungs = {kind: cells.measure_peer(problem, peer, c, EPSILONS, patience, bound, loss, kind) for kind in kinds}
     return {"ours": cells.seconds_of({"ours": mine}, TOLERANCE), "bound": bound, "liblinear": rungs}
 
 

@@ -96,7 +96,10 @@ ALTER TABLE svm_version ADD COLUMN trained_by name, ADD COLUMN server_version te
 
 -- and what was given, and how far apart decisions are
 ALTER TABLE svm_version ADD COLUMN given jsonb, ADD COLUMN decision_deviation float8, ADD COLUMN truncation float8,
-    ADD COLUMN solver_used text, ADD COLUMN classes_by text;
+    ADD COLUMN solver_used text, ADD COLUMN classes_by text, ADD COLUMN task text, ADD COLUMN label_centre float8,
+    ADD COLUMN label_deviation float8, ADD COLUMN epsilon float8, ADD COLUMN training_rmse float8, ADD COLUMN training_r2 float8,
+    ADD COLUMN nu float8, ADD COLUMN training_novel float8, ADD COLUMN quantiles float8[],
+    ADD COLUMN interval_rows bigint, ADD COLUMN interval_residuals float8[];
 
 -- what Pegasos is carried on with, and what StreamSVM stops by
 ALTER TABLE svm_head ADD COLUMN updates bigint, ADD COLUMN truncated_primal float8, ADD COLUMN outliers bigint;

@@ -190,8 +190,8 @@ const SHOWN_BYTES: usize = 100;
 
 /// A value as an error shows it, whose text may be of any length.
 pub fn shown(value: &impl fmt::Display) -> String {
-    struct Beginning(String);
-    impl fmt::Write for Beginning {
+    struct ErrorBeginning(String);
+    impl fmt::Write for ErrorBeginning {
         fn write_str(&mut self, piece: &str) -> fmt::Result {
             self.0.push_str(&shortened(piece));
             match self.0.len() > SHOWN_BYTES {
@@ -200,7 +200,7 @@ pub fn shown(value: &impl fmt::Display) -> String {
             }
         }
     }
-    let mut beginning = Beginning(String::new());
+    let mut beginning = ErrorBeginning(String::new());
     // it ends with an error where it is long
     let _ = write!(beginning, "{value}");
     shortened(&beginning.0)

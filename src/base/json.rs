@@ -166,7 +166,7 @@ impl<'de> Visitor<'de> for Again<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         let mut sign = b'[';
         loop {
-            let begun = Behind {
+            let begun = BehindSign {
                 sign,
                 to: &mut *self.0,
             };
@@ -184,14 +184,14 @@ impl<'de> Visitor<'de> for Again<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         let mut sign = b'{';
         loop {
-            let begun = Behind {
+            let begun = BehindSign {
                 sign,
                 to: &mut *self.0,
             };
             if items.next_key_seed(begun)?.is_none() {
                 break;
             }
-            let begun = Behind {
+            let begun = BehindSign {
                 sign: b':',
                 to: &mut *self.0,
             };
@@ -206,12 +206,12 @@ impl<'de> Visitor<'de> for Again<'_> {
 }
 
 /// Writes what it reads behind a sign.
-struct Behind<'a> {
+struct BehindSign<'a> {
     sign: u8,
     to: &'a mut Written,
 }
 
-impl<'de> DeserializeSeed<'de> for Behind<'_> {
+impl<'de> DeserializeSeed<'de> for BehindSign<'_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -246,13 +246,13 @@ pub fn is_small(json: &str) -> bool {
 }
 
 /// The longest text, quotes aside; the commas outside texts; how many lists and objects are within each other.
-struct Found {
+struct Extent {
     longest: usize,
     commas: usize,
     depth: usize,
 }
 
-fn look(json: &str) -> Found {
+fn look(json: &str) -> Extent {
     let (mut longest, mut commas) = (0, 0);
     let (mut open, mut depth) = (0usize, 0);
     let mut begun = None;
@@ -277,7 +277,7 @@ fn look(json: &str) -> Found {
             _ => {}
         }
     }
-    Found {
+    Extent {
         longest,
         commas,
         depth,

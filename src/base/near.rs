@@ -33,7 +33,7 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
 }
 
 /// What other systems call what has another name here (scikit-learn, LIBSVM, LIBLINEAR, R, XGBoost), and the names that it has here.
-const ELSEWHERE: [(&str, &[&str]); 23] = [
+const ELSEWHERE: [(&str, &[&str]); 28] = [
     ("one_vs_one", &["ovo", "pairwise"]),
     ("one_vs_rest", &["ovr", "ova", "one_vs_all"]),
     (
@@ -65,7 +65,20 @@ const ELSEWHERE: [(&str, &[&str]); 23] = [
     ),
     ("log_loss", &["neg_log_loss", "cross_entropy", "deviance"]),
     ("accuracy", &["acc"]),
+    (
+        "rmse",
+        &[
+            "mse",
+            "root_mean_squared_error",
+            "neg_root_mean_squared_error",
+            "neg_mean_squared_error",
+        ],
+    ),
+    ("mae", &["mean_absolute_error", "neg_mean_absolute_error"]),
+    ("r2", &["r2_score", "r_squared", "rsquared"]),
     ("balanced_accuracy", &["bac", "bacc"]),
+    ("pinball", &["quantile", "mean_pinball_loss"]),
+    ("quantile", &["pinball", "quantile_loss"]),
     ("hinge", &["l1", "l1_loss"]),
     ("squared_hinge", &["l2", "l2_loss", "hinge2"]),
     ("rbf", &["gauss", "radial_basis"]),
@@ -82,9 +95,9 @@ const ELSEWHERE: [(&str, &[&str]); 23] = [
 ];
 
 /// The same of arguments and options.
-const ARGUMENTS_ELSEWHERE: [(&str, &[&str]); 8] = [
+const ARGUMENTS_ELSEWHERE: [(&str, &[&str]); 9] = [
     ("folds", &["cv", "n_folds", "n_splits", "k_fold"]),
-    ("tolerance", &["tol", "eps", "epsilon"]),
+    ("tolerance", &["tol", "eps"]),
     (
         "max_passes",
         &["max_iter", "iterations", "n_iter", "epochs"],
@@ -94,6 +107,7 @@ const ARGUMENTS_ELSEWHERE: [(&str, &[&str]); 8] = [
     ("weight", &["sample_weight", "case_weight"]),
     ("metric", &["scoring"]),
     ("rank", &["n_components"]),
+    ("quantiles", &["tau", "taus", "alpha"]),
 ];
 
 /// The one of `known` that `name` is likeliest to stand for: one of the [`nearest`], or one that begins alike.

@@ -31,11 +31,16 @@ const MOST_LISTED: usize = 100;
 
 /// Names one after the other; of very many the first ones, and how many more there are.
 pub fn listed<T: fmt::Display>(names: &[T]) -> String {
+    listed_by(names, ", ")
+}
+
+/// The same of what has commas of its own.
+pub fn listed_by<T: fmt::Display>(names: &[T], between: &str) -> String {
     let shown = &names[..names.len().min(MOST_LISTED)];
     let shown: Vec<String> = shown.iter().map(T::to_string).collect();
     match names.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        0 => shown.join(between),
+        more => format!("{} and {more} more", shown.join(between)),
     }
 }
 
@@ -58,10 +63,23 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Texts as SQL writes an array of them.
+/// Bytes of an array that a message has; a longer one ends with "…".
+const LONGEST_ARRAY: usize = 10_000;
+
+/// Texts as a message has an array of them in SQL.
 pub fn array_literal<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
-    let items: Vec<_> = items.into_iter().map(array_element).collect();
-    format!("'{{{}}}'", items.join(",").replace('\'', "''"))
+    let mut all = String::new();
+    for item in items {
+        if !all.is_empty() {
+            all.push(',');
+        }
+        if all.len() + item.len() > LONGEST_ARRAY {
+            all.push('…');
+            break;
+        }
+        all.push_str(&array_element(item));
+    }
+    format!("'{{{}}}'", all.replace('\'', "''"))
 }
 
 /// A text as an element of an array literal.

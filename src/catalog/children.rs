@@ -6,7 +6,7 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::KeptStatement;
 use crate::pg::trigger::Fired;
 use crate::pg::{c_function, random, statement};
 use pgrx::pg_sys;
@@ -62,9 +62,9 @@ unsafe fn svm_remove_children(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum
             match fired.bigint(c"id") {
                 Some(id) => {
                     let of_one = format!("{all} WHERE {column} OPERATOR(pg_catalog.=) $1");
-                    Kept(&of_one).run(&[id.into()])
+                    KeptStatement(&of_one).run(&[id.into()])
                 }
-                None => Kept(&all).run(&[]),
+                None => KeptStatement(&all).run(&[]),
             }
             .map_err(spi_failure)
             .or_raise();
@@ -82,7 +82,7 @@ unsafe fn svm_owner_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
         let schema = statement::held_schema(fired.schema()).unwrap_or_default();
         if let (Some(id), Some(owner)) = (fired.bigint(c"id"), fired.new_name(c"owner")) {
-            Kept(&format!(
+            KeptStatement(&format!(
                 "UPDATE {schema}.svm_permission SET owner = $2::pg_catalog.name
                      WHERE model_id OPERATOR(pg_catalog.=) $1"
             ))
@@ -103,7 +103,7 @@ unsafe fn svm_query_moves(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     if let Some(fired) = unsafe { Fired::of(fcinfo) } {
         let schema = statement::held_schema(fired.schema()).unwrap_or_default();
         if let Some(id) = fired.bigint(c"id") {
-            Kept(&format!(
+            KeptStatement(&format!(
                     "WITH moved AS (
                          INSERT INTO {schema}.svm_source (version_id, query)
                          SELECT id, source_query FROM {schema}.svm_version

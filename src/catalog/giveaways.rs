@@ -4,7 +4,7 @@
 use crate::base::errors::Failure;
 use crate::catalog::spi_failure;
 use crate::pg::base_column::BaseColumn;
-use crate::pg::kept_statement::{read_one, Kept};
+use crate::pg::kept_statement::{read_one, KeptStatement};
 use crate::pg::lineage::Lineage;
 use crate::pg::query::Column;
 use crate::pg::types::{type_kind, TypeKind};
@@ -133,7 +133,10 @@ fn asks_a_model(lineage: &Lineage) -> Result<bool, SpiError> {
     let others = gathered(others.filter(|it| it.to_u32() >= pg_sys::FirstNormalObjectId));
     let first = pg_sys::Oid::from(pg_sys::FirstNormalObjectId);
     for function in others.unwrap_or_default() {
-        let asks = read_one::<bool>(Kept(ASKS_A_MODEL), &[(*function).into(), first.into()])?;
+        let asks = read_one::<bool>(
+            KeptStatement(ASKS_A_MODEL),
+            &[(*function).into(), first.into()],
+        )?;
         if asks == Some(true) {
             return Ok(true);
         }

@@ -3,7 +3,7 @@
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
 use crate::pg::base_column::BaseColumn;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::KeptStatement;
 use crate::pg::query::Column;
 use pgrx::spi::SpiError;
 use pgrx::{pg_sys, Spi};
@@ -86,7 +86,7 @@ pub fn reasons(columns: &[Column]) -> Result<Vec<Option<String>>, Failure> {
 
 fn of_table(relation: pg_sys::Oid) -> Result<HashMap<i16, String>, SpiError> {
     Spi::connect(|client| {
-        let rows = client.select(Kept(IDENTIFIERS), None, &[relation.into()])?;
+        let rows = client.select(KeptStatement(IDENTIFIERS), None, &[relation.into()])?;
         let mut found = HashMap::new();
         for row in rows {
             if let (Some(number), Some(reason)) = (row.get::<i16>(1)?, row.get::<String>(2)?) {

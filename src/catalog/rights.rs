@@ -6,7 +6,7 @@
 
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::{read_one, read_two, Kept};
+use crate::pg::kept_statement::{read_one, read_two, KeptStatement};
 use crate::pg::statement::{self, ReadOnly};
 use crate::pg::trigger::Fired;
 use crate::pg::{acting, c_function};
@@ -66,7 +66,7 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
                  AND (model.id IS NULL OR NOT pg_catalog.pg_has_role(coalesce(model.owner_oid, 0), 'USAGE'))"
     );
     let arguments = [name.into(), format!("{schema}.svm_model").into()];
-    let found = read_two::<String, bool>(Kept(&sql), &arguments);
+    let found = read_two::<String, bool>(KeptStatement(&sql), &arguments);
     let failure = |message| Failure::new(Code::ERRCODE_INSUFFICIENT_PRIVILEGE, message);
     match found {
         Ok((Some(owner), Some(true))) => Err(failure(format!(
@@ -87,7 +87,7 @@ pub fn check_owner(schema: &str, name: &str, hint: &str) -> Result<(), Failure> 
 
 /// Refuses the tables of an older version, which the library may find between its installation and the update.
 pub fn check_updated(schema: &str) -> Result<(), Failure> {
-    let ask = Kept(
+    let ask = KeptStatement(
         "SELECT EXISTS (SELECT FROM pg_catalog.pg_attribute
          WHERE attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
              AND attname OPERATOR(pg_catalog.=) 'owner_oid')",

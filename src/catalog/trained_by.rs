@@ -16,7 +16,7 @@ const OPTIONS: &str = "options";
 const LONGEST_NAME: usize = 63;
 
 /// A training whose result would be another model than this one, and so gets a name of its own.
-pub struct Beside {
+pub struct OtherTraining {
     /// What its name ends in.
     pub suffix: &'static str,
     /// The setting that makes the difference, and whether it is one of the options.
@@ -26,7 +26,7 @@ pub struct Beside {
     pub without: &'static [&'static str],
 }
 
-impl Beside {
+impl OtherTraining {
     /// The settings that it has, out of those `given` to this one.
     fn settings(&self, mut given: Map<String, Value>) -> Map<String, Value> {
         let is_wanted = |name: &String, _: &mut Value| !self.without.contains(&name.as_str());
@@ -41,7 +41,6 @@ impl Beside {
             Value::Object(options) if self.is_option => options.insert(name, value),
             _ => given.insert(name, value),
         };
-        given.retain(|_, value| value.as_object().is_none_or(|it| !it.is_empty()));
         given
     }
 }
@@ -54,12 +53,25 @@ pub fn keep_lasting(given: &mut Map<String, Value>) {
     }
 }
 
+/// Settings as a call in SQL has them; a version keeps what is predicted among its options, where a call has an argument for it.
+pub fn as_arguments(mut settings: Map<String, Value>) -> Vec<String> {
+    for name in ["task", "epsilon"] {
+        let options = settings.get_mut(OPTIONS).and_then(Value::as_object_mut);
+        if let Some(value) = options.and_then(|it| it.remove(name)) {
+            settings.insert(name.to_owned(), value);
+        }
+    }
+    settings.retain(|_, value| value.as_object().is_none_or(|it| !it.is_empty()));
+    let typed = |(name, value): (&String, &Value)| format!("{name} => {}", json::typed(value));
+    settings.iter().map(typed).collect()
+}
+
 /// SQL for it, with the other settings that were given to this one.
-pub fn training_beside(model: &str, beside: &Beside) -> String {
+pub fn training_beside(model: &str, beside: &OtherTraining) -> String {
     let (name, version) = name_and_version(model);
-    let Call {
+    let TrainingCall {
         begun, key, given, ..
-    } = call_of(name, version).unwrap_or_else(untold);
+    } = call_of(name, version).unwrap_or_else(unknown_call);
     let mut end = name.len().min(LONGEST_NAME - beside.suffix.len());
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -67,9 +79,7 @@ pub fn training_beside(model: &str, beside: &Beside) -> String {
     let name = format!("{}{}", &name[..end], beside.suffix);
     let mut arguments = vec![format!("model => {}", quote_literal(name))];
     arguments.extend(key.map(|key| format!("key => {}", quote_literal(key))));
-    let settings = beside.settings(given);
-    let settings = settings.iter();
-    arguments.extend(settings.map(|(name, value)| format!("{name} => {}", json::typed(value))));
+    arguments.extend(as_arguments(beside.settings(given)));
     format!("SELECT {begun}, {})", arguments.join(", "))
 }
 
@@ -86,16 +96,16 @@ pub fn source(model: &str) -> Option<String> {
     call_of(name, version)?.source
 }
 
-/// Of what nobody knows the training of.
-fn untold() -> Call {
-    Call::of("svm_train")
+/// The call where nobody knows it.
+fn unknown_call() -> TrainingCall {
+    TrainingCall::of("svm_train")
 }
 
 /// SQL that trains a model again, with its key where it has one, and `with` these arguments, the rest as it was. `model`: its name, with
 /// its version or of the deployed one.
 pub fn training(model: &str, with: &str) -> String {
     let (name, version) = name_and_version(model);
-    let Call { begun, key, .. } = call_of(name, version).unwrap_or_else(untold);
+    let TrainingCall { begun, key, .. } = call_of(name, version).unwrap_or_else(unknown_call);
     let mut arguments = vec![format!("model => {}", quote_literal(name))];
     let keyed = key.filter(|_| !with.contains("key => "));
     arguments.extend(keyed.map(|key| format!("key => {}", quote_literal(key))));
@@ -104,7 +114,7 @@ pub fn training(model: &str, with: &str) -> String {
 }
 
 /// How a version was trained.
-struct Call {
+struct TrainingCall {
     /// The call up to its label.
     begun: String,
     source: Option<String>,
@@ -113,8 +123,8 @@ struct Call {
     given: Map<String, Value>,
 }
 
-impl Call {
-    /// Of which nothing is told but the function.
+impl TrainingCall {
+    /// A call of which only the function is known.
     fn of(function: &str) -> Self {
         Self {
             begun: format!("{function}(…"),
@@ -126,7 +136,7 @@ impl Call {
 }
 
 /// None of what nobody knows the training of.
-fn call_of(name: &str, version: Option<i32>) -> Option<Call> {
+fn call_of(name: &str, version: Option<i32>) -> Option<TrainingCall> {
     let extension = statement::extension_schema();
     // SAFETY: a catalog look-up.
     let sources = unsafe { pg_sys::get_relname_relid(c"svm_source".as_ptr(), extension) };
@@ -138,6 +148,10 @@ fn call_of(name: &str, version: Option<i32>) -> Option<Call> {
     let query = format!(
         "SELECT v.label_column, v.source_relation, v.key_column, pg_catalog.left(s.query, {}),
              v.stored_rows OPERATOR(pg_catalog.->) 'svm_source' IS NOT NULL,
+             pg_catalog.starts_with(v.source_relation, 'pg_temp.') OR EXISTS (
+                 SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+                 WHERE pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname))
+                     OPERATOR(pg_catalog.=) v.source_relation),
              CASE WHEN pg_catalog.length(v.given::pg_catalog.text) OPERATOR(pg_catalog.<=) {MOST_CHARACTERS}
                  THEN (v.given OPERATOR(pg_catalog.-) 'key'::pg_catalog.text)::pg_catalog.text END
          FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v ON v.model_id OPERATOR(pg_catalog.=) m.id
@@ -154,9 +168,14 @@ fn call_of(name: &str, version: Option<i32>) -> Option<Call> {
     found
 }
 
-fn call(row: &ResultRow) -> Option<Call> {
-    let label = quote_literal(row.text(1)?);
+fn call(row: &ResultRow) -> Option<TrainingCall> {
+    // without a label there is none in the call
+    let label = match row.text(1)?.as_str() {
+        "" => String::new(),
+        label => format!(", {}", quote_literal(label)),
+    };
     let (relation, query) = (row.text(2), row.text(4));
+    let exists = row.datum(6).is_some_and(|it| it.value() != 0);
     let is_query = relation.is_none() && row.datum(5).is_some_and(|it| it.value() != 0);
     // whoever calls such a function need not be allowed to see what its owner trained on
     if !statement::is_callers_own() {
@@ -165,21 +184,23 @@ fn call(row: &ResultRow) -> Option<Call> {
         } else {
             "svm_train"
         };
-        return Some(Call::of(function));
+        return Some(TrainingCall::of(function));
     }
     let begun = match (&relation, &query) {
-        (Some(relation), _) => format!("svm_train({}, {label}", quote_literal(relation)),
+        // of what has another name now, or is in another database, the hint leaves the name open
+        (Some(_), _) if !exists => format!("svm_train('…'{label}"),
+        (Some(relation), _) => format!("svm_train({}{label}", quote_literal(relation)),
         (None, Some(query)) if query.chars().count() <= MOST_CHARACTERS => {
-            format!("svm_train_query({}, {label}", quote_literal(query))
+            format!("svm_train_query({}{label}", quote_literal(query))
         }
         (None, None) if !is_query => return None,
-        (None, _) => format!("svm_train_query('SELECT …', {label}"),
+        (None, _) => format!("svm_train_query('SELECT …'{label}"),
     };
-    let given = match row.text(6).map(|json| json::read_value(&json)) {
+    let given = match row.text(7).map(|json| json::read_value(&json)) {
         Some(Ok(Value::Object(given))) => given,
         _ => Map::new(),
     };
-    Some(Call {
+    Some(TrainingCall {
         begun,
         source: relation.or(query),
         key: row.text(3),

@@ -32,7 +32,7 @@ combinations! {
         with: "several gammas",
         why: not_yet,
         message: "\"truncation\" and gamma are not chosen in one training",
-        reason: "Each gamma has a map of its own, on whose rows only values of c are compared.",
+        reason: "Each gamma maps the rows anew, and over mapped rows only values of c are compared.",
         hint: "Choose gamma first, or name a truncation: options => '{{\"truncation\": 1}}'",
     }
     metric_without_choice() {
@@ -89,7 +89,7 @@ combinations! {
         why: mathematics,
         message: "\"deploy\": \"if_better\" needs a relation with rows held out and a metric",
         reason: "Versions are compared on its rows, by the metric.",
-        hint: "options => '{{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}}'",
+        hint: "options => '{{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}}'; of numbers \"metric\": \"rmse\"",
     }
     deploy_without() {
         what: "\"relation\" and \"metric\"",
@@ -97,6 +97,6 @@ combinations! {
         why: mathematics,
         message: "\"relation\" and \"metric\" are those of \"deploy\": \"if_better\"",
         reason: "No versions are compared.",
-        hint: "options => '{{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}}'",
+        hint: "options => '{{\"deploy\": \"if_better\", \"relation\": \"held_out\", \"metric\": \"auc\"}}'; of numbers \"metric\": \"rmse\"",
     }
 }

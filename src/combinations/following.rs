@@ -17,7 +17,7 @@ combinations! {
         with: "a choice of c",
         why: not_yet,
         message: "a training that chooses c cannot begin from model \"{model}\"",
-        reason: "Every fold and every c would begin there, scaled by what it holds out.",
+        reason: "The start would have to be adapted to the rows of each fold and to each c.",
         hint: "Choose c first, without \"warm_start\", or name one: c => 1",
     }
     warm_start_chooses_truncation(model) {
@@ -41,7 +41,7 @@ combinations! {
         with: "a model of another kernel",
         why: decision,
         message: "model \"{model}\" has another kernel than the training",
-        reason: "What it decides says little of a machine with another kernel. Gamma may be another.",
+        reason: "Decisions by another kernel are no good start. Another gamma is accepted.",
         hint: "A training can begin from a model with the same kernel: {kernel}",
     }
     warm_start_pegasos(model) {
@@ -49,16 +49,16 @@ combinations! {
         with: "\"inner\": \"pegasos\"",
         why: mathematics,
         message: "Pegasos cannot begin from model \"{model}\"",
-        detail: "The lengths of its steps are those of a beginning from nothing.",
+        detail: "The lengths of its steps are right for a start at weights of 0 only.",
         hint: "Leave \"warm_start\" or \"inner\" out of the options",
     }
-    watch_held_out() {
+    watch_held_out(instead) {
         what: "\"watch\"",
         with: "a choice of c, gamma or \"truncation\", probabilities, svm_cross_validate",
         why: decision,
         message: "\"watch\" tests weights on the way, those of one training, and here machines on folds are trained too",
-        reason: "One line of weights is what a watcher can follow.",
-        hint: "Choose c first, and name it: c => 1",
+        reason: "A watch follows the weights of one training; a choice trains many models.",
+        hint: "{instead}",
     }
     together_suspects() {
         what: "\"multiclass\": \"crammer_singer\"",
@@ -74,7 +74,7 @@ combinations! {
         why: not_yet,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
         message: "svm_suspects() with folds does not read {source}, which Citus has distributed",
-        reason: "Out of fold rows are told apart by numbers of all of them.",
+        reason: "Rows are matched by their number among all rows, which no node knows.",
         hint: "Without folds it does; or of a copy here: CREATE TABLE copied AS SELECT * FROM {relation}",
     }
 }

@@ -16,7 +16,7 @@ combinations! {
         with: "a parameter that it has not: degree but with 'polynomial', coef0 with 'rbf'",
         why: mathematics,
         message: "kernel '{has}' has no {name}",
-        reason: "The kernel is a function without it.",
+        reason: "The kernel function does not have it.",
         hint: "kernel => {kernel}, or leave it out",
     }
     interior_option(name) {
@@ -32,7 +32,7 @@ combinations! {
         with: "\"rank_exponent\"",
         why: mathematics,
         message: "rank and \"rank_exponent\" both say how many columns there are to be",
-        reason: "They say different things about one number.",
+        reason: "Both say how many columns the factor has.",
         hint: "Give one of them",
     }
     pairs_linear() {
@@ -40,7 +40,7 @@ combinations! {
         with: "a linear model",
         why: not_yet,
         message: "classes of linear models are told apart one against the rest",
-        reason: "What follows a table, explains and exports linear models has one row of weights for each class.",
+        reason: "Following a table, explaining and exporting linear models need one row of weights for each class.",
         hint: "Leave \"multiclass\" out of the options, or kernel => 'rbf'",
     }
     pairs_by_rows(solver) {
@@ -48,7 +48,7 @@ combinations! {
         with: "solver => 'scan', 'ocas', 'cutting_plane' and 'interior_point'",
         why: not_yet,
         message: "solver '{solver}' tells classes apart one against the rest",
-        reason: "Their sums are over all rows for every head.",
+        reason: "They sum up all rows for every head, and a pair has the rows of its two classes only.",
         hint: "Leave \"multiclass\" or solver out",
     }
     interior_average() {
@@ -56,7 +56,7 @@ combinations! {
         with: "\"machines\": \"average\"",
         why: mathematics,
         message: "solver 'interior_point' averages nothing: its machines find one solution together",
-        reason: "There is one system, which its machines solve together.",
+        reason: "Its machines solve one system together; there is nothing to average.",
         hint: "options => '{{\"machines\": 2}}'",
     }
     interior_beyond_cache(kilobytes, needed) {
@@ -74,7 +74,7 @@ combinations! {
         why: not_yet,
         code: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED,
         message: "rows near the margin do not fit a cache of {kilobytes} kB",
-        detail: "The exact method holds them, and kernel values of some of them with all others, in half of it and at least in a megabyte.",
+        detail: "The exact method holds them in half of the cache, at least a megabyte, with kernel values of some of them and all others.",
         hint: "SET pgsvm.cache_size = '{needed}MB', or options => '{{\"method\": \"low_rank\"}}'",
     }
 }

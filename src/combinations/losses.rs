@@ -7,33 +7,73 @@ combinations! {
         what: "solver => 'newton'",
         with: "loss => 'hinge' or 'ramp'",
         why: mathematics,
-        message: "solver 'newton' minimizes the squared hinge loss only",
+        message: "solver 'newton' minimizes smooth losses only, the squared hinge and that truncated",
         reason: "Newton's method needs a slope without jumps, which the hinge has not.",
-        hint: "loss => 'squared_hinge'",
+        hint: "loss => 'squared_hinge', or 'truncated_squared_hinge' where labels are wrong",
     }
     inner_newton_hinge(instead) {
         what: "\"inner\": \"newton\"",
         with: "loss => 'hinge' or 'ramp'",
         why: mathematics,
-        message: "Newton's method minimizes the squared hinge loss only",
+        message: "Newton's method minimizes smooth losses only, the squared hinge and that truncated",
         reason: "Newton's method needs a slope without jumps, which the hinge has not.",
         hint: "loss => '{instead}'",
-    }
-    interior_squared_hinge() {
-        what: "solver => 'interior_point'",
-        with: "loss => 'squared_hinge' or 'truncated_squared_hinge'",
-        why: not_yet,
-        message: "solver 'interior_point' minimizes the hinge loss only",
-        reason: "PSVM solves the hinge's dual, whose variables have two bounds; the squared hinge's have one.",
-        hint: "loss => 'hinge'",
     }
     planes_squared_hinge(solver) {
         what: "solver => 'ocas' or 'cutting_plane'",
         with: "loss => 'squared_hinge' or 'truncated_squared_hinge'",
         why: decision,
         message: "solver '{solver}' minimizes the hinge loss only",
-        reason: "These are the published methods; by scans the squared hinge has Newton's method, which needs fewer of them.",
+        reason: "These are the published methods; for the squared hinge `'scan'` is Newton's method, which needs fewer scans.",
         hint: "loss => 'hinge', or solver => 'scan'",
+    }
+    distance_of_classes(loss) {
+        what: "task => 'classification'",
+        with: "loss => 'epsilon_insensitive', 'squared_epsilon_insensitive' or 'quantile'",
+        why: mathematics,
+        message: "loss '{loss}' is one of a regression",
+        reason: "These losses are of the distance from a number, and classes are none.",
+        hint: "task => 'regression', or leave loss out",
+    }
+    epsilon_of_classes(given) {
+        what: "task => 'classification'",
+        with: "epsilon, \"scale_label\" or \"quantiles\"",
+        why: mathematics,
+        message: "{given} is for a regression",
+        reason: "Classes have no distance from a prediction.",
+        hint: "task => 'regression', or leave {given} out",
+    }
+    nu_of_labels() {
+        what: "task => 'classification' or 'regression'",
+        with: "nu",
+        why: mathematics,
+        message: "nu is for finding novelties, in rows without a label",
+        reason: "nu is the share of rows without labels that are strange.",
+        hint: "Leave nu out; or task => 'novelty', and leave label out",
+    }
+    epsilon_of_quantiles() {
+        what: "loss => 'quantile'",
+        with: "epsilon",
+        why: mathematics,
+        message: "loss 'quantile' has no epsilon",
+        reason: "Rows within it would be on no side of a quantile.",
+        hint: "Leave epsilon out; or loss => 'epsilon_insensitive'",
+    }
+    quantiles_without(loss) {
+        what: "\"quantiles\"",
+        with: "a loss that is not 'quantile'",
+        why: mathematics,
+        message: "\"quantiles\" are for loss 'quantile', not '{loss}'",
+        reason: "Other losses count alike on both sides.",
+        hint: "loss => 'quantile', or leave \"quantiles\" out of the options",
+    }
+    margin_of_numbers(loss) {
+        what: "task => 'regression'",
+        with: "loss => 'hinge', 'squared_hinge', 'ramp' or 'truncated_squared_hinge'",
+        why: mathematics,
+        message: "loss '{loss}' is one of classes",
+        reason: "These losses are of the margin of a class, and a number has none.",
+        hint: "loss => 'squared_epsilon_insensitive', 'epsilon_insensitive' or 'quantile', or leave loss out",
     }
     truncation_without() {
         what: "\"truncation\"",
@@ -48,23 +88,23 @@ combinations! {
         with: "a truncated loss",
         why: mathematics,
         message: "averages do not minimize loss '{loss}'",
-        detail: "It is not convex: the mean of what parts of the rows find may be worse than each of them.",
+        detail: "A truncated loss is not convex: the mean of the weights of several parts may be worse than those of each part.",
         hint: "Leave \"machines\" out of the options: by scans all rows find it together",
     }
     truncated_interior_point(loss) {
-        what: "solver => 'interior_point'",
-        with: "loss => 'ramp'",
+        what: "solver => 'interior_point' by scans",
+        with: "a truncated loss",
         why: not_yet,
-        message: "solver 'interior_point' does not minimize loss '{loss}'",
-        detail: "Which rows are outliers changes from round to round, and it solves one convex problem.",
-        hint: "solver => 'auto', 'stream', 'indexed', 'block' or 'selective_block'",
+        message: "by scans solver 'interior_point' does not minimize loss '{loss}'",
+        detail: "Outliers change from round to round, and by scans it solves one convex problem.",
+        hint: "Leave \"machines\": \"scans\" out of the options",
     }
     truncated_paper(loss, solvers) {
         what: "\"policy\": \"paper\"",
         with: "a truncated loss",
         why: decision,
         message: "solver 'stream' with policy \"paper\" as published does not minimize loss '{loss}'",
-        detail: "Which rows are outliers changes from round to round, and it solves one convex problem.",
+        detail: "Outliers change from round to round, and it solves one convex problem.",
         hint: "solver => 'auto', 'stream', 'indexed', {solvers}'block' or 'selective_block'",
     }
     truncated_pegasos(loss) {
@@ -72,7 +112,7 @@ combinations! {
         with: "a truncated loss",
         why: mathematics,
         message: "Pegasos does not minimize loss '{loss}'",
-        detail: "Which rows are outliers follows from a convex problem that is solved, and it is far from that at any row.",
+        detail: "Outliers are found at the solution of a convex problem, and its steps never solve one.",
         hint: "Leave \"inner\" out of the options",
     }
     truncated_projected_gradient(loss) {
@@ -80,7 +120,7 @@ combinations! {
         with: "a truncated loss",
         why: mathematics,
         message: "with loss '{loss}' the projected gradient says nothing of the rounds to come",
-        reason: "It belongs to the convex problem of one round.",
+        reason: "The rule is about the convex problem of one round, not about the whole training.",
         hint: "Leave \"stop\" out of the options",
     }
     free_intercept_none() {
@@ -93,18 +133,18 @@ combinations! {
     }
     free_intercept_planes(solver) {
         what: "\"intercept\": \"free\"",
-        with: "planes of the hinge: solver => 'ocas', 'cutting_plane', or 'scan' with loss => 'hinge' or 'ramp'",
+        with: "planes alone: solver => 'ocas' or 'cutting_plane', and \"multiclass\": \"crammer_singer\"",
         why: not_yet,
-        message: "solver '{solver}' knows no free intercept where it minimizes the hinge loss",
-        reason: "The last system of planes would have a row more, for the sum of the dual variables.",
-        hint: "solver => 'stream'; or loss => 'squared_hinge', solver => 'scan'",
+        message: "solver '{solver}' knows no free intercept",
+        reason: "With planes alone the gap stays large, since only whole planes can be balanced. Solver 'scan' also holds rows.",
+        hint: "solver => 'scan' or 'stream', with one machine a class",
     }
     free_intercept_pegasos() {
         what: "\"intercept\": \"free\"",
         with: "\"inner\": \"pegasos\"",
         why: mathematics,
         message: "Pegasos knows no free intercept",
-        detail: "Its steps grow short as the norm asks, and a free intercept is in no norm.",
+        detail: "Its step lengths follow from the norm, and a free intercept is not in the norm.",
         hint: "Leave \"inner\" or \"intercept\" out of the options",
     }
     free_intercept_gradient() {
@@ -112,23 +152,15 @@ combinations! {
         with: "\"stop\": \"projected_gradient\"",
         why: mathematics,
         message: "with a free intercept the projected gradient does not say how far the optimum is",
-        reason: "It says nothing of the sum of the signed dual variables, which has to be 0.",
+        reason: "The rule ignores that the signed dual variables must sum to 0.",
         hint: "Leave \"stop\" or \"intercept\" out of the options",
-    }
-    interior_regularized_intercept() {
-        what: "\"intercept\": \"regularized\"",
-        with: "solver => 'interior_point'",
-        why: not_yet,
-        message: "solver 'interior_point' leaves the intercept out of the norm",
-        reason: "PSVM's dual has the equation that a free intercept brings; without it each step would be one solution shorter.",
-        hint: "Leave \"intercept\" out of the options",
     }
     together_by_planes(solver) {
         what: "\"multiclass\": \"crammer_singer\"",
         with: "every solver but 'ocas', which 'auto' and 'scan' then are, and 'cutting_plane'",
         why: not_yet,
         message: "solver '{solver}' has no option \"multiclass\"",
-        reason: "Classes together are written for planes; coordinate descent for them would change all dual variables of a row at once.",
+        reason: "All classes by one problem are solved by planes. Coordinate descent would have to change all dual variables of a row at once.",
         hint: "solver => 'ocas' or 'cutting_plane'; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
     }
     together_squared_hinge() {
@@ -136,7 +168,7 @@ combinations! {
         with: "loss => 'squared_hinge', 'ramp' or 'truncated_squared_hinge'",
         why: not_yet,
         message: "classes that are told apart together have the hinge loss",
-        reason: "Planes minimize it; of a smooth loss Newton's method would need the second derivatives of all classes.",
+        reason: "Planes minimize the hinge. For a smooth loss Newton's method would need second derivatives across all classes.",
         hint: "loss => 'hinge'; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
     }
 }

@@ -9,7 +9,7 @@ combinations! {
         why: mathematics,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
         message: "model \"{model}\" is a kernel machine, which has no weight for each feature: LIBLINEAR's format is for linear models",
-        reason: "The format has weights of features alone.",
+        reason: "The format holds weights of features only.",
         hint: "{libsvm}svm_export({name}, format => 'pgsvm') writes all of the model for another database.",
     }
     unit_rows_liblinear(model) {
@@ -18,7 +18,7 @@ combinations! {
         why: mathematics,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
         message: "model \"{model}\" divides rows by their length, which LIBLINEAR's format cannot say",
-        reason: "The format has weights alone.",
+        reason: "The format holds weights only.",
         hint: "format => 'pgsvm' carries it to another database, svm_as_sql writes it as an expression.",
     }
     classes_libsvm(model, classes, training) {
@@ -60,6 +60,63 @@ combinations! {
         reason: "More columns come as one array of numbers.",
         hint: "An expression of any number of columns: SELECT svm_as_sql(…).",
     }
+    no_classes(model, name) {
+        what: "a regression",
+        with: "svm_classify, svm_probability, svm_margin, svm_predict_set, svm_confusion, svm_roc, a decision for a class",
+        why: mathematics,
+        message: "model \"{model}\" predicts a number, not a class",
+        reason: "A regression has no classes.",
+        hint: "svm_predict('{name}', …) is the number, svm_interval('{name}', …) says how sure it is, svm_evaluate('{name}', …) how good the model is",
+    }
+    interval_classes(model, name) {
+        what: "svm_interval",
+        with: "a model of classes",
+        why: mathematics,
+        message: "model \"{model}\" predicts a class, and an interval is around a number",
+        reason: "Classes have no distance from a prediction.",
+        hint: "How sure it is of each class: svm_predict_set('{name}', …); of the larger of two: svm_probability('{name}', …)",
+    }
+    interval(model, training) {
+        what: "svm_interval",
+        with: "a regression without rows held out",
+        why: mathematics,
+        code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        message: "model \"{model}\" does not know how far its predictions are off",
+        reason: "How far they are off is told by rows that were held out.",
+        hint: "Train it again with intervals: {training}.",
+    }
+    several_quantiles(function, model, count, name) {
+        what: "a model of several quantiles",
+        with: "svm_as_sql and svm_explain",
+        why: not_yet,
+        message: "{function} is for one number, and model \"{model}\" predicts {count} quantiles",
+        reason: "Predictions are sorted, so that which head says a quantile depends on the row.",
+        hint: "Train a model of one quantile; weights of all: SELECT * FROM svm_weights('{name}')",
+    }
+    no_quantiles(model, name) {
+        what: "svm_predict_quantiles",
+        with: "a model whose loss is not 'quantile'",
+        why: mathematics,
+        message: "model \"{model}\" does not predict quantiles",
+        reason: "Other losses predict no quantile.",
+        hint: "svm_predict('{name}', …); or a model trained with loss => 'quantile'",
+    }
+    quantiles_in_files(model) {
+        what: "a model of loss 'quantile'",
+        with: "svm_export in the formats of LIBLINEAR and LIBSVM",
+        why: mathematics,
+        message: "model \"{model}\" predicts a quantile, which LIBLINEAR and LIBSVM do not know",
+        reason: "They have no solver for this loss.",
+        hint: "format => 'pgsvm' writes all of the model for another database",
+    }
+    regression_suspects(model, label) {
+        what: "a regression",
+        with: "svm_suspects",
+        why: not_yet,
+        message: "model \"{model}\" predicts a number, and suspects are rows of another class",
+        reason: "Nobody has built it for numbers.",
+        hint: "Rows that are farthest off: SELECT *, svm_predict('{model}', q) FROM … AS q ORDER BY abs(q.{label} - svm_predict('{model}', q)) DESC LIMIT 10",
+    }
     function_classes(model, classes, noun) {
         what: "svm_create_function(…, kind => 'decision' or 'probability')",
         with: "more than two classes",
@@ -87,7 +144,7 @@ combinations! {
         hint: "Train it again with them: {training}.",
     }
     threshold_probability(model, training, name) {
-        what: "a threshold for svm_predict",
+        what: "a threshold for svm_classify",
         with: "a model without probabilities",
         why: mathematics,
         code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -96,21 +153,21 @@ combinations! {
         hint: "Train it again with them: {training}. Or compare the decision, which is 0 between the classes: svm_decision('{name}', …) >= -0.5.",
     }
     threshold_classes(model, classes, name, class, threshold) {
-        what: "a threshold for svm_predict",
+        what: "a threshold for svm_classify",
         with: "more than two classes",
         why: mathematics,
         message: "model \"{model}\" has {classes} classes, a threshold is for two",
-        reason: "Beyond two classes one number does not say which of them it is.",
+        reason: "With more classes a threshold does not say which class is predicted below it.",
         hint: "For one of them: svm_probability('{name}', …, '{class}') >= {threshold}.",
     }
-    roc_classes(model, classes, schema, name, label) {
+    roc_classes(model, classes, schema, name, label, class) {
         what: "svm_roc",
         with: "more than two classes",
         why: mathematics,
         code: ERRCODE_WRONG_OBJECT_TYPE,
         message: "model \"{model}\" has {classes} classes, a ROC curve is of two",
         reason: "It is about one class against another.",
-        hint: "For one class against the rest: SELECT unnest({schema}.svm_roc_points(svm_decision({name}, t, 'class'), {label} = 'class')) FROM … AS t.",
+        hint: "For one class against the rest: SELECT unnest({schema}.svm_roc_points(svm_decision({name}, t, {class}), {label} = {class})) FROM … AS t.",
     }
     baseline_mean(model) {
         what: "svm_explain(…, baseline => 'mean')",
@@ -118,7 +175,7 @@ combinations! {
         why: decision,
         code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         message: "model \"{model}\" does not know the means of its features",
-        detail: "Models with up to 4096 features that this version has trained do, but for those of rows of unit length.",
+        detail: "Models of this version with up to 4096 features know them, except with \"normalize_rows\".",
         hint: "Take baseline => 'zero'; a model trained before means were kept can be trained again",
     }
     scaled_rows(model) {
@@ -127,16 +184,16 @@ combinations! {
         why: not_yet,
         code: ERRCODE_FEATURE_NOT_SUPPORTED,
         message: "model \"{model}\" does not keep how its rows were scaled",
-        reason: "Of linear models means and deviations are kept; other scalings are folded into the weights. Kernel machines keep any.",
+        reason: "Linear models keep means and standard deviations; other scalings are folded into the weights. Kernel machines keep every scaling.",
         hint: "scaled => false writes the values as they come; scale => 'none' has a training take them so.",
     }
-    imported(model) {
+    imported(model, name) {
         what: "svm_refresh, svm_update, svm_forget, \"warm_start\", svm_suspects with folds",
         with: "an imported model",
         why: mathematics,
         code: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         message: "model \"{model}\" was imported and cannot follow a table",
         reason: "Nothing is known of the rows that it was trained on.",
-        hint: "Train a model of the table: svm_train('table', 'label', key => 'id')",
+        hint: "Train one on a table whose rows have a key: SELECT svm_train('…', '…', model => {name}, key => '…')",
     }
 }

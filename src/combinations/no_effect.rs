@@ -9,7 +9,7 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "\"expansion\" has no effect on solver '{solver}'",
-        detail: "It keeps no rows: features of a string are made whenever its row is read.",
+        detail: "Scans keep no rows, so features of a string are made each time anyway.",
     }
     visit() {
         what: "\"expansion\": \"visit\"",
@@ -25,7 +25,7 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "\"index\" has no effect on solver '{solver}'",
-        detail: "Each scan makes the features of a row when it reads it; an index is read by one process alone.",
+        detail: "Each scan makes the features of the rows that it reads; an index can be read by one process only.",
     }
     shift(what) {
         what: "\"proximal\": \"on\"",
@@ -57,7 +57,7 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "\"{option}\" has no effect: no feature is made of the words or characters of a text",
-        detail: "text(column) takes a text apart, which is a category or a number unless most of its values are long and occur once.",
+        detail: "Words come from text(column), or from a text column whose values are mostly long and occur once. Other text columns are categories or numbers.",
     }
     without_categories(option) {
         what: "\"max_categories\", \"hash_bits\"",
@@ -65,7 +65,7 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "\"{option}\" has no effect: no feature is a category",
-        detail: "Of numbers, category(column) has a feature for each value.",
+        detail: "Numbers are categories only as category(column).",
     }
     interior_rank() {
         what: "rank, \"rank_exponent\" or \"trace_tolerance\"",
@@ -73,7 +73,7 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "rank, \"rank_exponent\" and \"trace_tolerance\" have no effect on a linear machine of solver 'interior_point' by scans",
-        detail: "It solves for the weights of all features, and factors no matrix of rows.",
+        detail: "It solves for the weights of all features, without a factor.",
     }
     exact(what) {
         what: "solver but 'auto', rank or \"landmarks\"",
@@ -83,13 +83,21 @@ combinations! {
         message: "{what} has no effect on an exact kernel machine",
         detail: "It is about the machine of low rank that an exact one begins from. The exact one compares all rows, and is solved in one way.",
     }
+    exact_but_loss(solver, loss) {
+        what: "a solver, where no loss is given",
+        with: "an exact kernel machine, but for the loss that goes with the solver",
+        why: no_effect,
+        code: ERRCODE_SUCCESSFUL_COMPLETION,
+        message: "solver '{solver}' has no effect on an exact kernel machine but for its loss, {loss}",
+        detail: "An exact machine compares all rows, and is solved in one way. The loss follows from the solver where none is given.",
+    }
     keep_scaling(model) {
         what: "\"keep_scaling\"",
         with: "svm_refresh of a model without a key",
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "\"keep_scaling\" has no effect on model \"{model}\", which has no key",
-        detail: "The scaling is kept where that lets rows be passed over, and these are told by their keys.",
+        detail: "A kept scaling lets a refresh skip rows, and it needs a key to find them.",
     }
     two_classes() {
         what: "\"multiclass\"",
@@ -97,7 +105,7 @@ combinations! {
         why: no_effect,
         code: ERRCODE_SUCCESSFUL_COMPLETION,
         message: "\"multiclass\" has no effect on two classes",
-        detail: "One decision tells them apart, however more classes would be.",
+        detail: "Two classes have one decision.",
     }
     trainers(trainers, what) {
         what: "pgsvm.trainers",

@@ -16,7 +16,7 @@ combinations! {
         with: "\"inner\": \"newton\"",
         why: decision,
         message: "Newton's method asks no metric forest",
-        detail: "Each of its passes sums up all rows that may matter at its weights.",
+        detail: "Each of its passes needs all rows that may matter at its weights, and a forest delivers a part of them.",
         hint: "Leave \"chunks_by\" or \"inner\" out of the options",
     }
     without_forest(name) {
@@ -64,7 +64,7 @@ combinations! {
         with: "\"proximal\": \"on\"",
         why: mathematics,
         message: "with a proximal shift the projected gradient says nothing of the problem that was asked for",
-        reason: "It is that of the shifted problem.",
+        reason: "With the shift, projected gradients are those of another problem.",
         hint: "Leave \"stop\" or \"proximal\" out of the options",
     }
     projected_gradient_solver(solver) {
@@ -88,7 +88,7 @@ combinations! {
         with: "\"inner_rounds\", or \"proximal\": \"on\"",
         why: mathematics,
         message: "Newton's method goes over a block until it is solved, and has no proximal shift",
-        reason: "It has no rounds of dual variables that a shift could steady.",
+        reason: "It has no rounds over dual variables, and no shift.",
         hint: "Leave \"inner_rounds\" and \"proximal\" out of the options",
     }
     inner_pegasos_rounds() {
@@ -96,7 +96,7 @@ combinations! {
         with: "\"inner_rounds\", or \"proximal\": \"on\"",
         why: mathematics,
         message: "Pegasos goes over a block once, and has no proximal shift",
-        reason: "Each of its updates is about rows that have just come.",
+        reason: "It uses each row when it arrives, once a pass.",
         hint: "Leave \"inner_rounds\" and \"proximal\" out of the options",
     }
     pegasos_solver(solver) {
@@ -104,7 +104,7 @@ combinations! {
         with: "solver => 'selective_block' or 'indexed'",
         why: mathematics,
         message: "solver '{solver}' has no inner solver \"pegasos\"",
-        reason: "Each of its updates is about rows that have just come, and these solvers keep rows.",
+        reason: "It uses each row when it arrives, once a pass; these solvers visit kept rows again.",
         hint: "solver => 'block'",
     }
 }

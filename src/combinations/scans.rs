@@ -16,15 +16,7 @@ combinations! {
         with: "\"method\": \"exact\"",
         why: mathematics,
         message: "solver '{solver}' keeps nothing of a row, and an exact kernel machine compares rows with each other",
-        reason: "A scan knows no other row.",
-        hint: "solver => 'stream'",
-    }
-    ramp(solver) {
-        what: "solver => 'scan', 'ocas', 'cutting_plane', or 'interior_point' by scans",
-        with: "loss => 'ramp'",
-        why: not_yet,
-        message: "solver '{solver}' keeps nothing of a row, and the ramp remembers which are outliers",
-        reason: "Which rows are outliers follows from the weights of the round before, as with 'truncated_squared_hinge' by scans.",
+        reason: "An exact machine compares rows with each other, and a scan sees one row at a time.",
         hint: "solver => 'stream'",
     }
     together_held_out() {
@@ -40,7 +32,7 @@ combinations! {
         with: "key, \"duals\"",
         why: not_yet,
         message: "classes that are told apart together keep no dual variables",
-        reason: "A row has one for each class there, and follow-ups go on from one for each head.",
+        reason: "There a row has a dual variable for each class; follow-ups need one for each head.",
         hint: "Leave key and \"duals\" out; or options => '{{\"multiclass\": \"one_vs_rest\"}}'",
     }
     machines_count() {
@@ -48,7 +40,7 @@ combinations! {
         with: "\"machines\" as a number, or \"scans\"",
         why: mathematics,
         message: "solver 'scan' has as many machines as there are servers and workers with rows",
-        reason: "Who sums up follows from PostgreSQL's plan.",
+        reason: "PostgreSQL's plan says which processes sum up.",
         hint: "Leave \"machines\" out of the options, or options => '{{\"machines\": \"average\"}}' for the average of what each finds alone",
     }
     rows_that_change(solver) {

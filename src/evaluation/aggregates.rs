@@ -1,15 +1,15 @@
 //! The aggregates' functions, as sql/evaluation.sql declares them. A row with a NULL in one of the
 //! arguments is left out.
 
-use super::counts::{self, Counts};
+use super::counts::{self, ConfusionCounts};
 use super::loss::LogLoss;
-use super::ranking::Ranking;
+use super::ranking::ScoreRanking;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::aggregate::{self, argument};
 use crate::pg::c_function;
 use crate::pg::composite::ResultShape;
 use crate::pg::result_set::float8;
-use crate::pg::written::{self, Writer};
+use crate::pg::written::{self, ValueWriter};
 use pgrx::{pg_sys, PgMemoryContexts};
 
 c_function!(
@@ -20,17 +20,17 @@ c_function!(
 c_function!(
     svm_metrics_combine_wrapper,
     pg_finfo_svm_metrics_combine_wrapper,
-    aggregate::combine::<Counts>
+    aggregate::combine::<ConfusionCounts>
 );
 c_function!(
     svm_metrics_serialize_wrapper,
     pg_finfo_svm_metrics_serialize_wrapper,
-    aggregate::serialize::<Counts>
+    aggregate::serialize::<ConfusionCounts>
 );
 c_function!(
     svm_metrics_deserialize_wrapper,
     pg_finfo_svm_metrics_deserialize_wrapper,
-    aggregate::deserialize::<Counts>
+    aggregate::deserialize::<ConfusionCounts>
 );
 c_function!(
     svm_metrics_final_wrapper,
@@ -45,17 +45,17 @@ c_function!(
 c_function!(
     svm_ranking_combine_wrapper,
     pg_finfo_svm_ranking_combine_wrapper,
-    aggregate::combine::<Ranking>
+    aggregate::combine::<ScoreRanking>
 );
 c_function!(
     svm_ranking_serialize_wrapper,
     pg_finfo_svm_ranking_serialize_wrapper,
-    aggregate::serialize::<Ranking>
+    aggregate::serialize::<ScoreRanking>
 );
 c_function!(
     svm_ranking_deserialize_wrapper,
     pg_finfo_svm_ranking_deserialize_wrapper,
-    aggregate::deserialize::<Ranking>
+    aggregate::deserialize::<ScoreRanking>
 );
 c_function!(
     svm_auc_final_wrapper,
@@ -100,10 +100,10 @@ c_function!(
 unsafe fn metrics_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises; all classes are of the type for which the writer is made, or texts where `classes` says so.
     unsafe {
-        let counts = aggregate::state::<Counts>(fcinfo);
+        let counts = aggregate::state::<ConfusionCounts>(fcinfo);
         let pair = argument(fcinfo, 1).zip(argument(fcinfo, 2));
         if let Some((actual, predicted)) = pair {
-            let Classes { writer, are_text } = classes(fcinfo);
+            let ClassesOfCall { writer, are_text } = classes(fcinfo);
             if (*fcinfo).nargs > 3 && counts.positive.is_none() {
                 counts.positive = argument(fcinfo, 3)
                     .map(|positive| writer.with_text(positive, counts::name).or_raise());
@@ -124,8 +124,8 @@ unsafe fn metrics_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 }
 
 /// How the classes of a call are written.
-struct Classes {
-    writer: Writer,
+struct ClassesOfCall {
+    writer: ValueWriter,
     /// Whether the actual class, and the predicted one, comes as a text while the other is of another type.
     are_text: [bool; 2],
 }
@@ -151,14 +151,14 @@ unsafe fn type_of_classes(fcinfo: pg_sys::FunctionCallInfo) -> (pg_sys::Oid, [bo
 ///
 /// # Safety
 /// As for `metrics_add`.
-unsafe fn classes<'a>(fcinfo: pg_sys::FunctionCallInfo) -> &'a mut Classes {
+unsafe fn classes<'a>(fcinfo: pg_sys::FunctionCallInfo) -> &'a mut ClassesOfCall {
     // SAFETY: only this function sets `fn_extra`; what it sets lives as long as the function's memory.
     unsafe {
         let info = (*fcinfo).flinfo;
         if (*info).fn_extra.is_null() {
             let (type_oid, are_text) = type_of_classes(fcinfo);
-            let writer = Writer::new(type_oid, (*info).fn_mcxt);
-            let classes = Classes { writer, are_text };
+            let writer = ValueWriter::new(type_oid, (*info).fn_mcxt);
+            let classes = ClassesOfCall { writer, are_text };
             let classes = PgMemoryContexts::For((*info).fn_mcxt).leak_and_drop_on_delete(classes);
             (*info).fn_extra = classes.cast();
         }
@@ -175,7 +175,7 @@ unsafe fn metrics_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
         let (type_oid, _) = type_of_classes(fcinfo);
-        let metrics = aggregate::finished::<Counts>(fcinfo).and_then(|counts| {
+        let metrics = aggregate::finished::<ConfusionCounts>(fcinfo).and_then(|counts| {
             let positive = counts.positive_class(|a, b| written::compare(type_oid, a, b).is_gt());
             counts.metrics(positive.as_deref()).or_raise()
         });
@@ -205,7 +205,7 @@ unsafe fn metrics_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn ranking_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let ranking = aggregate::state::<Ranking>(fcinfo);
+        let ranking = aggregate::state::<ScoreRanking>(fcinfo);
         if let Some((decision, positive)) = number_and_truth(fcinfo) {
             ranking.add(decision, positive).or_raise();
         }
@@ -220,7 +220,7 @@ unsafe fn ranking_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn auc_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let ranking = aggregate::finished::<Ranking>(fcinfo);
+        let ranking = aggregate::finished::<ScoreRanking>(fcinfo);
         let area = ranking.and_then(|ranking| ranking.area().or_raise());
         area.map_or_else(|| aggregate::null(fcinfo), float8)
     }
@@ -233,7 +233,7 @@ unsafe fn auc_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 unsafe fn roc_points_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
-        let ranking = aggregate::finished::<Ranking>(fcinfo);
+        let ranking = aggregate::finished::<ScoreRanking>(fcinfo);
         let curve = ranking.map(|ranking| ranking.curve().or_raise());
         let Some(points) = curve.filter(|points| !points.is_empty()) else {
             return aggregate::null(fcinfo);

@@ -17,7 +17,7 @@ const CLASS_BYTES: usize = 96;
 
 /// Rows by actual and predicted class.
 #[derive(Default)]
-pub struct Counts {
+pub struct ConfusionCounts {
     names: Vec<Rc<[u8]>>,
     places: HashMap<Rc<[u8]>, u32>,
     /// By the places of actual and predicted class.
@@ -63,7 +63,7 @@ pub fn name(bytes: &[u8]) -> Result<Rc<[u8]>, Failure> {
     }
 }
 
-impl Counts {
+impl ConfusionCounts {
     /// Adds rows of one pair.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count.max(1) as f64
 }
 
-impl State for Counts {
+impl State for ConfusionCounts {
     fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
         let names = other.names.iter();
         let mut places = Vec::new();
@@ -242,7 +242,7 @@ impl State for Counts {
     }
 }
 
-impl Counts {
+impl ConfusionCounts {
     /// Takes what `write` wrote; None where the bytes are none of that.
     fn fill(&mut self, mut bytes: &[u8]) -> Result<Option<()>, Failure> {
         let bytes = &mut bytes;

@@ -35,6 +35,7 @@ unsafe fn svm_export_rows(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let scaled = call.get::<bool>("scaled").unwrap_or(true);
         cut_off(|| {
             let subject = Subject::of_call(fcinfo)?;
+            subject.model.check_classes()?;
             let scaled = scaled && is_scaled(&subject)?;
             let planned = query::plan(&lines(&subject, scaled)?);
             with_latest(|| {

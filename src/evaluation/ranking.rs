@@ -26,7 +26,7 @@ struct Score {
 
 /// The scores of all rows so far.
 #[derive(Default)]
-pub struct Ranking {
+pub struct ScoreRanking {
     /// Ascending and different up to `sorted`, behind that as they came.
     scores: Vec<Score>,
     sorted: usize,
@@ -36,13 +36,13 @@ pub struct Ranking {
 
 /// A point of the curve: rows with at least this score are taken as positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct CurvePoint {
     pub threshold: f64,
     pub false_positive_rate: f64,
     pub true_positive_rate: f64,
 }
 
-impl Ranking {
+impl ScoreRanking {
     /// Takes a row. NaN ranks above all numbers, as in PostgreSQL.
     #[inline]
     pub fn add(&mut self, score: f64, positive: bool) -> Result<(), OutOfMemory> {
@@ -122,7 +122,7 @@ impl Ranking {
     /// more than 1000 would be left, so are points between two that are less than 1/249 apart, horizontal
     /// and vertical way added up, which changes the area by less than 1/998 in all. Empty unless there
     /// are rows of both kinds.
-    pub fn curve(&mut self) -> Result<Vec<Point>, OutOfMemory> {
+    pub fn curve(&mut self) -> Result<Vec<CurvePoint>, OutOfMemory> {
         self.settle()?;
         let (positives, negatives) = self.totals();
         if positives == 0 || negatives == 0 {
@@ -130,7 +130,7 @@ impl Ranking {
         }
         let corners = self.corners()?;
         let rate = |count: u64, of: u64| count as f64 / of as f64;
-        let mut points = gathered(corners.iter().map(|(key, wrongly, taken)| Point {
+        let mut points = gathered(corners.iter().map(|(key, wrongly, taken)| CurvePoint {
             threshold: score_of(*key),
             false_positive_rate: rate(*wrongly, negatives),
             true_positive_rate: rate(*taken, positives),
@@ -183,10 +183,10 @@ fn on_one_line(a: (u64, u64, u64), b: (u64, u64, u64), c: (u64, u64, u64)) -> bo
 }
 
 /// Leaves out points between two that are less than a step apart.
-fn thin_out(points: &mut Vec<Point>) {
+fn thin_out(points: &mut Vec<CurvePoint>) {
     // the way is 2 long, and of the pieces kept two side by side come to a step at least
     let step = 4.0 / (MOST_POINTS - 2) as f64;
-    let way = |point: &Point| point.false_positive_rate + point.true_positive_rate;
+    let way = |point: &CurvePoint| point.false_positive_rate + point.true_positive_rate;
     let (mut kept, end) = (1, points.len() - 1);
     for at in 0..end {
         let (point, last) = (points[at], points[kept - 1]);
@@ -220,7 +220,7 @@ fn score_of(key: u64) -> f64 {
     })
 }
 
-impl State for Ranking {
+impl State for ScoreRanking {
     fn merge(&mut self, other: &mut Self) -> Result<(), Failure> {
         if other.dropped_bits > self.dropped_bits {
             self.dropped_bits = other.dropped_bits;
@@ -256,7 +256,7 @@ impl State for Ranking {
     }
 }
 
-impl Ranking {
+impl ScoreRanking {
     /// Takes the scores in the bytes; there is room for them.
     fn fill(&mut self, bytes: &mut &[u8]) -> Option<()> {
         let bits = u32::try_from(take(bytes)?).ok();

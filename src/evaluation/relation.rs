@@ -2,7 +2,7 @@
 //! its rows and feeds the aggregates. It runs through SPI with the caller's rights, in parallel where
 //! PostgreSQL finds that worth it. A row whose label or prediction is NULL is left out.
 
-use super::subject::{literal, Says, Subject};
+use super::subject::{literal, number, Says, Subject};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::text::{joined, terminated, written};
 use crate::combinations::models;
@@ -13,6 +13,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_literal, SpiError, SpiHeapTupleData};
 use pgsvm_core::memory::{owned, OutOfMemory, Room};
+use pgsvm_core::quantiles;
 
 /// Most classes whose areas are averaged: each row takes as many decisions again.
 const MOST_AREAS: usize = 32;
@@ -37,6 +38,10 @@ fn svm_evaluate(
         name!(unseen_words, Option<f64>),
         name!(unseen_categories, Option<i64>),
         name!(unseen_labels, Option<i64>),
+        name!(rmse, Option<f64>),
+        name!(mae, Option<f64>),
+        name!(r2, Option<f64>),
+        name!(pinball, Option<f64>),
     ),
 > {
     let _prepared = prepared();
@@ -60,6 +65,10 @@ fn svm_evaluate(
             row.get(10)?,
             row.get(11)?,
             labels,
+            row.get(14)?,
+            row.get(15)?,
+            row.get(16)?,
+            row.get(17)?,
         ))
     });
     let rows = rows.or_raise();
@@ -84,6 +93,7 @@ fn svm_confusion(
     let _prepared = prepared();
     // SAFETY: PostgreSQL calls the function by its SQL declaration.
     let subject = unsafe { Subject::of_call(fcinfo) }.or_raise();
+    subject.model.check_classes().or_raise();
     let rows = rows_of(confusion(&subject), |row| {
         let text = |at: usize| {
             let text = row.get::<&str>(at)?;
@@ -109,6 +119,7 @@ fn svm_roc(
     let _prepared = prepared();
     // SAFETY: PostgreSQL calls the function by its SQL declaration.
     let subject = unsafe { Subject::of_call(fcinfo) }.or_raise();
+    subject.model.check_classes().or_raise();
     let rows = rows_of(roc(&subject), |row| {
         Ok((row.get(1)?, row.get(2)?, row.get(3)?))
     });
@@ -140,6 +151,9 @@ fn rows_of<T>(
 
 /// The query of `svm_evaluate`: one row.
 fn evaluation(subject: &Subject) -> Result<String, Failure> {
+    if subject.model.regresses {
+        return of_numbers(subject);
+    }
     let labels = subject.model.labels.as_slice();
     let says = match subject.says_class() {
         Says::Class if labels.len() <= MOST_AREAS || subject.has_probabilities() => {
@@ -157,22 +171,14 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
         [_, positive] => of_two(subject, says, &predicted, positive)?,
         labels => of_many(subject, &predicted, labels)?,
     };
-    let (words, categories) = (subject.has_words(), subject.has_categories());
-    let rows = match words || categories {
-        true => subject.rows_and_unseen(says)?,
-        false => subject.rows(says)?,
-    };
-    let words = if words { UNSEEN_WORDS } else { NOTHING };
-    let categories = if categories {
-        UNSEEN_CATEGORIES
-    } else {
-        "NULL::pg_catalog.int8"
-    };
+    let [words, categories] = unseen(subject);
+    let rows = rows_asked(subject, says)?;
     let labels = subject.label_array()?;
     Ok(written(format_args!(
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
              (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
-             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.words, found.categories, found.labels, found.label
+             found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.words, found.categories, found.labels, found.label,
+             {NOTHING}, {NOTHING}, {NOTHING}, {NOTHING}
          FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows,
                    {words} AS words, {categories} AS categories,
                    pg_catalog.count(*) FILTER (WHERE row.actual OPERATOR(pg_catalog.<>) ALL ({labels})) AS labels,
@@ -180,6 +186,81 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
                        AS label
                FROM {rows} AS row) AS found"
     ))?)
+}
+
+/// The rows of an evaluation, with what is unseen in them where there may be some.
+fn rows_asked(subject: &Subject, says: Says) -> Result<String, OutOfMemory> {
+    match subject.has_words() || subject.has_categories() {
+        true => subject.rows_and_unseen(says),
+        false => subject.rows(says),
+    }
+}
+
+/// What counts unseen words, and rows with unseen categories.
+fn unseen(subject: &Subject) -> [&'static str; 2] {
+    [
+        match subject.has_words() {
+            true => UNSEEN_WORDS,
+            false => NOTHING,
+        },
+        match subject.has_categories() {
+            true => UNSEEN_CATEGORIES,
+            false => "NULL::pg_catalog.int8",
+        },
+    ]
+}
+
+/// The same of a regression: how far predictions are from labels; of several quantiles the middle one is the prediction.
+fn of_numbers(subject: &Subject) -> Result<String, Failure> {
+    let [words, categories] = unseen(subject);
+    let quantiles = subject.model.quantiles.as_slice();
+    let (says, decision, pinball) = match quantiles {
+        [] => (
+            Says::Decision,
+            "inside.decision".to_owned(),
+            NOTHING.to_owned(),
+        ),
+        all => {
+            let middle = format!("inside.quantiles[{}]", 1 + quantiles::middle(all));
+            (Says::Quantiles, middle, pinball(all)?)
+        }
+    };
+    let rows = rows_asked(subject, says)?;
+    let nothing = [NOTHING; 7].join(", ");
+    let square = "pg_catalog.avg(row.away OPERATOR(pg_catalog.*) row.away)";
+    let variance = "pg_catalog.var_pop(row.actual) FILTER (WHERE row.away IS NOT NULL)";
+    Ok(written(format_args!(
+        "SELECT found.rows, {nothing}, found.all_rows OPERATOR(pg_catalog.-) found.rows, found.words, found.categories,
+             NULL::pg_catalog.int8, NULL::pg_catalog.text, found.rmse, found.mae, found.r2, found.pinball
+         FROM (SELECT pg_catalog.count(row.away) AS rows, pg_catalog.count(*) AS all_rows, pg_catalog.sqrt({square}) AS rmse,
+                   pg_catalog.avg(pg_catalog.abs(row.away)) AS mae,
+                   CASE WHEN {variance} OPERATOR(pg_catalog.>) 0::pg_catalog.float8
+                       THEN 1::pg_catalog.float8 OPERATOR(pg_catalog.-) ({square} OPERATOR(pg_catalog./) {variance}) END AS r2,
+                   {pinball} AS pinball, {words} AS words, {categories} AS categories
+               FROM (SELECT inside.*, inside.actual OPERATOR(pg_catalog.-) {decision} AS away FROM {rows} AS inside) AS row)
+             AS found"
+    ))?)
+}
+
+/// The mean of the losses of quantiles, as SQL: see [`quantiles::pinball`].
+fn pinball(quantiles: &[f64]) -> Result<String, OutOfMemory> {
+    let one = |(at, tau): (usize, &f64)| {
+        let below = format!(
+            "(row.actual OPERATOR(pg_catalog.-) row.quantiles[{}])",
+            1 + at
+        );
+        format!(
+            "GREATEST({} OPERATOR(pg_catalog.*) {below}, {} OPERATOR(pg_catalog.*) {below})",
+            number(*tau),
+            number(tau - 1.0)
+        )
+    };
+    let all = quantiles.iter().enumerate().map(one);
+    let all = joined(all, " OPERATOR(pg_catalog.+) ")?;
+    let count = number(quantiles.len() as f64);
+    written(format_args!(
+        "pg_catalog.avg(({all}) OPERATOR(pg_catalog./) {count}) FILTER (WHERE row.away IS NOT NULL)"
+    ))
 }
 
 /// Aggregates over the rows, as SQL: what counts of labels tell, the area under the curve, and the loss of probabilities.
@@ -210,8 +291,13 @@ fn of_two(
     let schema = &subject.schema;
     let positive = literal(positive);
     let truth = format!("row.actual OPERATOR(pg_catalog.=) {positive}");
+    // decisions are larger for usual rows, and novel ones are looked for
+    let found = match subject.model.finds_novelties {
+        true => literal(&subject.model.labels[0]),
+        false => positive,
+    };
     Ok(Measures {
-        metrics: format!("svm_internal.svm_label_metrics(row.actual, {predicted}, {positive})"),
+        metrics: format!("svm_internal.svm_label_metrics(row.actual, {predicted}, {found})"),
         area: format!("{schema}.svm_auc({}, {truth})", subject.decision(says)),
         loss: log_loss(schema, subject.probability(says), &truth)?,
     })
@@ -285,6 +371,7 @@ fn roc(subject: &Subject) -> Result<String, Failure> {
             &subject.schema,
             quote_literal(subject.model.base_name()),
             quote(&subject.label_column),
+            quote_literal(&subject.model.labels[0]),
         ));
     };
     Ok(written(format_args!(

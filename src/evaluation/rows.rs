@@ -12,7 +12,7 @@ use crate::pg::query::{self, Column};
 use crate::pg::types::{type_kind, TypeKind};
 use crate::predict::held::HELD;
 use crate::predict::row_name::NAMING;
-use crate::request::source::{self, quote, Source};
+use crate::request::source::{self, quote, GivenSource};
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
@@ -20,7 +20,7 @@ use pgrx::spi::quote_literal;
 const LONGEST_NAME_BYTES: usize = 63;
 
 /// SQL for the rows of a relation or a query.
-pub struct Rows {
+pub struct RowsSql {
     /// A FROM item; as a whole it is what predictions are given.
     pub from: String,
     /// What it is called, as SQL writes it.
@@ -36,15 +36,15 @@ pub struct Rows {
 
 /// The rows of a source. `features`: the column that holds all of them, where there is one.
 pub fn of(
-    source: &Source,
+    source: &GivenSource,
     model: &Model,
     label: &str,
     features: Option<&str>,
-) -> Result<Rows, Failure> {
+) -> Result<RowsSql, Failure> {
     let columns = source.columns()?;
-    let (from, told) = (source.table_expression()?, source.told()?);
+    let (from, source_name) = (source.table_expression()?, source.named()?);
     let find = |name: &str| columns.iter().find(|column| column.name == name);
-    let missing = |name: &str, argument: &str| missing(name, argument, &columns, &told);
+    let missing = |name: &str, argument: &str| missing(name, argument, &columns, &source_name);
     let held_in = features.map(|name| find(name).ok_or_else(|| missing(name, "features")));
     let held_in = held_in.transpose()?;
     let row = quote(&source::free_name("pgsvm row", &columns));
@@ -54,10 +54,10 @@ pub fn of(
     let label_type = label_column.map_or(pg_sys::TEXTOID, |column| column.type_oid);
     if held_in.is_none() && query::spread_of(&format!("SELECT * FROM {from}")).is_citus {
         // what Citus writes for a node keeps the names of a table's columns, and loses those of a query's
-        return Ok(Rows {
+        return Ok(RowsSql {
             from: match source {
-                Source::Relation(_) => from,
-                Source::Query(_) => written(format_args!("(SELECT * FROM {from})"))?,
+                GivenSource::Relation(_) => from,
+                GivenSource::Query(_) => written(format_args!("(SELECT * FROM {from})"))?,
             },
             label: label_sql,
             value: format!("{row}::pg_catalog.record"),
@@ -68,7 +68,7 @@ pub fn of(
     }
     let mut list = columns_read(model, label, held_in, &columns, source)?;
     list.extend(label_column.map(|_| quote(label)));
-    Ok(Rows {
+    Ok(RowsSql {
         from: written(format_args!("(SELECT {} FROM {from})", joined(list, ", ")?))?,
         label: label_sql,
         value: row.clone(),
@@ -106,7 +106,7 @@ fn columns_read(
     label: &str,
     held_in: Option<&Column>,
     columns: &[Column],
-    source: &Source,
+    source: &GivenSource,
 ) -> Result<Vec<String>, Failure> {
     if let Some(column) = held_in.or_else(|| only_array(model, columns)) {
         return Ok(vec![format!("{} AS {}", quote(&column.name), quote(HELD))]);
@@ -115,8 +115,8 @@ fn columns_read(
     let read = model.features.columns().into_iter();
     let read = read.filter(|name| *name != label).filter(is_there);
     let known_by = match source {
-        Source::Relation(relation) => known_by(*relation)?,
-        Source::Query(_) => Vec::new(),
+        GivenSource::Relation(relation) => known_by(*relation)?,
+        GivenSource::Query(_) => Vec::new(),
     };
     let named = known_by
         .iter()
@@ -174,7 +174,7 @@ fn missing(column: &str, argument: &str, columns: &[Column], source: &str) -> Fa
     let quoted: Vec<_> = near.iter().map(|name| format!("\"{name}\"")).collect();
     let hint = match near.as_slice() {
         [] => format!(
-            "Name the column that holds {}: {argument} => 'column'; there are {}.",
+            "Name the column that holds {}: {argument} => '…'; there are {}.",
             match argument {
                 "label" => "the labels",
                 _ => "the features",

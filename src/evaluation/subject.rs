@@ -6,11 +6,12 @@ use super::rows;
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
 use crate::base::text::{joined, written};
+use crate::combinations::novelty;
 use crate::features::FeaturePart;
 use crate::model::{self, Model};
 use crate::pg::call::Call;
 use crate::request::required;
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
@@ -49,6 +50,8 @@ pub enum Says {
     /// The number of the class, from 1, then all decisions, then all probabilities if there are some: of two classes one of each, for
     /// the positive one.
     Everything,
+    /// All that are predicted.
+    Quantiles,
 }
 
 /// Labels that a hint shows.
@@ -66,19 +69,31 @@ impl Subject {
         let (model, source, label, features) = unsafe {
             let call = Call::of(fcinfo);
             let model = required(call.text("model"), "model")?;
-            let source = Source::of_call(&call)
+            let source = GivenSource::of_call(&call)
                 .map_err(|failure| model::or_swapped(fcinfo, &model, failure))?;
             (model, source, call.text("label"), call.text("features"))
         };
         let model = model::of_call(fcinfo, &model)?;
+        if label.is_none() && model.finds_novelties {
+            return Err(novelty::evaluation(&model.name));
+        }
         let label_column = owned(label.as_deref().unwrap_or(&model.label_column))?;
         let features = features.as_deref();
         let schema = model::schema_of_call(fcinfo);
         let rows = rows::of(&source, &model, &label_column, features)?;
         let compared_type = compared_type(&model.label_type, rows.label_type);
+        // whether a row is strange
+        let is_said = model.finds_novelties && rows.label_type == pg_sys::BOOLOID;
+        let label = match is_said {
+            true => format!(
+                "CASE WHEN {0} THEN 'novel' WHEN NOT {0} THEN 'usual' END",
+                rows.label
+            ),
+            false => rows.label,
+        };
         Ok(Self {
             schema,
-            value: format!("CAST({} AS {})", rows.label, compared_type),
+            value: format!("CAST({label} AS {compared_type})"),
             compared_type,
             label_column,
             from: rows.from,
@@ -109,6 +124,7 @@ impl Subject {
             Says::Decision => ("decision", "decision"),
             Says::Class => ("class", "predicted"),
             Says::Everything => ("answers", "answers"),
+            Says::Quantiles => ("quantiles", "quantiles"),
         };
         let model = literal(&self.model.name);
         let row = &self.row_value;
@@ -155,10 +171,13 @@ impl Subject {
             self.model.name,
             quote_literal(shortened(example))
         );
-        let hint = format!(
-            "Write labels as the model knows them: {}.",
-            known.join(", ")
-        );
+        let hint = match self.model.finds_novelties {
+            true => "The label is to be boolean, true for novel rows, or a text, 'novel' or 'usual'. A query makes one: 'SELECT *, … AS odd FROM …', label => 'odd'".to_owned(),
+            false => format!(
+                "Write labels as the model knows them: {}.",
+                known.join(", ")
+            ),
+        };
         Some(Failure::new(Code::ERRCODE_WARNING, message).hint(hint))
     }
 
@@ -206,6 +225,9 @@ impl Subject {
     /// The label as the model writes it; values are compared in the label's type.
     fn actual(&self) -> Result<String, OutOfMemory> {
         let (value, name) = (&self.value, self.compared_type);
+        if self.model.regresses {
+            return written(format_args!("CAST({value} AS pg_catalog.float8)"));
+        }
         let labels = &self.model.labels;
         if labels.len() <= MOST_COMPARED {
             let cases = labels.iter().map(|label| {
@@ -304,6 +326,6 @@ pub fn literal(text: &str) -> String {
 }
 
 /// A number as SQL writes it, with its type.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     format!("'{value:?}'::pg_catalog.float8")
 }

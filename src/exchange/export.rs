@@ -55,20 +55,23 @@ fn svm_export(
         let name = required(model, "model")?;
         let format = Format::of(required(format, "format")?)?;
         let model = model::of_call(fcinfo, name)?;
+        if !model.quantiles.is_empty() && !matches!(format, Format::Whole) {
+            return Err(models::quantiles_in_files(&model.name));
+        }
         let schema = model::schema_of_call(fcinfo);
         // said of a file that there is, and not in front of an error
-        let mut told = Vec::new();
+        let mut notices = Vec::new();
         let text = match format {
             Format::Whole => model::text::write(&model, Some(&whole::facts(&schema, &model)?))?,
             Format::Liblinear => {
-                told.extend(what_is_lost(&model));
-                write(&model, &StoredVersion::read(&schema, &model)?, &mut told)?
+                notices.extend(what_is_lost(&model));
+                write(&model, &StoredVersion::read(&schema, &model)?, &mut notices)?
             }
             Format::Libsvm => {
-                libsvm_export::write(&model, &StoredVersion::read(&schema, &model)?, &mut told)?
+                libsvm_export::write(&model, &StoredVersion::read(&schema, &model)?, &mut notices)?
             }
         };
-        told.into_iter().for_each(Failure::notice);
+        notices.into_iter().for_each(Failure::notice);
         Ok::<_, Failure>(text)
     };
     export().or_raise()
@@ -159,16 +162,20 @@ impl StoredVersion {
     }
 }
 
-/// The whole file; `told` collects what is to be said of it.
+/// The whole file; `notices` collects what is to be said of it.
 fn write(
     model: &Model,
     stored: &StoredVersion,
-    told: &mut Vec<Failure>,
+    notices: &mut Vec<Failure>,
 ) -> Result<String, Failure> {
     check_weights(model)?;
     check_sums(model)?;
     let first = first_feature(model)?;
-    let (labels, classes) = labels(model, stored, told);
+    let (labels, classes) = match model.task() {
+        // weights speak for the larger side
+        Some(_) => (Vec::new(), vec![1]),
+        None => labels(model, stored, notices),
+    };
     let header = header(model, stored, labels, first);
     // a line is a digit, a blank and its end at least
     if header.features > MOST_BYTES as u64 / 3 {
@@ -214,6 +221,16 @@ fn check_sums(model: &Model) -> Result<(), Failure> {
 /// What stands above the weights, the first of which is that of the feature `first`.
 fn header(model: &Model, stored: &StoredVersion, labels: Vec<i32>, first: u64) -> LiblinearHeader {
     let origin = stored.origin.as_ref();
+    let intercept = model.heads.first().map_or(0.0, |head| head.intercept);
+    if model.finds_novelties {
+        return LiblinearHeader {
+            solver: liblinear::ONE_CLASS.0.to_owned(),
+            labels,
+            features: stored.features.saturating_sub(first),
+            bias: -1.0,
+            rho: Some(-intercept),
+        };
+    }
     let used = stored.intercept_used || model.heads.iter().any(|head| head.intercept != 0.0);
     let solver = origin.map_or(liblinear::solver_of(&stored.loss), |it| &it.solver_type);
     let mut header = LiblinearHeader {
@@ -225,6 +242,7 @@ fn header(model: &Model, stored: &StoredVersion, labels: Vec<i32>, first: u64) -
             _ if used => 1.0,
             _ => -1.0,
         },
+        rho: None,
     };
     if header.columns() != model.heads.len() {
         // one head is the difference of the two that the file had
@@ -272,11 +290,11 @@ fn first_feature(model: &Model) -> Result<u64, Failure> {
 }
 
 /// The labels in the order of the file, and the model's class for each. LIBLINEAR's labels are
-/// integers: others are numbered from 1, which `told` collects.
+/// integers: others are numbered from 1, which `notices` collects.
 pub fn labels(
     model: &Model,
     stored: &StoredVersion,
-    told: &mut Vec<Failure>,
+    notices: &mut Vec<Failure>,
 ) -> (Vec<i32>, Vec<usize>) {
     let origin = stored.origin.as_ref();
     if let Some(known) = origin.and_then(|origin| origin.labels_of(model)) {
@@ -299,7 +317,7 @@ pub fn labels(
             let named: Vec<_> = numbered
                 .map(|(number, label)| format!("{number} is \"{}\"", shortened(label)))
                 .collect();
-            told.push(said(format!("labels of the file: {}", listed(&named))));
+            notices.push(said(format!("labels of the file: {}", listed(&named))));
             (order.iter().map(|class| *class as i32 + 1).collect(), order)
         }
     }

@@ -40,7 +40,8 @@ columns! {
     FACTS_OF_VERSION:
     trained_at, loss, c, scale, solver, intercept_used, tolerance, seed, rows_used, rows_skipped, passes, primal, dual, gap,
     training_accuracy, seconds, cache_bytes, workers, stop_reason, options, class_weight, weight_column, validation, max_passes,
-    training_auc, server_version, decision_deviation, truncation, solver_used
+    training_auc, server_version, decision_deviation, truncation, solver_used, label_centre, label_deviation, epsilon, training_rmse,
+    training_r2, nu, training_novel
 }
 
 columns! {
@@ -91,7 +92,7 @@ pub fn put_version(row: &mut RowObject, line: usize, version: &str) -> Result<()
     let facts: VersionFacts<'_> = object(line, version)?;
     let is_imported = facts.solver.is_some_and(|it| it.get() == IMPORTED);
     for (column, value) in facts.said() {
-        let value = Value {
+        let value = ColumnValue {
             line,
             column,
             json: value,
@@ -114,7 +115,7 @@ pub fn of_head<'a>(
 ) -> Result<HeadRow<'a>, Failure> {
     let facts: HeadFacts<'_> = object(line, head)?;
     for (column, json) in facts.said() {
-        let value = Value { line, column, json };
+        let value = ColumnValue { line, column, json };
         match column {
             "head" if value.whole(INTEGERS)? != i64::from(row.number) => {
                 return Err(malformed(line, &format!("is not of head {}", row.number)));
@@ -144,13 +145,13 @@ fn object<'a, T: Deserialize<'a>>(line: usize, json: &'a str) -> Result<T, Failu
 }
 
 /// A value of a column.
-struct Value<'a> {
+struct ColumnValue<'a> {
     line: usize,
     column: &'static str,
     json: &'a str,
 }
 
-impl Value<'_> {
+impl ColumnValue<'_> {
     /// The value of a column of svm_version as JSON that PostgreSQL reads.
     fn read(&self) -> Result<String, Failure> {
         match self.column {
@@ -172,6 +173,18 @@ impl Value<'_> {
             "options" if !self.json.starts_with('{') => Err(self.is_no("object")),
             "options" | "class_weight" | "validation" => {
                 json::again(self.json).map_err(|error| unreadable(self.line, error))
+            }
+            "label_centre" | "label_deviation" | "epsilon" | "training_rmse" => {
+                let number = self.number()?;
+                let sound = match self.column {
+                    "label_centre" => number.is_finite(),
+                    "label_deviation" => number > 0.0 && number.is_finite(),
+                    _ => (0.0..f64::INFINITY).contains(&number),
+                };
+                match sound {
+                    true => Ok(format!("{number:e}")),
+                    false => Err(self.is_no("number that it can be")),
+                }
             }
             _ => {
                 let number = self.number()?;

@@ -8,7 +8,7 @@ use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
-use crate::model;
+use crate::model::{self, NOVELTY, REGRESSION};
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
@@ -16,9 +16,10 @@ use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::required;
 use crate::storing::heads::HeadRow;
-use crate::storing::together::Together;
+use crate::storing::together::RowsOfVersion;
 use crate::storing::{chunks, versions};
-use crate::training::weights::{Folding, StoredWeights};
+use crate::targets::labels::{NOVEL_AND_USUAL, SIDES};
+use crate::training::weights::{StoredWeights, WeightFolding};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
@@ -107,7 +108,11 @@ fn read_liblinear(
 ) -> Result<Imported, Failure> {
     let mut reader = LiblinearReader::new(content);
     let header = reader.header()?;
-    let labels = ImportedLabels::of(&header.labels, classes)?;
+    let labels = match (header.regresses(), header.is_of_one_class()) {
+        (true, _) => ImportedLabels::of_sides(classes)?,
+        (_, true) => ImportedLabels::of_one_class(classes)?,
+        (false, false) => ImportedLabels::of(&header.labels, classes)?,
+    };
     let weights = read_heads(&mut reader, &header, &labels, form)?;
     let sigmoid = (header.loss() == Some("logistic")).then_some(LOGISTIC);
     let heads = labels.heads().iter().zip(weights);
@@ -163,8 +168,8 @@ impl FeatureForm {
     }
 
     /// Weights of a head, with those of the features before the file's first: index 0, which no file has.
-    fn folding(self, scaling: &Scaling) -> Folding<'_> {
-        let mut weights = Folding::new(scaling, 0.0);
+    fn folding(self, scaling: &Scaling) -> WeightFolding<'_> {
+        let mut weights = WeightFolding::new(scaling, 0.0);
         if self != Self::Array {
             weights.push(0.0);
         }
@@ -179,9 +184,41 @@ pub struct ImportedLabels {
     pub names: Vec<String>,
     /// Ascending, as places in the order of the file.
     order: Vec<usize>,
+    /// What svm_version says of the task, where it is not to tell classes apart.
+    pub task: Option<&'static str>,
 }
 
 impl ImportedLabels {
+    /// Those of a number to predict: the file's weights speak for what is above.
+    pub fn of_sides(classes: Option<&JsonText>) -> Result<Self, Failure> {
+        Self::of_no_label(classes, ("a number", "double precision"), SIDES, REGRESSION)
+    }
+
+    /// Those of one class: the file's weights speak for what is usual.
+    pub fn of_one_class(classes: Option<&JsonText>) -> Result<Self, Failure> {
+        Self::of_no_label(classes, ("novelties", "text"), NOVEL_AND_USUAL, NOVELTY)
+    }
+
+    fn of_no_label(
+        classes: Option<&JsonText>,
+        (predicted, type_name): (&str, &'static str),
+        [negative, positive]: [&str; 2],
+        task: &'static str,
+    ) -> Result<Self, Failure> {
+        if classes.is_some() {
+            return Err(invalid(format!(
+                "classes is for labels, and the file predicts {predicted}"
+            ))
+            .hint("Leave classes out"));
+        }
+        Ok(Self {
+            type_name,
+            names: vec![positive.to_owned(), negative.to_owned()],
+            order: vec![1, 0],
+            task: Some(task),
+        })
+    }
+
     /// Whole numbers, or what `classes` calls them.
     pub fn of(file: &[i32], classes: Option<&JsonText>) -> Result<Self, Failure> {
         let mut order: Vec<usize> = (0..file.len()).collect();
@@ -191,6 +228,7 @@ impl ImportedLabels {
                 type_name: "integer",
                 names: file.iter().map(i32::to_string).collect(),
                 order,
+                task: None,
             });
         };
         let classes = classes
@@ -206,6 +244,7 @@ impl ImportedLabels {
                 type_name: "text",
                 names,
                 order,
+                task: None,
             }),
             Some(twice) => Err(invalid(format!(
                 "classes gives two labels the name \"{}\"",
@@ -269,12 +308,15 @@ fn read_heads(
             head.push(weight_for(*place, &line, labels));
         }
     }
-    let mut heads: Vec<_> = heads.into_iter().map(Folding::finish).collect();
+    let mut heads: Vec<_> = heads.into_iter().map(WeightFolding::finish).collect();
     if header.bias >= 0.0 {
         reader.weights(columns, 1, &mut line)?;
         for (head, place) in heads.iter_mut().zip(places) {
             head.intercept = weight_for(*place, &line, labels) * header.bias;
         }
+    }
+    for head in &mut heads {
+        head.intercept -= header.rho.unwrap_or(0.0);
     }
     reader.finish()?;
     Ok(heads)
@@ -330,9 +372,17 @@ fn version_columns<'a>(
         ("stored_rows", JsonB(stored_rows(imported)).into()),
         ("version", version.into()),
         ("features", JsonB(imported.features.clone()).into()),
-        ("label_column", "label".to_owned().into()),
+        (
+            "label_column",
+            match labels.task {
+                Some(NOVELTY) => String::new(),
+                _ => "label".to_owned(),
+            }
+            .into(),
+        ),
         ("label_type", labels.type_name.to_owned().into()),
         ("label_values", ascending.collect::<Vec<_>>().into()),
+        ("task", labels.task.map(str::to_owned).into()),
         ("nulls", "error".to_owned().into()),
         ("loss", imported.loss.map(str::to_owned).into()),
         ("scale", "none".to_owned().into()),
@@ -372,7 +422,7 @@ fn origin(header: &LiblinearHeader, labels: &ImportedLabels) -> Value {
 
 fn insert_heads(schema: &str, version_id: i64, imported: &Imported) -> Result<(), SpiError> {
     let label = |place: usize| imported.labels.names[place].as_str();
-    let mut rows = Together::of(schema, version_id);
+    let mut rows = RowsOfVersion::of(schema, version_id);
     for (number, head) in (0..).zip(&imported.heads) {
         rows.put(HeadRow {
             number,

@@ -22,15 +22,23 @@ const SOLVERS: [(&str, &str); 8] = [
     ("L1R_LR", "logistic"),
     ("MCSVM_CS", CRAMMER_SINGER),
 ];
-/// LIBLINEAR's solvers of other problems.
-const OTHER_SOLVERS: [&str; 4] = [
-    "L2R_L2LOSS_SVR",
-    "L2R_L2LOSS_SVR_DUAL",
-    "L2R_L1LOSS_SVR_DUAL",
-    "ONECLASS_SVM",
+/// The same of regressions, whose files have no labels and one weight a line.
+const REGRESSIONS: [(&str, &str); 3] = [
+    ("L2R_L2LOSS_SVR", "squared_epsilon_insensitive"),
+    ("L2R_L2LOSS_SVR_DUAL", "squared_epsilon_insensitive"),
+    ("L2R_L1LOSS_SVR_DUAL", "epsilon_insensitive"),
 ];
+/// The same of one class, whose files have what is taken off a decision besides.
+pub const ONE_CLASS: (&str, &str) = ("ONECLASS_SVM", "hinge");
 /// Keys of the header.
-pub const KEYS: [&str; 5] = ["solver_type", "nr_class", "label", "nr_feature", "bias"];
+pub const KEYS: [&str; 6] = [
+    "solver_type",
+    "nr_class",
+    "label",
+    "nr_feature",
+    "bias",
+    "rho",
+];
 /// The loss of the solver that has weights for each class also where there are two.
 const CRAMMER_SINGER: &str = "crammer_singer";
 
@@ -43,26 +51,39 @@ pub struct LiblinearHeader {
     pub features: u64,
     /// The value of the feature that every row has; negative: there is none.
     pub bias: f64,
+    /// Of one class, what is taken off a decision.
+    pub rho: Option<f64>,
 }
 
 /// The solver that stands for a loss.
 pub fn solver_of(loss: &str) -> &'static str {
-    SOLVERS
-        .iter()
-        .find(|(_, known)| *known == loss)
+    let mut all = SOLVERS.iter().chain(&REGRESSIONS);
+    all.find(|(_, known)| *known == loss)
         .map_or(SOLVERS[0].0, |(solver, _)| solver)
 }
 
 impl LiblinearHeader {
-    /// The loss that the solver minimizes; None for a solver of something else than classification.
+    /// The loss that the solver minimizes; None for a solver of something else than classes and numbers.
     pub fn loss(&self) -> Option<&'static str> {
-        let known = SOLVERS.iter().find(|(solver, _)| *solver == self.solver);
+        let mut all = SOLVERS.iter().chain(&REGRESSIONS).chain([&ONE_CLASS]);
+        let known = all.find(|(solver, _)| *solver == self.solver);
         known.map(|(_, loss)| *loss)
+    }
+
+    /// Whether it predicts a number.
+    pub fn regresses(&self) -> bool {
+        REGRESSIONS.iter().any(|(solver, _)| *solver == self.solver)
+    }
+
+    /// Whether it is of one class.
+    pub fn is_of_one_class(&self) -> bool {
+        self.solver == ONE_CLASS.0
     }
 
     /// Weights a line.
     pub fn columns(&self) -> usize {
         match self.labels.len() {
+            _ if self.regresses() || self.is_of_one_class() => 1,
             2 if self.loss() != Some(CRAMMER_SINGER) => 1,
             many => many,
         }
@@ -75,18 +96,23 @@ impl LiblinearHeader {
 
     /// The header as text, the line `w` included.
     pub fn write(&self) -> String {
-        let labels: String = self
-            .labels
-            .iter()
-            .map(|label| format!(" {label}"))
-            .collect();
+        let labels = self.labels.iter().map(|label| format!(" {label}"));
+        let (classes, labels) = match self.regresses() || self.is_of_one_class() {
+            true => (2, String::new()),
+            false => (
+                self.labels.len(),
+                format!("label{}\n", labels.collect::<String>()),
+            ),
+        };
         let mut text = format!(
-            "solver_type {}\nnr_class {}\nlabel{labels}\nnr_feature {}\nbias ",
-            self.solver,
-            self.labels.len(),
-            self.features
+            "solver_type {}\nnr_class {classes}\n{labels}nr_feature {}\nbias ",
+            self.solver, self.features
         );
         write_number(&mut text, self.bias);
+        if let Some(rho) = self.rho {
+            text.push_str("\nrho ");
+            write_number(&mut text, rho);
+        }
         text.push_str("\nw\n");
         text
     }
@@ -147,6 +173,7 @@ struct HeaderKeys {
     labels: Option<Vec<i32>>,
     features: Option<u64>,
     bias: Option<f64>,
+    rho: Option<f64>,
     /// Keys that have come.
     met: Vec<&'static str>,
 }
@@ -240,9 +267,13 @@ impl HeaderKeys {
                     .and_then(|count| u64::try_from(count).ok());
                 self.features = Some(count.ok_or_else(bad)?);
             }
-            "bias" => {
-                let bias = value.parse().ok().filter(|bias: &f64| bias.is_finite());
-                self.bias = Some(bias.ok_or_else(bad)?);
+            "bias" | "rho" => {
+                let number = value.parse().ok().filter(|it: &f64| it.is_finite());
+                let number = Some(number.ok_or_else(bad)?);
+                match *known {
+                    "bias" => self.bias = number,
+                    _ => self.rho = number,
+                }
             }
             _ => {
                 let labels = value.split_ascii_whitespace().map(str::parse);
@@ -255,28 +286,30 @@ impl HeaderKeys {
     fn finish(self) -> Result<LiblinearHeader, Failure> {
         let missing = |key| malformed(format!("the line \"{key}\" is missing"));
         let (solver, line) = self.solver.ok_or_else(|| missing("solver_type"))?;
-        let header = LiblinearHeader {
+        let mut header = LiblinearHeader {
             solver,
-            labels: self.labels.ok_or_else(|| missing("label"))?,
+            labels: Vec::new(),
             features: self.features.ok_or_else(|| missing("nr_feature"))?,
             bias: self.bias.ok_or_else(|| missing("bias"))?,
+            rho: None,
         };
         let classes = self.classes.ok_or_else(|| missing("nr_class"))?;
         if header.loss().is_none() {
             let named = quoted(&header.solver);
-            return Err(match OTHER_SOLVERS.contains(&header.solver.as_str()) {
-                true => Failure::new(
-                    Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    format!("solver {named} does not classify"),
-                ),
-                false => malformed_line(line, &format!("{named} is no solver of LIBLINEAR's")),
-            }
-            .hint(format!(
-                "Solvers that classify: {}.",
-                SOLVERS.map(|(solver, _)| solver).join(", ")
+            let unknown = malformed_line(line, &format!("{named} is no solver of LIBLINEAR's"));
+            return Err(unknown.hint(format!(
+                "Solvers that classify: {}. And of numbers: {}. And of one class: {}.",
+                SOLVERS.map(|(solver, _)| solver).join(", "),
+                REGRESSIONS.map(|(solver, _)| solver).join(", "),
+                ONE_CLASS.0
             )));
         }
-        check_classes(classes, &header.labels)?;
+        if header.is_of_one_class() {
+            header.rho = Some(self.rho.ok_or_else(|| missing("rho"))?);
+        } else if !header.regresses() {
+            header.labels = self.labels.ok_or_else(|| missing("label"))?;
+            check_classes(classes, &header.labels)?;
+        }
         Ok(header)
     }
 }

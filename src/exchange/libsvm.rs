@@ -14,7 +14,7 @@ const QUOTED_CHARACTERS: usize = 40;
 
 /// One line's content, reused from line to line.
 #[derive(Default)]
-pub struct Example {
+pub struct LibsvmExample {
     pub label: f64,
     pub indices: Vec<i32>,
     pub values: Vec<f32>,
@@ -40,7 +40,7 @@ impl<R: BufRead> LibsvmReader<R> {
 
     /// Reads the next example into `out`; false at the end. Blank lines and comments are passed over,
     /// `between` is called for each line.
-    pub fn next(&mut self, out: &mut Example, between: impl Fn()) -> Result<bool, Failure> {
+    pub fn next(&mut self, out: &mut LibsvmExample, between: impl Fn()) -> Result<bool, Failure> {
         while self.read_line()? {
             between();
             let line = self
@@ -155,7 +155,7 @@ fn long_line(number: u64) -> Failure {
 }
 
 /// Reads a line with something on it.
-fn parse(line: &[u8], out: &mut Example) -> Result<(), Failure> {
+fn parse(line: &[u8], out: &mut LibsvmExample) -> Result<(), Failure> {
     let end = line
         .iter()
         .position(u8::is_ascii_whitespace)

@@ -2,11 +2,11 @@
 //! the support vectors; a linear model of two classes is a machine of one, its weights.
 
 use super::export::{labels, own_indices, put, weight, StoredVersion};
-use super::libsvm_model::LibsvmHeader;
+use super::libsvm_model::{self, LibsvmHeader};
 use crate::base::errors::{said, Code, Failure};
-use crate::catalog::trained_by::{training_beside, Beside};
+use crate::catalog::trained_by::{training_beside, OtherTraining};
 use crate::combinations::models;
-use crate::model::{KernelMachine, Model};
+use crate::model::{KernelMachine, Model, REGRESSION};
 use crate::pg::check_for_interrupts;
 use pgsvm_core::kernels::{Kernel, Rows};
 use pgsvm_core::memory::{filled, gathered, OutOfMemory};
@@ -15,24 +15,27 @@ use pgsvm_core::{Pairs, Scaling};
 /// Features of a linear model between two looks for interrupts.
 const FEATURES_BETWEEN_INTERRUPTS: u64 = 1024;
 /// A training of a kernel machine that the format can say.
-const IN_PAIRS: Beside = Beside {
+const IN_PAIRS: OtherTraining = OtherTraining {
     suffix: "_pairs",
     with: ("multiclass", "one_vs_one"),
     is_option: true,
     without: &["solver"],
 };
 
-/// The whole file; `told` collects what is to be said of it.
+/// The whole file; `notices` collects what is to be said of it.
 pub fn write(
     model: &Model,
     stored: &StoredVersion,
-    told: &mut Vec<Failure>,
+    notices: &mut Vec<Failure>,
 ) -> Result<String, Failure> {
     check_classes(model)?;
-    told.extend(about_sigmoid(model));
+    notices.extend(about_sigmoid(model));
     let first = u64::from(own_indices(model));
-    let (labels, classes) = labels(model, stored, told);
-    let machines = Machines::of(model, &classes)?;
+    if let Some(task) = model.task() {
+        return write_one(model, stored, (task, first), notices);
+    }
+    let (labels, classes) = labels(model, stored, notices);
+    let machines = PairMachines::of(model, &classes)?;
     let heads = machines.heads.iter();
     let sigmoids = gathered(heads.clone().filter_map(|(head, sign)| {
         let sigmoid = &model.heads[*head].calibration.as_ref()?.sigmoid;
@@ -53,20 +56,55 @@ pub fn write(
     match (&model.kernel, &model.features.kernel) {
         (Some(machine), Some(form)) => {
             header.kernel = form.kernel().unwrap_or(Kernel::Linear);
-            told.extend(about_scaling(model, form.scaling.as_ref()));
-            let lines = Lines::of(machine, &machines)?;
+            notices.extend(about_scaling(model, form.scaling.as_ref()));
+            let lines = LandmarkLines::of(machine, &machines)?;
             header.counts = lines.counts()?;
             let mut text = header.write()?;
             lines.write(machine, &machines, first, &mut text)?;
             Ok(text)
         }
         _ => {
-            told.extend(about_scaling(model, Some(&Scaling::default())));
+            notices.extend(about_scaling(model, Some(&Scaling::default())));
             let sign = machines.heads[0].1;
             header.counts = vec![usize::from(sign > 0.0), usize::from(sign <= 0.0)];
             write_weights(model, stored, sign, first, &header)
         }
     }
+}
+
+/// A machine without labels: of a regression, or of one class.
+fn write_one(
+    model: &Model,
+    stored: &StoredVersion,
+    (task, first): (&str, u64),
+    notices: &mut Vec<Failure>,
+) -> Result<String, Failure> {
+    let mut header = LibsvmHeader {
+        svm_type: match task {
+            REGRESSION => libsvm_model::REGRESSIONS[0].to_owned(),
+            _ => libsvm_model::ONE_CLASS.to_owned(),
+        },
+        kernel: Kernel::Linear,
+        rho: vec![-model.heads[0].intercept],
+        labels: Vec::new(),
+        sigmoids: Vec::new(),
+        counts: vec![1],
+    };
+    let (Some(machine), Some(form)) = (&model.kernel, &model.features.kernel) else {
+        notices.extend(about_scaling(model, Some(&Scaling::default())));
+        return write_weights(model, stored, 1.0, first, &header);
+    };
+    header.kernel = form.kernel().unwrap_or(Kernel::Linear);
+    notices.extend(about_scaling(model, form.scaling.as_ref()));
+    let landmarks = machine.landmarks();
+    header.counts = vec![landmarks.len()];
+    let mut text = header.write()?;
+    for (landmark, factor) in machine.factors(0).iter().enumerate() {
+        check_for_interrupts();
+        put(&mut text, *factor)?;
+        put_entries(&mut text, landmarks, landmark, first)?;
+    }
+    Ok(text)
 }
 
 /// Whether the format can say how a model tells its classes apart.
@@ -91,14 +129,14 @@ fn check_classes(model: &Model) -> Result<(), Failure> {
 }
 
 /// The machines of a file, one for each pair of its classes.
-struct Machines {
+struct PairMachines {
     /// Of classes in the order of the file.
     pairs: Pairs,
     /// By pair the head that tells the two apart, and the sign of its decision for the first of them.
     heads: Vec<(usize, f64)>,
 }
 
-impl Machines {
+impl PairMachines {
     /// `classes`: the model's, in the order of the file.
     fn of(model: &Model, classes: &[usize]) -> Result<Self, OutOfMemory> {
         let pairs = Pairs::all(classes.len())?;
@@ -168,14 +206,14 @@ const NO_LINE: u16 = u16::MAX;
 /// The line of a class has room for the factors of the machines of that class. A landmark of an exact machine is of one class, and has one
 /// line; one of low rank has factors in all machines, and lines of all classes but one. Its lines are taken one after the other, each
 /// of the class with most factors that have no place yet, or of equals the one that more of them speak for.
-struct Lines {
+struct LandmarkLines {
     classes: usize,
     /// By landmark and class how many lines the landmark has before this one, or [`NO_LINE`].
     turns: Vec<u16>,
 }
 
-impl Lines {
-    fn of(machine: &KernelMachine, machines: &Machines) -> Result<Self, OutOfMemory> {
+impl LandmarkLines {
+    fn of(machine: &KernelMachine, machines: &PairMachines) -> Result<Self, OutOfMemory> {
         let (classes, landmarks) = (machines.pairs.classes(), machine.landmarks().len());
         let mut turns = filled(NO_LINE, landmarks * classes)?;
         let mut factors = filled(0.0, machines.pairs.len())?;
@@ -204,7 +242,7 @@ impl Lines {
     fn write(
         &self,
         machine: &KernelMachine,
-        machines: &Machines,
+        machines: &PairMachines,
         first: u64,
         text: &mut String,
     ) -> Result<(), Failure> {
@@ -226,7 +264,12 @@ impl Lines {
 }
 
 /// Gives all factors of a landmark, one a pair, a place in lines. `left`: room for two counts of each class.
-fn take_turns(machines: &Machines, factors: &[f64], left: &mut [(u32, u32)], turns: &mut [u16]) {
+fn take_turns(
+    machines: &PairMachines,
+    factors: &[f64],
+    left: &mut [(u32, u32)],
+    turns: &mut [u16],
+) {
     left.fill((0, 0));
     for (pair, factor) in factors.iter().enumerate().filter(|(_, it)| **it != 0.0) {
         let [first, second] = machines.pairs.sides(pair);

@@ -2,12 +2,13 @@
 //! classes they are summed up to weights.
 
 use super::import::{invalid, FeatureForm, Imported, ImportedHead, ImportedLabels};
-use super::libsvm_model::{LibsvmHeader, LibsvmReader, SupportVectors};
+use super::libsvm_model::{self, LibsvmHeader, LibsvmModelReader, SupportVectors};
 use crate::base::errors::Failure;
 use crate::features::{KernelForm, SUPPORT_VECTORS};
+use crate::model::{NOVELTY, REGRESSION};
 use crate::pg::check_for_interrupts;
 use crate::pg::json::JsonText;
-use crate::training::weights::{Folding, StoredWeights};
+use crate::training::weights::{StoredWeights, WeightFolding};
 use pgsvm_core::kernels::{Kernel, Rows};
 use pgsvm_core::memory::Room;
 use pgsvm_core::Pairs;
@@ -24,14 +25,19 @@ pub fn read(
     form: FeatureForm,
     classes: Option<&JsonText>,
 ) -> Result<Imported, Failure> {
-    let mut reader = LibsvmReader::new(content);
+    let mut reader = LibsvmModelReader::new(content);
     let header = reader.header()?;
     check_size(&header)?;
-    let labels = ImportedLabels::of(&header.labels, classes)?;
+    let labels = match header.svm_type.as_str() {
+        libsvm_model::ONE_CLASS => ImportedLabels::of_one_class(classes)?,
+        other if libsvm_model::REGRESSIONS.contains(&other) => ImportedLabels::of_sides(classes)?,
+        _ => ImportedLabels::of(&header.labels, classes)?,
+    };
     let vectors = reader.support_vectors(&header, check_for_interrupts)?;
     let features = feature_count(&vectors, form);
     let parts = [form.part(features)];
-    let (features_json, landmarks) = match (&header.kernel, header.labels.len()) {
+    let classes = header.labels.len().max(2);
+    let (features_json, landmarks) = match (&header.kernel, classes) {
         (Kernel::Linear, 2) => (json!({"parts": parts}), None),
         (kernel, _) => {
             let rows = rows(&vectors, form, features)?;
@@ -39,7 +45,8 @@ pub fn read(
             (json!({"parts": parts, "kernel": kernel}), Some(rows))
         }
     };
-    let pairs = Pairs::all(header.labels.len())?;
+    // one machine without labels speaks for what is above, or usual, as one of two classes does for the first
+    let pairs = Pairs::all(classes)?;
     let mut heads = Vec::new();
     for (class, against) in labels.sides(&pairs) {
         check_for_interrupts();
@@ -65,8 +72,11 @@ pub fn read(
     Ok(Imported {
         features: features_json,
         feature_count: features,
-        loss: Some("hinge"),
-        intercept_used: true,
+        loss: Some(match labels.task {
+            Some(REGRESSION) => "epsilon_insensitive",
+            _ => "hinge",
+        }),
+        intercept_used: labels.task != Some(NOVELTY),
         options: origin(&header, &labels),
         heads,
         landmarks,
@@ -139,7 +149,7 @@ fn factors(
     [first, second]: [usize; 2],
     sign: f64,
 ) -> StoredWeights {
-    let mut weights = Folding::of_factors(0.0);
+    let mut weights = WeightFolding::of_factors(0.0);
     let mut end = 0;
     for (class, count) in counts.iter().enumerate() {
         let begin = end;

@@ -25,9 +25,10 @@ const KERNELS: [(&str, KernelKind); 4] = [
 /// The kernel of LIBSVM's whose support vectors are numbers of rows.
 const PRECOMPUTED: &str = "precomputed";
 
-/// LIBSVM's machines that classify, and its others.
+/// LIBSVM's machines that classify; its others are one machine, without labels.
 const TYPES: [&str; 2] = ["c_svc", "nu_svc"];
-const OTHER_TYPES: [&str; 3] = ["one_class", "epsilon_svr", "nu_svr"];
+pub const ONE_CLASS: &str = "one_class";
+pub const REGRESSIONS: [&str; 2] = ["epsilon_svr", "nu_svr"];
 
 /// What stands before the support vectors.
 pub struct LibsvmHeader {
@@ -35,11 +36,11 @@ pub struct LibsvmHeader {
     pub kernel: Kernel,
     /// One a machine.
     pub rho: Vec<f64>,
-    /// One a class, in the order of the file.
+    /// One a class, in the order of the file; none of one machine without labels.
     pub labels: Vec<i32>,
     /// Slope and offset of the probability of the first class of each machine; empty where there are none.
     pub sigmoids: Vec<(f64, f64)>,
-    /// Support vectors of each class.
+    /// Support vectors of each class, or of the one machine.
     pub counts: Vec<usize>,
 }
 
@@ -67,16 +68,22 @@ impl LibsvmHeader {
             put(&mut text, key, once(number_words(number)))?;
         }
         let total: usize = self.counts.iter().sum();
-        put(&mut text, "nr_class", once(self.labels.len().to_string()))?;
+        let has_labels = !self.labels.is_empty();
+        let classes = self.labels.len().max(2);
+        put(&mut text, "nr_class", once(classes.to_string()))?;
         put(&mut text, "total_sv", once(total.to_string()))?;
         put(&mut text, "rho", self.rho.iter().copied().map(number_words))?;
-        put(&mut text, "label", self.labels.iter().map(i32::to_string))?;
+        if has_labels {
+            put(&mut text, "label", self.labels.iter().map(i32::to_string))?;
+        }
         if !self.sigmoids.is_empty() {
             let (slopes, offsets) = (self.sigmoids.iter(), self.sigmoids.iter());
             put(&mut text, "probA", slopes.map(|it| number_words(it.0)))?;
             put(&mut text, "probB", offsets.map(|it| number_words(it.1)))?;
         }
-        put(&mut text, "nr_sv", self.counts.iter().map(usize::to_string))?;
+        if has_labels {
+            put(&mut text, "nr_sv", self.counts.iter().map(usize::to_string))?;
+        }
         put(&mut text, "SV", core::iter::empty())?;
         Ok(text)
     }
@@ -155,18 +162,18 @@ impl SupportVectors {
 }
 
 /// Reads a model, line by line.
-pub struct LibsvmReader<'a> {
+pub struct LibsvmModelReader<'a> {
     lines: core::iter::Enumerate<core::str::Lines<'a>>,
 }
 
 /// A header in the making: the words behind each key.
 #[derive(Default)]
-struct Keys<'a> {
+struct HeaderKeys<'a> {
     found: Vec<(&'static str, usize, &'a str)>,
 }
 
-/// Keys of a machine that classifies; one of another purpose has others too.
-const KEYS: [&str; 12] = [
+/// Keys of a header. Marks are of probabilities that a row is of one class, which are not read.
+const KEYS: [&str; 13] = [
     "svm_type",
     "kernel_type",
     "degree",
@@ -179,9 +186,10 @@ const KEYS: [&str; 12] = [
     "probA",
     "probB",
     "nr_sv",
+    "prob_density_marks",
 ];
 
-impl<'a> LibsvmReader<'a> {
+impl<'a> LibsvmModelReader<'a> {
     /// For a whole file.
     pub fn new(text: &'a str) -> Self {
         Self {
@@ -191,7 +199,7 @@ impl<'a> LibsvmReader<'a> {
 
     /// Reads up to the line `SV`.
     pub fn header(&mut self) -> Result<LibsvmHeader, Failure> {
-        let mut keys = Keys::default();
+        let mut keys = HeaderKeys::default();
         for (at, line) in self.lines.by_ref() {
             let (key, words) = key_and_words(line);
             if key == "SV" && words.is_empty() {
@@ -210,7 +218,7 @@ impl<'a> LibsvmReader<'a> {
     ) -> Result<SupportVectors, Failure> {
         let count = header.counts.iter().sum();
         let mut found = SupportVectors {
-            columns: header.labels.len() - 1,
+            columns: header.labels.len().max(2) - 1,
             ..SupportVectors::default()
         };
         for left in (1..=count).rev() {
@@ -233,18 +241,18 @@ impl<'a> LibsvmReader<'a> {
 }
 
 /// Why a line is refused.
-enum Bad {
+enum BadLine {
     Memory(OutOfMemory),
     Words(String),
 }
 
-impl From<OutOfMemory> for Bad {
+impl From<OutOfMemory> for BadLine {
     fn from(error: OutOfMemory) -> Self {
         Self::Memory(error)
     }
 }
 
-impl Bad {
+impl BadLine {
     fn of_line(self, line: usize) -> Failure {
         match self {
             Self::Memory(error) => error.into(),
@@ -254,20 +262,20 @@ impl Bad {
 }
 
 /// Reads the factors and the entries behind them.
-fn read_line(line: &str, found: &mut SupportVectors) -> Result<(), Bad> {
+fn read_line(line: &str, found: &mut SupportVectors) -> Result<(), BadLine> {
     let mut tokens = line.split_ascii_whitespace();
     for _ in 0..found.columns {
         let factor = tokens.next().unwrap_or_default();
         let number = factor.parse::<f64>().ok().filter(|it| it.is_finite());
-        let no_factor = || Bad::Words(format!("{} is no factor", quoted(factor)));
+        let no_factor = || BadLine::Words(format!("{} is no factor", quoted(factor)));
         found.factors.room(1)?.push(number.ok_or_else(no_factor)?);
     }
     let mut before = 0;
     for token in tokens {
-        let no_entry = || Bad::Words(format!("{} is no index:value", quoted(token)));
+        let no_entry = || BadLine::Words(format!("{} is no index:value", quoted(token)));
         let (index, value) = entry(token).ok_or_else(no_entry)?;
         if index <= before {
-            return Err(Bad::Words(format!("index {index} does not ascend")));
+            return Err(BadLine::Words(format!("index {index} does not ascend")));
         }
         before = index;
         found.entries.room(1)?.push([index, value.to_bits()]);
@@ -285,7 +293,7 @@ fn entry(token: &str) -> Option<(u32, f32)> {
     (index > 0 && value.is_finite()).then_some((index, value))
 }
 
-impl<'a> Keys<'a> {
+impl<'a> HeaderKeys<'a> {
     fn take(&mut self, line: usize, key: &str, words: &'a str) -> Result<(), Failure> {
         let Some(known) = KEYS.iter().find(|known| **known == key) else {
             let what = format!("{} is no key of LIBSVM's model format", quoted(key));
@@ -356,6 +364,24 @@ impl<'a> Keys<'a> {
                 "the model has {classes} classes, expected 2 to {MOST_CLASSES}"
             )));
         }
+        if !TYPES.contains(&svm_type) {
+            if let Some(key) = ["label", "nr_sv"]
+                .iter()
+                .find(|key| self.words(key).is_some())
+            {
+                return Err(malformed(format!(
+                    "a machine of type {svm_type} has no {key}"
+                )));
+            }
+            return Ok(LibsvmHeader {
+                svm_type: svm_type.to_owned(),
+                kernel: self.kernel()?,
+                labels: Vec::new(),
+                rho: self.numbers("rho", 1, |it: &f64| it.is_finite())?,
+                sigmoids: Vec::new(),
+                counts: vec![self.total()? as usize],
+            });
+        }
         Ok(LibsvmHeader {
             svm_type: svm_type.to_owned(),
             kernel: self.kernel()?,
@@ -379,18 +405,23 @@ impl<'a> Keys<'a> {
 
     fn svm_type(&self) -> Result<&'a str, Failure> {
         let (line, word) = self.needed("svm_type")?;
-        if TYPES.contains(&word) {
+        let mut known = TYPES.iter().chain(&REGRESSIONS).chain([&ONE_CLASS]);
+        if known.any(|known| *known == word) {
             return Ok(word);
         }
-        let hint = "Types that classify: c_svc and nu_svc.";
-        Err(match OTHER_TYPES.contains(&word) {
-            true => unsupported(format!(
-                "a machine of type {} does not classify",
-                quoted(word)
-            )),
-            false => malformed_line(line, &format!("{} is no type of LIBSVM's", quoted(word))),
+        let unknown = malformed_line(line, &format!("{} is no type of LIBSVM's", quoted(word)));
+        Err(unknown.hint("Types: c_svc, nu_svc, epsilon_svr, nu_svr and one_class."))
+    }
+
+    /// Support vectors of one machine.
+    fn total(&self) -> Result<u32, Failure> {
+        let total = self.one::<u32>("total_sv", |_| true)?;
+        match (1..=MOST_LANDMARKS as u64).contains(&u64::from(total)) {
+            true => Ok(total),
+            false => Err(malformed(format!(
+                "total_sv is {total}, expected a number from 1 to {MOST_LANDMARKS}"
+            ))),
         }
-        .hint(hint))
     }
 
     /// Support vectors of each class.

@@ -1,7 +1,7 @@
 //! `svm_load_libsvm`: a LIBSVM file becomes a table of sparse arrays, which train and predict without
 //! parsing text again.
 
-use super::libsvm::{self, Example, LibsvmReader};
+use super::libsvm::{self, LibsvmExample, LibsvmReader};
 use crate::base::errors::{shortened, Code, Failure, OrRaise};
 use crate::catalog::spi_failure;
 use crate::catalog::{identifiers, rights};
@@ -74,7 +74,7 @@ fn fill(relation: &str, mut reader: LibsvmReader<impl BufRead>) -> Result<i64, F
         pg_sys::FLOAT4ARRAYOID,
     ];
     let mut insert = Insert::begin(&format!("INSERT INTO {name} VALUES ($1, $2, $3)"), types);
-    let mut example = Example::default();
+    let mut example = LibsvmExample::default();
     let mut rows = 0;
     while reader.next(&mut example, check_for_interrupts)? {
         insert.put(|values| {

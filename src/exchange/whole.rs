@@ -7,12 +7,12 @@ use crate::base::errors::{Code, Failure};
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
 use crate::catalog::whole::StoredRows;
-use crate::model::text::{self, Facts, Told};
+use crate::model::text::{self, VersionFacts, VersionLines};
 use crate::model::{ClassesBy, Model};
 use crate::pg::json::{JsonText, Jsonb};
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::storing::heads::HeadRow;
-use crate::storing::together::Together;
+use crate::storing::together::RowsOfVersion;
 use crate::storing::{chunks, versions};
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::{pg_sys, Spi};
@@ -21,11 +21,11 @@ use serde_json::Value;
 use std::ffi::CString;
 
 /// What the tables say of a model beside weights and what it says itself.
-pub fn facts(schema: &str, model: &Model) -> Result<Facts, Failure> {
+pub fn facts(schema: &str, model: &Model) -> Result<VersionFacts, Failure> {
     let (name, version) = model.name_and_version();
     let given = [Parameter::Text(name), Parameter::Int4(version)];
     let types = [pg_sys::TEXTOID, pg_sys::INT4OID];
-    let mut facts = Facts {
+    let mut facts = VersionFacts {
         version: String::new(),
         heads: Vec::new(),
     };
@@ -102,19 +102,19 @@ pub fn import(
         )
         .hint("Leave classes out: svm_import('name', …)."));
     }
-    let (model, told) = text::read(content)?;
+    let (model, lines) = text::read(content)?;
     let name = name.unwrap_or_else(|| model.base_name()).to_owned();
     rights::check_name(&name).map_err(|failure| failure.hint("name => 'name'"))?;
     rights::check_owner(schema, &name, "Choose another name: name => 'name'")?;
-    let (version_row, columns) = version_row(&model, &told)?;
+    let (version_row, columns) = version_row(&model, &lines)?;
     let (model_id, version, id) =
         Spi::connect_mut(|client| store(client, schema, &name, (&version_row, &columns)))
             .map_err(spi_failure)?;
-    insert_heads(schema, id, &model, &told)?;
+    insert_heads(schema, id, &model, &lines)?;
     if let Some(machine) = &model.kernel {
         chunks::insert_landmarks(schema, id, machine.landmarks()).map_err(spi_failure)?;
     }
-    let mut weights = Together::of(schema, id);
+    let mut weights = RowsOfVersion::of(schema, id);
     for head in 0..model.heads.len() {
         text::chunks(&model, head, |chunk| {
             weights.put(chunk).map_err(spi_failure)
@@ -126,16 +126,20 @@ pub fn import(
 }
 
 /// The row of svm_version as JSON, and its columns, but for its place among those of its model.
-fn version_row(model: &Model, told: &Told<'_>) -> Result<(String, Vec<&'static str>), Failure> {
+fn version_row(
+    model: &Model,
+    lines: &VersionLines<'_>,
+) -> Result<(String, Vec<&'static str>), Failure> {
     let mut row = RowObject::default();
-    let (line, version) = told.version;
+    let (line, version) = lines.version;
     facts::put_version(&mut row, line, version)?;
     let names = [
         ("label_column", &model.label_column),
         ("label_type", &model.label_type),
     ];
     for (column, name) in names {
-        if name.is_empty() {
+        // rows without labels have no column of them
+        if name.is_empty() && !(model.finds_novelties && column == "label_column") {
             return Err(text::malformed(line, &format!("lacks its {column}")));
         }
         row.put(column, JsonText::of(name)?.as_str())?;
@@ -144,10 +148,23 @@ fn version_row(model: &Model, told: &Told<'_>) -> Result<(String, Vec<&'static s
     row.put("nulls", JsonText::of(&model.nulls.word())?.as_str())?;
     row.put("label_values", JsonText::of(&model.labels)?.as_str())?;
     row.put("intercept", &format!("{:e}", model.intercept))?;
-    row.put("feature_count", &told.feature_count.to_string())?;
+    row.put("feature_count", &lines.feature_count.to_string())?;
     if model.classes_by == ClassesBy::Probability {
         let word = JsonText::of(&model.classes_by.word())?;
         row.put("classes_by", word.as_str())?;
+    }
+    if let Some(task) = model.task() {
+        row.put("task", JsonText::of(&task)?.as_str())?;
+    }
+    if !model.quantiles.is_empty() {
+        row.put("quantiles", JsonText::of(&model.quantiles)?.as_str())?;
+    }
+    if let Some(residuals) = &model.residuals {
+        row.put("interval_rows", &residuals.rows().to_string())?;
+        row.put(
+            "interval_residuals",
+            JsonText::of(&residuals.sizes())?.as_str(),
+        )?;
     }
     row.put("stored_rows", &stored_rows(model)?.to_string())?;
     // a training here takes nothing over from it
@@ -180,9 +197,9 @@ fn insert_heads(
     schema: &str,
     version_id: i64,
     model: &Model,
-    told: &Told<'_>,
+    lines: &VersionLines<'_>,
 ) -> Result<(), Failure> {
-    let mut rows = Together::of(schema, version_id);
+    let mut rows = RowsOfVersion::of(schema, version_id);
     for (place, head) in model.heads.iter().enumerate() {
         let (class, against) = model.classes_of_head(place);
         let calibration = head.calibration.as_ref();
@@ -196,7 +213,7 @@ fn insert_heads(
             isotonic: isotonic.map(|it| it.points()),
             ..HeadRow::default()
         };
-        let row = match told.heads.get(place) {
+        let row = match lines.heads.get(place) {
             Some((line, facts)) => facts::of_head(row, *line, facts)?,
             None => row,
         };

@@ -40,6 +40,7 @@ unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let name = Varlena::open(name.value);
         let name = String::from_utf8_lossy(name.payload());
         let model = model::of_call(fcinfo, &name).or_raise();
+        model.check_one_number("svm_as_sql").or_raise();
         let class = match (class.isnull, model.heads.len()) {
             (true, 1) => 1,
             (true, _) => model
@@ -57,7 +58,7 @@ fn expression(model: &Model, class: usize) -> Result<String, Failure> {
         return kernel_machine::expression(model, (machine, form), class);
     }
     let (head, sign) = model.head_of_class(class);
-    let written = Written {
+    let written = WrittenDecision {
         model,
         head,
         sign,
@@ -154,14 +155,14 @@ fn check_terms(model: &Model) -> Result<(), Failure> {
 
 /// A decision on its way into SQL. Each term starts with its sign; a feature that adds nothing is left
 /// out, unless a NULL in it makes the decision NULL.
-struct Written<'a> {
+struct WrittenDecision<'a> {
     model: &'a Model,
     head: usize,
     sign: f64,
     categories: HashMap<&'a str, Categories<'a>>,
 }
 
-impl Written<'_> {
+impl WrittenDecision<'_> {
     fn weight(&self, feature: usize) -> f64 {
         self.sign * self.model.dense_of(self.head)[feature]
     }

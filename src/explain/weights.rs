@@ -137,13 +137,20 @@ impl Listing<'_> {
             false => 0.0,
         });
         let index = feature.and_then(|feature| features.feature(feature).index());
-        let class = &self.model.labels[self.model.classes_of_head(head).0];
+        let quantile = match self.model.quantiles.as_slice() {
+            [] | [_] => None,
+            several => Some(several[head].to_string()),
+        };
+        let class = match self.model.regresses {
+            true => quantile.as_deref(),
+            false => Some(self.model.labels[self.model.classes_of_head(head).0].as_str()),
+        };
         // SAFETY: the values are of the declared types.
         unsafe {
             self.rows.put_first(|| {
                 [
                     Some(pg_sys::Datum::from(head as i32)),
-                    Some(text_datum(class)),
+                    class.map(text_datum),
                     Some(text_datum(name)),
                     Some(float8(weight)),
                     standardized.map(float8),

@@ -9,7 +9,7 @@
 use super::buffer::{FeatureBuffer, Nulls};
 use super::by_name::ByName;
 use super::error::FeatureError;
-use super::kept::{KeptPairs, KeptRow, Wanted};
+use super::kept::{KeptPairs, KeptRow, WantedParts};
 use super::kinds::category::dictionary::CategoryLimits;
 use super::kinds::category::one_hot::OneHot;
 use super::kinds::made::MadeReader;
@@ -18,7 +18,7 @@ use super::kinds::pairs::SparseScratch;
 use super::kinds::text::reader::TextReader;
 use super::kinds::{ArrayPart, FeaturePart, NumberPart, ProductsPart};
 use super::part::Part;
-use super::precision::Precision;
+use super::precision::FeaturePrecision;
 use super::read_text::ReadText;
 use super::row::{Decoded, Null, RowValues};
 use super::set::FeatureSet;
@@ -118,11 +118,11 @@ impl Decoder {
             }
         }
         let end = decoder.sparse.codes();
-        decoder.one_hot.learn(features, limits, end);
+        decoder.one_hot.learn(features, limits, end)?;
         for part in features.lone_sparse_parts() {
             decoder.sparse.learn(part.hash_bits())?;
         }
-        decoder.sparse.precision = (decoder.sparse.count() > 0).then(Precision::default);
+        decoder.sparse.precision = (decoder.sparse.count() > 0).then(FeaturePrecision::default);
         Ok(decoder)
     }
 
@@ -171,13 +171,13 @@ impl Decoder {
     /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
     pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
         let precision = self.sparse.precision.iter();
-        precision.flat_map(Precision::imprecise)
+        precision.flat_map(FeaturePrecision::imprecise)
     }
 
     /// What it wants of kept rows: not the words of texts that it has from an earlier pass.
-    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
+    pub fn wanted(&self) -> Result<WantedParts, OutOfMemory> {
         let has_words = |number| self.texts.kept.iter().any(|(of, _)| *of == number);
-        Wanted::of(self.parts.iter().copied(), has_words)
+        WantedParts::of(self.parts.iter().copied(), has_words)
     }
 
     /// Bytes it takes, about.

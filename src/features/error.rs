@@ -1,6 +1,6 @@
 //! Everything that can be wrong with features; `error_words` says it.
 
-use super::kinds::category::dictionary::{KeyCount, Unit};
+use super::kinds::category::dictionary::{KeyCount, NumberUnit};
 use crate::base::errors::{About, Code, Failure};
 use pgsvm_core::OutOfMemory;
 
@@ -53,7 +53,7 @@ pub enum FeatureError {
     Keys {
         keys: Vec<(String, KeyCount)>,
         /// Those that are numbers with a unit behind, and that unit.
-        units: Vec<(String, Unit)>,
+        units: Vec<(String, NumberUnit)>,
         left_out: Option<Vec<String>>,
     },
     /// A text column that looks like a key because its values are numbers; values that are none.

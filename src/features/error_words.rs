@@ -1,7 +1,9 @@
 //! How what is wrong with features is said.
 
 use super::error::FeatureError;
-use super::kinds::category::dictionary::{CategoryLimits, KeyCount, Unit, LONGEST_VALUE_BYTES};
+use super::kinds::category::dictionary::{
+    CategoryLimits, KeyCount, NumberUnit, LONGEST_VALUE_BYTES,
+};
 use super::kinds::text::form::MOST_CHARACTERS;
 use super::stored::MOST_PARTS;
 use crate::base::near;
@@ -464,7 +466,7 @@ fn words_hint(column: &str) -> String {
 }
 
 /// How a column of numbers with a unit behind them is made one of numbers.
-pub fn without_unit(column: &str, unit: &Unit) -> String {
+pub fn without_unit(column: &str, unit: &NumberUnit) -> String {
     let bare = format!(
         "replace({}, {}, '')",
         quote(column),
@@ -480,7 +482,7 @@ pub fn without_unit(column: &str, unit: &Unit) -> String {
 }
 
 /// The same of several, as a sentence; nothing of none.
-fn units_hint(units: &[(String, Unit)]) -> String {
+fn units_hint(units: &[(String, NumberUnit)]) -> String {
     let units = units
         .iter()
         .map(|(column, unit)| without_unit(column, unit));

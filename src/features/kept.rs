@@ -174,7 +174,7 @@ pub enum ListKind {
 /// A part whose list may be kept: of which kind, and the places in a row of the columns that it is read from, of which there are
 /// one or two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct List {
+pub struct ListOfPart {
     pub kind: ListKind,
     /// By which is known what a text search configuration makes of texts, where one makes the words; else 0.
     pub configuration: u64,
@@ -182,7 +182,7 @@ pub struct List {
     pub second: Option<usize>,
 }
 
-impl List {
+impl ListOfPart {
     pub fn of(part: &Part) -> Option<Self> {
         let (kind, configuration) = match part {
             Part::Sparse { .. } | Part::Libsvm { .. } | Part::Sparsevec { .. } => {
@@ -277,7 +277,7 @@ impl KeptPlaces {
 }
 
 /// What is wanted of kept rows, by place among the parts of who reads them.
-pub struct Wanted(Vec<WantedPart>);
+pub struct WantedParts(Vec<WantedPart>);
 
 struct WantedPart {
     /// Its number in the feature set, or that of the first of several columns.
@@ -285,19 +285,19 @@ struct WantedPart {
     /// The columns whose numbers are wanted, and whether each has one.
     columns: Range<usize>,
     single: bool,
-    list: Option<List>,
+    list: Option<ListOfPart>,
     /// Whether what is in the list is there from elsewhere.
     is_there: bool,
 }
 
 impl WantedPart {
     /// Its list, where that is to be read.
-    fn unread(&self) -> Option<List> {
+    fn unread(&self) -> Option<ListOfPart> {
         self.list.filter(|_| !self.is_there)
     }
 }
 
-impl Wanted {
+impl WantedParts {
     /// What these parts want; not the lists of those for which `has` says that they have them from elsewhere.
     pub(super) fn of(
         parts: impl Iterator<Item = Part>,
@@ -309,7 +309,7 @@ impl Wanted {
                 number,
                 columns: columns(&part),
                 single: matches!(part, Part::Columns { .. }),
-                list: List::of(&part),
+                list: ListOfPart::of(&part),
                 is_there: has(number),
             };
             number += part.count();
@@ -324,12 +324,15 @@ impl Wanted {
     }
 
     /// The lists that are wanted.
-    pub fn lists(&self) -> impl Iterator<Item = List> + '_ {
+    pub fn lists(&self) -> impl Iterator<Item = ListOfPart> + '_ {
         self.0.iter().filter_map(WantedPart::unread)
     }
 
     /// The numbers of the parts that are no numbers and of which there is no list, as `list` tells that of one.
-    pub fn others(&self, list: impl Fn(List) -> Option<usize>) -> Result<Vec<usize>, OutOfMemory> {
+    pub fn others(
+        &self,
+        list: impl Fn(ListOfPart) -> Option<usize>,
+    ) -> Result<Vec<usize>, OutOfMemory> {
         let is_other =
             |part: &&WantedPart| part.columns.is_empty() && part.list.and_then(&list).is_none();
         gathered(self.0.iter().filter(is_other).map(|part| part.number))
@@ -343,7 +346,7 @@ impl Wanted {
     pub fn places(
         &self,
         kept: impl Fn(usize) -> Option<Range<usize>>,
-        list: impl Fn(List) -> Option<usize>,
+        list: impl Fn(ListOfPart) -> Option<usize>,
     ) -> Result<KeptPlaces, usize> {
         let places = self.0.iter().map(|part| {
             let mut ranges = Vec::<Range<usize>>::new();

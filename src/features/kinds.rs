@@ -34,7 +34,7 @@ use crate::base::text::listed;
 use crate::pg::query::Column;
 use category::dictionary::Dictionary;
 use core::ops::{Deref, DerefMut};
-use made::{Made, MadeReader};
+use made::{MadeFeature, MadeReader};
 use pairs::SparseScratch;
 use pgrx::spi::quote_literal;
 use pgsvm_expand::Vocabulary;
@@ -207,7 +207,7 @@ impl FeaturePart {
     }
 
     /// What it makes of numbers.
-    pub fn made(&self) -> Option<&Made> {
+    pub fn made(&self) -> Option<&MadeFeature> {
         match self {
             Self::Array(part) => part.made.as_ref(),
             Self::Products(part) => Some(&part.made),
@@ -215,7 +215,7 @@ impl FeaturePart {
         }
     }
 
-    pub fn made_mut(&mut self) -> Option<&mut Made> {
+    pub fn made_mut(&mut self) -> Option<&mut MadeFeature> {
         match self {
             Self::Array(part) => part.made.as_mut(),
             Self::Products(part) => Some(&mut part.made),

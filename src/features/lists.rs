@@ -2,7 +2,7 @@
 
 use super::by_name::ByName;
 use super::error::FeatureError;
-use super::kept::List;
+use super::kept::ListOfPart;
 use super::kinds::pairs::SparseScratch;
 use super::kinds::text::reader::TextReader;
 use super::kinds::FeaturePart;
@@ -18,7 +18,7 @@ use pgsvm_expand::Tokens;
 
 /// Reads the parts of a feature set that are lists.
 pub struct ListReader {
-    parts: Vec<(FeaturePart, Part, List)>,
+    parts: Vec<(FeaturePart, Part, ListOfPart)>,
     sparse: SparseScratch,
     texts: TextReader,
 }
@@ -43,7 +43,7 @@ impl ListReader {
         let mut parts = Vec::new();
         for part in features.parts.iter().filter(|part| part.is_list()) {
             let place = part.place(&by_name)?;
-            if let Some(list) = List::of(&place) {
+            if let Some(list) = ListOfPart::of(&place) {
                 parts.room(1)?.push((part.clone(), place, list));
             }
         }
@@ -57,7 +57,7 @@ impl ListReader {
     }
 
     /// The lists, in the order of their numbers.
-    pub fn lists(&self) -> impl ExactSizeIterator<Item = List> + '_ {
+    pub fn lists(&self) -> impl ExactSizeIterator<Item = ListOfPart> + '_ {
         self.parts.iter().map(|(_, _, list)| *list)
     }
 

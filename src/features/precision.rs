@@ -18,7 +18,7 @@ const MOST_LOST: f64 = 1e-6;
 
 /// Sums over the rows looked at.
 #[derive(Default)]
-pub(super) struct Precision {
+pub(super) struct FeaturePrecision {
     rows: u64,
     /// Whether the row at hand is looked at, and is the first that has sparse features.
     looks: bool,
@@ -39,7 +39,7 @@ struct SparseFeature {
     lost: f64,
 }
 
-impl Precision {
+impl FeaturePrecision {
     /// Begins a row.
     pub fn begin_row(&mut self) {
         if self.collects {

@@ -6,8 +6,8 @@ use super::entry::{parse_form, rejoined, EntryForm};
 use super::error::FeatureError;
 use super::error_words::spread;
 use super::kinds::category::dictionary::CategoryLimits;
-use super::kinds::made::{made_input, Made};
-use super::kinds::text::form::Unit;
+use super::kinds::made::{made_input, MadeFeature};
+use super::kinds::text::form::TextUnit;
 use super::kinds::{
     ArrayPart, CategoryPart, FeaturePart, LibsvmPart, NumberPart, SparsePart, TextPart,
 };
@@ -195,9 +195,9 @@ fn form_part(
         ("text", [_] | [_, _] | [_, _, _], None) => {
             TextPart::of_words(entry, names, columns).map(Into::into)
         }
-        ("ngrams", [_, _, _], None) => characters(Unit::Ngrams),
-        ("spectrum", [_, _], None) => characters(Unit::Spectrum),
-        ("weighted_degree", [_, _] | [_, _, _], None) => characters(Unit::Degree),
+        ("ngrams", [_, _, _], None) => characters(TextUnit::Ngrams),
+        ("spectrum", [_, _], None) => characters(TextUnit::Spectrum),
+        ("weighted_degree", [_, _] | [_, _, _], None) => characters(TextUnit::Degree),
         ("log", [_], None) => made(How::Log),
         ("polynomial", [_, _, ..], None) => made(How::Polynomial),
         ("bucket", [_, _], None) => made(How::Bucket),
@@ -234,7 +234,7 @@ fn made_part(
     let first = columns.find(&names[0])?;
     let takes_arrays = names.len() == 1 && matches!(how, How::Log | How::Polynomial);
     let is_array = takes_arrays && matches!(type_kind(first.type_oid), TypeKind::Array(_));
-    let mut made = Made {
+    let mut made = MadeFeature {
         how,
         number,
         others: Vec::new(),

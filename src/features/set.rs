@@ -3,7 +3,7 @@
 use super::error::FeatureError;
 use super::kernel_form::KernelForm;
 use super::kinds::category::dictionary::Dictionary;
-use super::kinds::text::form::Unit;
+use super::kinds::text::form::TextUnit;
 use super::kinds::{ArrayPart, CategoryPart, FeaturePart, TextPart};
 use super::stored::{self, MOST_PARTS};
 use crate::base::text::listed;
@@ -197,7 +197,7 @@ impl FeatureSet {
     pub fn weigh_sublinearly(&mut self, sublinear: bool) {
         for part in &mut self.parts {
             if let Some(TextPart { form, .. }) = part.as_one_mut() {
-                form.sublinear = sublinear && form.unit != Unit::Degree;
+                form.sublinear = sublinear && form.unit != TextUnit::Degree;
             }
         }
     }

@@ -3,8 +3,8 @@
 //! a field, does not do.
 
 use super::kinds::category::dictionary::Hashed;
-use super::kinds::made::Made;
-use super::kinds::text::form::{one, Unit};
+use super::kinds::made::MadeFeature;
+use super::kinds::text::form::{one, TextUnit};
 use super::read_text::ReadText;
 use crate::base::json::{self, JsonError};
 use pgsvm_core::memory::{list, received, text, OutOfMemory, Written};
@@ -30,7 +30,7 @@ pub struct StoredPart {
     pub time: bool,
     pub reading: Option<ReadText>,
     pub length: Option<u32>,
-    pub made: Option<Made>,
+    pub made: Option<MadeFeature>,
     #[serde(default, deserialize_with = "received")]
     pub crossed: Option<(String, String)>,
     #[serde(default)]
@@ -55,7 +55,7 @@ pub struct StoredPart {
     #[serde(default, deserialize_with = "received")]
     pub configuration: Option<String>,
     #[serde(default)]
-    pub unit: Unit,
+    pub unit: TextUnit,
     #[serde(default = "one")]
     pub least: u32,
     #[serde(default, deserialize_with = "received")]

@@ -39,7 +39,7 @@ struct Guessed {
     at: usize,
     padded: bool,
     /// Whether numbers or times were asked for; None where nobody said what it is.
-    asked: Option<Asked>,
+    asked: Option<AskedText>,
     rows: u64,
     longest: usize,
     /// How many rows have each word, by its hash, and words in all.
@@ -54,7 +54,7 @@ struct Guessed {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum AskedText {
     Number,
     Time,
 }
@@ -71,8 +71,8 @@ impl TextGuess {
         for (number, part) in features.parts.iter().enumerate() {
             let asked = match (part.reading(), part.dictionary()) {
                 (Some(reading), _) if reading.open => Some(match part.is_number() {
-                    true => Asked::Number,
-                    false => Asked::Time,
+                    true => AskedText::Number,
+                    false => AskedText::Time,
                 }),
                 // what a model before has learned stays
                 (_, Some(known)) if !named && known.len() == 0 && part.crossed().is_none() => None,
@@ -210,7 +210,7 @@ impl Guessed {
         let values = self.short.iter();
         let values = values.map(|(text, rows)| (text.as_str(), *rows));
         if let Some(asked) = self.asked {
-            let is_one = |by: Reading| by.is_time() == (asked == Asked::Time);
+            let is_one = |by: Reading| by.is_time() == (asked == AskedText::Time);
             return Reading::most_of(values, preferred, is_one);
         }
         // a long text is no number
@@ -232,7 +232,7 @@ impl Guessed {
         let read = read.filter_map(|(text, class)| Some((by.read(text)? as f32, *class)));
         let mut column: Vec<_> = read.collect();
         column.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        are_codes(&column)
+        are_codes(&column).unwrap_or(false)
     }
 
     fn holds_texts(&self) -> bool {

@@ -12,12 +12,12 @@ use pgsvm_core::memory::{OutOfMemory, Room};
 
 /// The arrays of a source whose lengths are not known.
 pub struct UsualLengths {
-    arrays: Vec<Measured>,
+    arrays: Vec<MeasuredLength>,
     buffer: FeatureBuffer,
 }
 
 /// One of them, by the number of its part.
-struct Measured {
+struct MeasuredLength {
     number: usize,
     alone: FeatureSet,
     decoder: Decoder,
@@ -34,7 +34,7 @@ impl UsualLengths {
                 continue;
             }
             let alone = FeatureSet::of(vec![part.clone()]);
-            arrays.room(1)?.push(Measured {
+            arrays.room(1)?.push(MeasuredLength {
                 number,
                 decoder: Decoder::new(&alone, columns, Nulls::Skip)?,
                 alone,

@@ -2,7 +2,7 @@
 
 use super::by_name::ByName;
 use super::error::FeatureError;
-use super::kept::{KeptRow, KeptText, Wanted, WordNumbers};
+use super::kept::{KeptRow, KeptText, WantedParts, WordNumbers};
 use super::kinds::made::MadeReader;
 use super::kinds::text::reader::TextReader;
 use super::kinds::{ArrayPart, FeatureKind, TextPart};
@@ -22,11 +22,11 @@ use std::rc::Rc;
 pub struct VocabularyLearner {
     texts: Vec<Counted>,
     reader: TextReader,
-    numbers: Vec<Spread>,
+    numbers: Vec<RangeColumn>,
 }
 
 /// One column of numbers that are cut into ranges.
-struct Spread {
+struct RangeColumn {
     number: usize,
     reader: MadeReader,
     name: String,
@@ -126,12 +126,15 @@ impl VocabularyLearner {
     }
 
     /// Columns of numbers of which something is to be learned.
-    fn spreads(features: &FeatureSet, by_name: &ByName<'_>) -> Result<Vec<Spread>, FeatureError> {
+    fn spreads(
+        features: &FeatureSet,
+        by_name: &ByName<'_>,
+    ) -> Result<Vec<RangeColumn>, FeatureError> {
         let mut all = Vec::new();
         for (number, part) in features.parts.iter().enumerate() {
             let unlearned = part.made().is_some_and(|made| !made.is_learned());
             if let Some(reader) = part.made_reader(by_name)?.filter(|_| unlearned) {
-                all.room(1)?.push(Spread {
+                all.room(1)?.push(RangeColumn {
                     number,
                     reader,
                     name: part.name(),
@@ -143,12 +146,12 @@ impl VocabularyLearner {
     }
 
     /// What it wants of rows of which an index has kept something: the words of its texts.
-    pub fn wanted(&self) -> Result<Wanted, OutOfMemory> {
+    pub fn wanted(&self) -> Result<WantedParts, OutOfMemory> {
         let parts = self.texts.iter().map(|text| Part::Text {
             at: text.at,
             kind: text.kind,
         });
-        Wanted::of(parts, |_| false)
+        WantedParts::of(parts, |_| false)
     }
 
     /// Takes the texts and numbers of row `number`, counted from 0, which counts as so many rows; what an index has kept of it, where

@@ -13,7 +13,7 @@
 
 use super::lists::ListBuilder;
 use super::open::Open;
-use super::packed::Packer;
+use super::packed::NumberPacker;
 use crate::features::ListKind;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 
@@ -27,7 +27,7 @@ pub struct ChunkBuilder {
     tuples: Vec<u64>,
     numbers: Vec<f64>,
     pub lists: Vec<ListBuilder>,
-    packer: Packer,
+    packer: NumberPacker,
 }
 
 /// Rows of `svm_index_chunk`.
@@ -45,7 +45,7 @@ impl ChunkBuilder {
             tuples: Vec::new(),
             numbers: Vec::new(),
             lists: gathered(lists.map(ListBuilder::new))?,
-            packer: Packer::default(),
+            packer: NumberPacker::default(),
         })
     }
 

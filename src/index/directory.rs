@@ -2,7 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::index::chunks;
-use crate::index::stored::Stored;
+use crate::index::stored::StoredIndex;
 use crate::index::tuples::Tuples;
 use core::ops::Range;
 use pgsvm_core::memory::{OutOfMemory, Room};
@@ -17,7 +17,7 @@ pub struct Directory {
 
 impl Directory {
     /// Reads what rows are known by.
-    pub fn load(stored: &Stored) -> Result<Self, Failure> {
+    pub fn load(stored: &StoredIndex) -> Result<Self, Failure> {
         let mut this = Self::default();
         stored.each_chunk(|chunk, rows, bytes| {
             let Some(known) = chunks::tuples(bytes, rows) else {

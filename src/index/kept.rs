@@ -2,19 +2,19 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::features::{
-    FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, List, Wanted,
+    FeatureSet, KeptLists, KeptPairs, KeptPlaces, KeptRow, KeptText, ListOfPart, WantedParts,
 };
 use crate::index::directory::Directory;
 use crate::index::open::Open;
-use crate::index::stored::{KeptList, Stored};
-use crate::pg::executor::Running;
-use crate::pg::origin::{self, Derived};
+use crate::index::stored::{KeptList, StoredIndex};
+use crate::pg::executor::RunningQuery;
+use crate::pg::origin::{self, DerivedOrigin};
 use pgsvm_core::memory::gathered;
 use std::rc::Rc;
 
 /// The rows of an index.
-pub struct Kept {
-    stored: Rc<Stored>,
+pub struct KeptIndex {
+    stored: Rc<StoredIndex>,
     directory: Directory,
     places: KeptPlaces,
     /// Parts of the features of which it has nothing.
@@ -61,22 +61,22 @@ pub struct Served {
     pub others: Vec<String>,
 }
 
-impl Kept {
+impl KeptIndex {
     /// What an index has of what is `wanted` of the rows of a started query; `columns` are the names of its feature columns, which
     /// begin at place `first` of its rows.
     ///
     /// # Errors
     /// Where numbers of a column are wanted that the index has not.
     pub fn open(
-        stored: Rc<Stored>,
-        running: &mut Running,
-        wanted: &Wanted,
+        stored: Rc<StoredIndex>,
+        running: &mut RunningQuery,
+        wanted: &WantedParts,
         (first, columns): (usize, &[&str]),
     ) -> Result<Self, Failure> {
         let derived = running.derived();
         let place = |column: usize| place_of(&stored, derived, column, columns[column]);
         let found = gathered((0..columns.len()).map(place))?;
-        let list_of = |list: List| {
+        let list_of = |list: ListOfPart| {
             let is = |kept: &KeptList| kept.is(&list, |at| found[at - first]);
             stored.lists.iter().position(is)
         };
@@ -84,9 +84,9 @@ impl Kept {
         let of_lists = kept_lists.flat_map(|list| list.columns());
         let all = wanted.columns().chain(of_lists);
         let all = gathered(all.map(|at| at - first))?;
-        let is_kept = |now: &&Derived| {
+        let is_kept = |now: &&DerivedOrigin| {
             let known = stored.tables.iter().find(|it| it.table == now.table);
-            let same = |known: &Derived, column: usize| {
+            let same = |known: &DerivedOrigin, column: usize| {
                 let before = found[column].and_then(|place| known.columns[place]);
                 before.is_some() && before == now.columns[column]
             };
@@ -95,7 +95,7 @@ impl Kept {
         let kept = derived.iter().flatten().filter(is_kept);
         let kept = gathered(kept.map(|derived| derived.table))?;
         let numbers = |at: usize| stored.columns[found[at - first]?].numbers.clone();
-        let is_known = |now: &Derived| stored.tables.iter().any(|it| it.table == now.table);
+        let is_known = |now: &DerivedOrigin| stored.tables.iter().any(|it| it.table == now.table);
         let others = wanted.others(list_of)?;
         let places = match wanted.places(numbers, list_of) {
             Ok(places) => places,
@@ -179,12 +179,12 @@ impl Kept {
 
 /// The place in the index of a feature column: of one that is derived as it was, or, where none is, of that name.
 fn place_of(
-    stored: &Stored,
-    derived: &[Option<Derived>],
+    stored: &StoredIndex,
+    derived: &[Option<DerivedOrigin>],
     column: usize,
     name: &str,
 ) -> Option<usize> {
-    let same = |now: &Derived| {
+    let same = |now: &DerivedOrigin| {
         let known = stored.tables.iter().find(|it| it.table == now.table)?;
         let hash = now.columns[column]?;
         known.columns.iter().position(|it| *it == Some(hash))
@@ -193,12 +193,10 @@ fn place_of(
     by_hash.or_else(|| stored.column(name))
 }
 
-fn lacking(stored: &Stored, column: &str) -> Failure {
+fn lacking(stored: &StoredIndex, column: &str) -> Failure {
     Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
         format!("index \"{}\" has no column \"{column}\"", stored.shown),
     )
-    .hint(
-        "svm_index('relation', name => '…') makes it again; or leave \"index\" out of the options",
-    )
+    .hint("svm_index('…', name => '…') makes it again; or leave \"index\" out of the options")
 }

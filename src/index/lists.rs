@@ -12,7 +12,7 @@
 //!
 //! A section is four bytes that say how many bytes follow, and these, as [`packed`](super::packed) has them.
 
-use super::packed::{Integers, Numbers, Packer, Run, Unpacker};
+use super::packed::{Integers, NumberPacker, NumberRun, NumberUnpacker, Numbers};
 use crate::features::{KeptPairs, KeptText, ListKind, Listed, Narrowed, WordList};
 use pgsvm_core::memory::{copied, gathered, OutOfMemory, Room};
 use pgsvm_expand::Words;
@@ -37,7 +37,7 @@ pub struct ListBuilder {
     words: Words,
     /// By the number of a word in the chunk that rows come from its number here, or [`NEW`].
     renumbered: Vec<u32>,
-    packers: [Packer; 4],
+    packers: [NumberPacker; 4],
 }
 
 /// Not met as yet; numbers of words are smaller.
@@ -221,9 +221,9 @@ fn count(out: &mut Vec<u8>, count: usize) -> Result<(), OutOfMemory> {
 }
 
 /// The bytes of a list that have not been read.
-struct Stored<'a>(&'a [u8]);
+struct StoredList<'a>(&'a [u8]);
 
-impl<'a> Stored<'a> {
+impl<'a> StoredList<'a> {
     fn count(&mut self) -> Option<usize> {
         let (count, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -257,7 +257,7 @@ impl Lists {
         kind: ListKind,
         stored: &[u8],
         rows: usize,
-        unpacker: &mut Unpacker,
+        unpacker: &mut NumberUnpacker,
     ) -> Result<bool, OutOfMemory> {
         self.places.clear();
         let whole = self.read_all(kind, stored, rows, unpacker)?;
@@ -273,12 +273,12 @@ impl Lists {
         kind: ListKind,
         stored: &[u8],
         rows: usize,
-        unpacker: &mut Unpacker,
+        unpacker: &mut NumberUnpacker,
     ) -> Result<bool, OutOfMemory> {
         let Some((form, stored)) = stored.split_first() else {
             return Ok(false);
         };
-        let mut stored = Stored(stored);
+        let mut stored = StoredList(stored);
         let (Some(lengths), Some(entries)) = (stored.section(), stored.section()) else {
             return Ok(false);
         };
@@ -300,8 +300,8 @@ impl Lists {
         };
         if form & STEPS != 0 {
             match &mut self.entries {
-                Run::Narrow(indices) => add_up(&self.places, indices, u32::wrapping_add),
-                Run::Wide(indices) => add_up(&self.places, indices, u64::wrapping_add),
+                NumberRun::Narrow(indices) => add_up(&self.places, indices, u32::wrapping_add),
+                NumberRun::Wide(indices) => add_up(&self.places, indices, u64::wrapping_add),
             }
         }
         Ok(whole && stored.0.is_empty())
@@ -310,8 +310,8 @@ impl Lists {
     /// Reads the words; whether the entries are numbers of such.
     fn read_words(
         &mut self,
-        stored: &mut Stored<'_>,
-        unpacker: &mut Unpacker,
+        stored: &mut StoredList<'_>,
+        unpacker: &mut NumberUnpacker,
     ) -> Result<bool, OutOfMemory> {
         let (Some(words), Some(lengths)) = (stored.count(), stored.section()) else {
             return Ok(false);
@@ -322,7 +322,9 @@ impl Lists {
         if !unpacker.integers(lengths, words, &mut self.lengths)? {
             return Ok(false);
         }
-        let (Run::Narrow(lengths), Run::Narrow(entries)) = (&self.lengths, &self.entries) else {
+        let (NumberRun::Narrow(lengths), NumberRun::Narrow(entries)) =
+            (&self.lengths, &self.entries)
+        else {
             return Ok(false);
         };
         let Some(bytes) = unpacker.bytes(bytes, count)? else {
@@ -337,7 +339,7 @@ impl Lists {
 
     /// Finds the entries of the rows; how many there are, None where they are more than may be.
     fn place(&mut self, rows: usize) -> Result<Option<usize>, OutOfMemory> {
-        let Run::Narrow(lengths) = &self.lengths else {
+        let NumberRun::Narrow(lengths) = &self.lengths else {
             return Ok(None);
         };
         let mut end = 0u32;

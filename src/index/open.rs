@@ -2,13 +2,13 @@
 
 use crate::base::errors::Failure;
 use crate::index::lists::Lists;
-use crate::index::packed::{Numbers, Unpacker};
-use crate::index::stored::Stored;
+use crate::index::packed::{NumberUnpacker, Numbers};
+use crate::index::stored::StoredIndex;
 use pgsvm_core::memory::{gathered, OutOfMemory};
 
 /// What is read of a chunk.
 pub struct Open {
-    unpacker: Unpacker,
+    unpacker: NumberUnpacker,
     /// Row after row.
     pub numbers: Numbers,
     /// By number; those that were wanted.
@@ -17,9 +17,9 @@ pub struct Open {
 
 impl Open {
     /// For chunks of this index; none is read as yet.
-    pub fn new(stored: &Stored) -> Result<Self, OutOfMemory> {
+    pub fn new(stored: &StoredIndex) -> Result<Self, OutOfMemory> {
         Ok(Self {
-            unpacker: Unpacker::default(),
+            unpacker: NumberUnpacker::default(),
             numbers: Numbers::default(),
             lists: gathered(stored.lists.iter().map(|_| Lists::default()))?,
         })
@@ -28,7 +28,7 @@ impl Open {
     /// Reads a chunk of so many rows: their numbers, where they are wanted, and these lists.
     pub fn read(
         &mut self,
-        stored: &Stored,
+        stored: &StoredIndex,
         (chunk, rows): (i32, usize),
         (has_numbers, lists): (bool, impl Iterator<Item = usize>),
     ) -> Result<(), Failure> {

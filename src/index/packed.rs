@@ -20,7 +20,7 @@ const LEAST_SAVED: usize = 8;
 
 /// Packs runs of numbers of one kind.
 #[derive(Default)]
-pub struct Packer {
+pub struct NumberPacker {
     bytes: Vec<u8>,
     packed: Vec<u8>,
     packing: Packing,
@@ -28,7 +28,7 @@ pub struct Packer {
     rounds: Option<u32>,
 }
 
-impl Packer {
+impl NumberPacker {
     /// Appends floating-point numbers.
     pub fn numbers(&mut self, numbers: &[f64], out: &mut Vec<u8>) -> Result<(), OutOfMemory> {
         let narrow = |x: f64| (f64::from(x as f32) == x).then(|| (x as f32).to_le_bytes());
@@ -108,21 +108,21 @@ fn out_of_memory(bytes: usize) -> OutOfMemory {
 
 /// Numbers as they are kept: in 32 bits where these hold them all.
 #[derive(Debug)]
-pub enum Run<N, W> {
+pub enum NumberRun<N, W> {
     Narrow(Vec<N>),
     Wide(Vec<W>),
 }
 
-pub type Numbers = Run<f32, f64>;
-pub type Integers = Run<u32, u64>;
+pub type Numbers = NumberRun<f32, f64>;
+pub type Integers = NumberRun<u32, u64>;
 
-impl<N, W> Default for Run<N, W> {
+impl<N, W> Default for NumberRun<N, W> {
     fn default() -> Self {
         Self::Narrow(Vec::new())
     }
 }
 
-impl<N, W> Run<N, W> {
+impl<N, W> NumberRun<N, W> {
     /// A part of them.
     #[inline]
     pub fn part(&self, range: Range<usize>) -> Narrowed<'_, N, W> {
@@ -163,12 +163,12 @@ impl<N, W> Run<N, W> {
 
 /// Reads runs of numbers.
 #[derive(Default)]
-pub struct Unpacker {
+pub struct NumberUnpacker {
     bytes: Vec<u8>,
     packing: Packing,
 }
 
-impl Unpacker {
+impl NumberUnpacker {
     /// Reads `count` floating-point numbers into `out`; false where the bytes are not those.
     pub fn numbers(
         &mut self,
@@ -237,7 +237,7 @@ impl Unpacker {
 
 fn read<N, W>(
     (is_wide, body): (bool, &[u8]),
-    out: &mut Run<N, W>,
+    out: &mut NumberRun<N, W>,
     narrow: impl Fn([u8; 4]) -> N,
     wide: impl Fn([u8; 8]) -> W,
 ) -> Result<(), OutOfMemory> {

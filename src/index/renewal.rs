@@ -8,13 +8,13 @@ use crate::base::errors::Failure;
 use crate::index::chunks::ChunkBuilder;
 use crate::index::directory::Directory;
 use crate::index::open::Open;
-use crate::index::stored::{Stored, Storing};
+use crate::index::stored::{StoredIndex, Storing};
 use core::mem::replace;
 use pgsvm_core::memory::{filled, Room};
 
 /// An index and the rows that have come so far.
 pub struct Renewal<'a> {
-    stored: &'a Stored,
+    stored: &'a StoredIndex,
     directory: Directory,
     /// By row whether it has come.
     met: Vec<bool>,
@@ -61,7 +61,7 @@ pub enum Met {
 
 impl<'a> Renewal<'a> {
     /// Of an index whose row is locked; new chunks have lists as `builder` has them.
-    pub fn new(stored: &'a Stored, builder: ChunkBuilder) -> Result<Self, Failure> {
+    pub fn new(stored: &'a StoredIndex, builder: ChunkBuilder) -> Result<Self, Failure> {
         let directory = Directory::load(stored)?;
         let chunks = 0..directory.chunks();
         let next = chunks

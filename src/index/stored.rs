@@ -4,16 +4,17 @@ use crate::base::errors::{shortened, Code, Failure};
 use crate::base::json;
 use crate::base::text::listed;
 use crate::catalog::spi_failure;
-use crate::features::{List, ListKind};
+use crate::features::{ListKind, ListOfPart};
 use crate::index::chunks::Chunk;
-use crate::pg::acting::{self, Acting};
-use crate::pg::kept_statement::{read_one, read_two, Kept};
-use crate::pg::origin::Derived;
+use crate::pg::acting::{self, ActingAs};
+use crate::pg::kept_statement::{read_one, read_two, KeptStatement};
+use crate::pg::origin::DerivedOrigin;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::pg::snapshot::with_latest;
 use crate::pg::statement::{self, ReadOnly};
 use core::ops::Range;
 use pgrx::pg_sys;
+use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{gathered, list, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
@@ -25,7 +26,7 @@ const MOST_COLUMNS: usize = 1664;
 
 /// What an index is of.
 #[derive(Debug)]
-pub struct Stored {
+pub struct StoredIndex {
     /// The extension's, quoted.
     schema: String,
     id: i64,
@@ -41,7 +42,7 @@ pub struct Stored {
     pub columns: Vec<KeptColumn>,
     pub lists: Vec<KeptList>,
     /// How the columns are derived from the rows of each table behind the relation.
-    pub tables: Vec<Derived>,
+    pub tables: Vec<DerivedOrigin>,
 }
 
 /// How much an index keeps.
@@ -64,7 +65,7 @@ pub struct KeptList {
     pub kind: ListKind,
     #[serde(deserialize_with = "list")]
     columns: Vec<usize>,
-    /// As in [`List`]: of one that is defined otherwise now nothing is kept.
+    /// As in [`ListOfPart`]: of one that is defined otherwise now nothing is kept.
     #[serde(default, skip_serializing_if = "is_none")]
     configuration: u64,
 }
@@ -76,7 +77,7 @@ fn is_none(configuration: &u64) -> bool {
 
 impl KeptList {
     /// A list of a row, whose columns begin at place `first`.
-    pub fn new(list: &List, first: usize) -> Result<Self, OutOfMemory> {
+    pub fn new(list: &ListOfPart, first: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             kind: list.kind,
             configuration: list.configuration,
@@ -85,7 +86,7 @@ impl KeptList {
     }
 
     /// Whether it is this one, of whose columns `found` tells which ones of the index they are.
-    pub fn is(&self, list: &List, found: impl Fn(usize) -> Option<usize>) -> bool {
+    pub fn is(&self, list: &ListOfPart, found: impl Fn(usize) -> Option<usize>) -> bool {
         let own = self.columns.iter().map(|column| Some(*column));
         let kinds = [
             (self.kind, self.configuration),
@@ -106,7 +107,7 @@ pub fn check_name(name: &str) -> Result<(), Failure> {
         .detail(format!(
             "A name has 1 to {MOST_NAME_BYTES} bytes and no dot, which separates owner and name in owner.name."
         ))
-        .hint("svm_index('relation', name => 'name')")),
+        .hint("svm_index('…', name => '…')")),
     }
 }
 
@@ -121,7 +122,7 @@ pub fn unknown(name: &str) -> Failure {
         Code::ERRCODE_UNDEFINED_OBJECT,
         format!("index \"{}\" does not exist", shortened(name)),
     )
-    .hint("SELECT name FROM svm_indexes lists yours; svm_index('relation', name => '…') makes one")
+    .hint("SELECT name FROM svm_indexes lists yours; svm_index('…', name => '…') makes one")
 }
 
 /// The same where another role has one of this name.
@@ -145,7 +146,11 @@ fn ambiguous(name: &str, owners: &[String]) -> Failure {
         "These have one of a relation of theirs: {}.",
         listed(owners)
     ))
-    .hint("Name it with its owner: 'owner.name'")
+    .hint(format!(
+        "Name it with its owner: '{}.{}'",
+        owners.first().map_or("…", String::as_str),
+        shortened(name)
+    ))
 }
 
 fn ownerless(name: &str) -> Failure {
@@ -154,7 +159,7 @@ fn ownerless(name: &str) -> Failure {
         format!("index \"{name}\" belongs to a role that is gone"),
     )
     .hint(format!(
-        "svm_drop_index('{}'), and svm_index('relation') for one of your own",
+        "svm_drop_index('{}'), and svm_index('…') for one of your own",
         shortened(name)
     ))
 }
@@ -173,7 +178,7 @@ fn damaged(name: &str) -> Failure {
         Code::ERRCODE_DATA_CORRUPTED,
         format!("index \"{name}\" cannot be read"),
     )
-    .hint("Make it again: svm_index('relation', name => '…')")
+    .hint("Make it again: svm_index('…', name => '…')")
 }
 
 /// Calls `visit` with the rows of a SELECT.
@@ -216,7 +221,7 @@ const OTHER: i32 = 0;
 
 /// The index that a text names: `owner.name`, or a name: of the caller's own, or else of one whose owner is `believed`. What an
 /// index keeps is what its owner wrote, so that of anybody else must be named with its owner.
-pub fn find(text: &str, believed: Believed) -> Result<Stored, Failure> {
+pub fn find(text: &str, believed: Believed) -> Result<StoredIndex, Failure> {
     let schema = schema();
     let (owner, name) = match text.rsplit_once('.') {
         Some((owner, name)) => (Some(owner), name),
@@ -250,7 +255,7 @@ pub fn find(text: &str, believed: Believed) -> Result<Stored, Failure> {
              WHEN {others} THEN {MEANT} ELSE {OTHER} END) AS known (whose)
          WHERE index.name OPERATOR(pg_catalog.=) $1 AND $2 IS NOT NULL ORDER BY whose DESC, index.owner LIMIT 100"
     );
-    let mut all: Vec<(i32, String, Option<Stored>)> = Vec::new();
+    let mut all: Vec<(i32, String, Option<StoredIndex>)> = Vec::new();
     let parameters = [
         Parameter::Text(name),
         Parameter::Int8(role),
@@ -275,7 +280,7 @@ pub fn find(text: &str, believed: Believed) -> Result<Stored, Failure> {
     }
     match all.into_iter().next() {
         Some((OWN, _, Some(found))) => Ok(found),
-        Some((_, owner, Some(found))) => Ok(Stored {
+        Some((_, owner, Some(found))) => Ok(StoredIndex {
             shown: format!("{owner}.{name}"),
             ..found
         }),
@@ -286,7 +291,7 @@ pub fn find(text: &str, believed: Believed) -> Result<Stored, Failure> {
 
 /// The same, locked until the transaction ends, as those before have left it, and the role that it belongs to. Runs its own
 /// snapshots.
-pub fn lock(text: &str) -> Result<(Stored, pg_sys::Oid), Failure> {
+pub fn lock(text: &str) -> Result<(StoredIndex, pg_sys::Oid), Failure> {
     let find = || with_latest(|| find(text, Believed::OwnerOfItsRelation));
     loop {
         let found = find()?;
@@ -298,7 +303,7 @@ pub fn lock(text: &str) -> Result<(Stored, pg_sys::Oid), Failure> {
         if !acting::has_rights_of(role) {
             return Err(not_a_member(&found.shown));
         }
-        let acting = Acting {
+        let acting = ActingAs {
             role,
             search_path: None,
         };
@@ -313,7 +318,7 @@ pub fn lock(text: &str) -> Result<(Stored, pg_sys::Oid), Failure> {
 }
 
 /// A row of svm_index; None where it makes no sense.
-fn read(schema: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
+fn read(schema: &str, row: &ResultRow) -> Result<Option<StoredIndex>, Failure> {
     let (Some(id), Some(relation), Some(tables), Some(name)) =
         (row.int8(1), row.text(2), row.varlena(6), row.text(9))
     else {
@@ -352,7 +357,7 @@ fn read(schema: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
     let Some(tables) = read_tables(tables.payload(), columns.len())? else {
         return Ok(None);
     };
-    Ok(Some(Stored {
+    Ok(Some(StoredIndex {
         schema: schema.to_owned(),
         id,
         shown: name.clone(),
@@ -367,7 +372,7 @@ fn read(schema: &str, row: &ResultRow) -> Result<Option<Stored>, Failure> {
 }
 
 /// Words of eight bytes: for each table its own and one for each column.
-fn read_tables(bytes: &[u8], columns: usize) -> Result<Option<Vec<Derived>>, OutOfMemory> {
+fn read_tables(bytes: &[u8], columns: usize) -> Result<Option<Vec<DerivedOrigin>>, OutOfMemory> {
     let (words, rest) = bytes.as_chunks();
     if !rest.is_empty() || words.len() % (columns + 1) != 0 {
         return Ok(None);
@@ -378,15 +383,15 @@ fn read_tables(bytes: &[u8], columns: usize) -> Result<Option<Vec<Derived>>, Out
         let mut columns = words.map(Some);
         let table = columns.next().flatten().unwrap_or_default();
         let columns = gathered(columns)?;
-        tables.room(1)?.push(Derived { table, columns });
+        tables.room(1)?.push(DerivedOrigin { table, columns });
     }
     Ok(Some(tables))
 }
 
-impl Stored {
+impl StoredIndex {
     /// Locks it, also against transactions that see it as it was; false where it is gone.
     fn lock(&self) -> Result<bool, Failure> {
-        let locked = Kept(&format!(
+        let locked = KeptStatement(&format!(
             "WITH locked AS (
                  UPDATE {}.svm_index SET refreshed_at = pg_catalog.now() WHERE id OPERATOR(pg_catalog.=) $1 RETURNING id
              )
@@ -399,7 +404,7 @@ impl Stored {
 
     /// The relation; None where it is gone, or has another name.
     pub fn relation(&self) -> Result<Option<pg_sys::Oid>, Failure> {
-        let ask = Kept("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid");
+        let ask = KeptStatement("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid");
         read_one::<pg_sys::Oid>(ask, &[self.relation.as_str().into()]).map_err(spi_failure)
     }
 
@@ -411,7 +416,8 @@ impl Stored {
              FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 AND written_by OPERATOR(pg_catalog.=) $2",
             self.schema
         );
-        let found = read_two::<i64, i64>(Kept(&ask), &[self.id.into(), self.writer().into()]);
+        let found =
+            read_two::<i64, i64>(KeptStatement(&ask), &[self.id.into(), self.writer().into()]);
         let (rows, bytes) = found.map_err(spi_failure)?;
         let [rows, bytes] = [rows, bytes].map(|it| it.unwrap_or(0) as u64);
         Ok(Size { rows, bytes })
@@ -425,7 +431,7 @@ impl Stored {
 
     /// Removes what is not believed.
     pub fn drop_unbelieved(&self) -> Result<(), Failure> {
-        Kept(&format!(
+        KeptStatement(&format!(
             "DELETE FROM {}.svm_index_chunk WHERE index_id OPERATOR(pg_catalog.=) $1 AND written_by OPERATOR(pg_catalog.<>) $2",
             self.schema
         ))
@@ -462,7 +468,10 @@ impl Stored {
                 Code::ERRCODE_UNDEFINED_TABLE,
                 format!("relation {own} of index \"{shown}\" is gone, or has another name"),
             )
-            .hint("svm_drop_index('name'), and svm_index('relation') for the one to train on"));
+            .hint(format!(
+                "svm_drop_index({}), and svm_index('…') for the one to train on",
+                quote_literal(shown)
+            )));
         };
         match relation.filter(|(relation, _)| *relation != found) {
             None => Ok(()),
@@ -470,7 +479,7 @@ impl Stored {
                 Code::ERRCODE_WRONG_OBJECT_TYPE,
                 format!("index \"{shown}\" is of relation {own}, not of {relation}"),
             )
-            .hint("svm_index('relation', name => '…') makes one; or leave \"index\" out of the options")),
+            .hint("svm_index('…', name => '…') makes one; or leave \"index\" out of the options")),
         }
     }
 
@@ -547,14 +556,14 @@ pub struct Description<'a> {
     /// Of each column the name, and how many numbers it has, None where only lists are made of it.
     pub columns: &'a [(&'a str, Option<u32>)],
     pub lists: &'a [KeptList],
-    pub tables: &'a [Derived],
+    pub tables: &'a [DerivedOrigin],
 }
 
 impl Storing {
     /// Begins an index in the place of the caller's own of that name, if there is one.
     pub fn begin(of: &Description<'_>) -> Result<Self, Failure> {
         let schema = schema();
-        Kept(&format!(
+        KeptStatement(&format!(
             "DELETE FROM {schema}.svm_index
              WHERE name OPERATOR(pg_catalog.=) $1 AND (owner OPERATOR(pg_catalog.=) CURRENT_USER
                  OR owner_oid OPERATOR(pg_catalog.=) $2)"
@@ -566,7 +575,7 @@ impl Storing {
         let lengths = of.columns.iter().map(|(_, length)| Some((*length)? as i32));
         let lengths: Vec<Option<i32>> = lengths.collect();
         let features: Vec<&str> = of.features.iter().map(String::as_str).collect();
-        let id = Kept(&format!(
+        let id = KeptStatement(&format!(
             "INSERT INTO {schema}.svm_index (name, relation, features, columns, lengths, lists, tables)
              VALUES ($1, $2, $3, $4, $5, $6::pg_catalog.jsonb, $7) RETURNING id"
         ))
@@ -587,7 +596,7 @@ impl Storing {
     }
 
     /// Goes on with an index that is locked, behind its last chunk, where it has one.
-    pub fn go_on(index: &Stored, last: Option<i32>) -> Result<Self, OutOfMemory> {
+    pub fn go_on(index: &StoredIndex, last: Option<i32>) -> Result<Self, OutOfMemory> {
         Ok(Self {
             id: index.id,
             schema: index.schema.clone(),
@@ -596,8 +605,8 @@ impl Storing {
     }
 
     /// Says of which tables it keeps rows.
-    pub fn set_tables(&self, tables: &[Derived]) -> Result<(), Failure> {
-        Kept(&format!(
+    pub fn set_tables(&self, tables: &[DerivedOrigin]) -> Result<(), Failure> {
+        KeptStatement(&format!(
             "UPDATE {}.svm_index SET tables = $2
              WHERE id OPERATOR(pg_catalog.=) $1 AND tables OPERATOR(pg_catalog.<>) $2",
             self.schema
@@ -608,7 +617,7 @@ impl Storing {
 
     /// Removes chunks of these numbers.
     pub fn drop_chunks(&self, numbers: Vec<i32>) -> Result<(), Failure> {
-        Kept(&format!(
+        KeptStatement(&format!(
             "DELETE FROM {}.svm_index_chunk
              WHERE index_id OPERATOR(pg_catalog.=) $1 AND chunk OPERATOR(pg_catalog.=) ANY ($2)",
             self.schema
@@ -626,7 +635,7 @@ impl Storing {
         let number = self.next.ok_or_else(out_of_numbers)?;
         let mut tuples = chunk.tuples;
         for (part, numbers) in chunk.numbers.into_iter().enumerate() {
-            Kept(&insert)
+            KeptStatement(&insert)
                 .run(&[
                     self.id.into(),
                     number.into(),
@@ -643,7 +652,7 @@ impl Storing {
 }
 
 /// Tables as they are stored.
-fn table_words(tables: &[Derived]) -> Result<Vec<u8>, OutOfMemory> {
+fn table_words(tables: &[DerivedOrigin]) -> Result<Vec<u8>, OutOfMemory> {
     let mut words = Vec::new();
     for table in tables {
         let columns = table.columns.iter();
@@ -663,13 +672,13 @@ fn out_of_numbers() -> Failure {
         Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         "the index has no number left for another chunk",
     )
-    .hint("Make it again: svm_index('relation', name => '…')")
+    .hint("Make it again: svm_index('…', name => '…')")
 }
 
 /// Removes the index that a text names.
 pub fn drop(text: &str) -> Result<(), Failure> {
     let found = with_latest(|| find(text, Believed::OwnerOfItsRelation))?;
-    let removed = Kept(&format!(
+    let removed = KeptStatement(&format!(
         "WITH gone AS (DELETE FROM {}.svm_index WHERE id OPERATOR(pg_catalog.=) $1 RETURNING id)
          SELECT pg_catalog.count(*) FROM gone",
         found.schema

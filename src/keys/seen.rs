@@ -12,9 +12,9 @@ const SETS: usize = 128;
 
 /// The keys met so far.
 #[derive(Default)]
-pub struct Seen {
+pub struct SeenKeys {
     /// Ascending.
-    runs: Vec<Run>,
+    runs: Vec<KeyRun>,
     /// `SETS` of them, or none while all keys ascend.
     others: Vec<HashSet<u128, NumberHash>>,
     /// The hash of all sets, by which each key has its own.
@@ -22,12 +22,12 @@ pub struct Seen {
 }
 
 /// All keys from the first to the last.
-struct Run {
+struct KeyRun {
     first: u128,
     last: u128,
 }
 
-impl Seen {
+impl SeenKeys {
     /// Notes a key; false where it has been met before.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Seen {
             }
             _ => {
                 self.runs.try_reserve(1)?;
-                self.runs.push(Run {
+                self.runs.push(KeyRun {
                     first: key,
                     last: key,
                 });

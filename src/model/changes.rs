@@ -31,8 +31,8 @@ static MODEL_CHANGES: AtomicU64 = AtomicU64::new(0);
 static WEIGHT_CHANGES: AtomicU64 = AtomicU64::new(0);
 static RELATION_CHANGES: AtomicU64 = AtomicU64::new(0);
 /// Whether this process is told of every change, and what `RELATION_CHANGES` was when that was found out.
-static IS_TOLD: AtomicBool = AtomicBool::new(true);
-static TOLD_AT: AtomicU64 = AtomicU64::new(u64::MAX);
+static HEARS_CHANGES: AtomicBool = AtomicBool::new(true);
+static LOOKED_AT: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Whether this process has warned that it is not.
 static WARNED: AtomicBool = AtomicBool::new(false);
 
@@ -57,7 +57,7 @@ impl Freshness {
         Self {
             stamp,
             changes,
-            settled: IS_TOLD.load(Relaxed)
+            settled: HEARS_CHANGES.load(Relaxed)
                 && earlier
                     .is_some_and(|earlier| earlier.changes == changes && earlier.stamp != stamp),
         }
@@ -122,10 +122,10 @@ pub fn watch(models: pg_sys::Oid, key: pg_sys::Oid, weights: pg_sys::Oid) {
 /// that do not fire there, and none fires where Citus changes what its nodes have. Then every statement looks models up again.
 pub fn look_at_triggers(schema: pg_sys::Oid) {
     let now = RELATION_CHANGES.load(Relaxed);
-    if TOLD_AT.swap(now, Relaxed) == now {
+    if LOOKED_AT.swap(now, Relaxed) == now {
         return;
     }
-    let told = [
+    let are_announced = [
         (c"svm_model", c"svm_model_changed"),
         (c"svm_version", c"svm_version_changed"),
         (c"svm_permission", c"svm_permission_changed"),
@@ -136,7 +136,7 @@ pub fn look_at_triggers(schema: pg_sys::Oid) {
         let table = unsafe { pg_sys::get_relname_relid(table.as_ptr(), schema) };
         table == pg_sys::InvalidOid || trigger::is_always_enabled(table, name)
     });
-    IS_TOLD.store(told && !citus::is_there(), Relaxed);
+    HEARS_CHANGES.store(are_announced && !citus::is_there(), Relaxed);
 }
 
 #[pg_guard]
@@ -174,7 +174,7 @@ unsafe fn svm_model_changed(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: as the caller promises.
     unsafe {
         if let Some(fired) = Fired::of(fcinfo) {
-            warn_where_replication_is_not_told(&fired);
+            warn_where_replication_is_silent(&fired);
         }
         invalidate(fcinfo, [MODELS_KEY, c"svm_model"])
     }
@@ -208,7 +208,7 @@ unsafe fn invalidate(fcinfo: pg_sys::FunctionCallInfo, names: [&CStr; 2]) -> pg_
 }
 
 /// Says once a session what `pg_restore --disable-triggers` has left.
-fn warn_where_replication_is_not_told(fired: &Fired) {
+fn warn_where_replication_is_silent(fired: &Fired) {
     if fired.is_always_enabled() || WARNED.swap(true, Relaxed) {
         return;
     }

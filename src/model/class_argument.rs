@@ -59,6 +59,7 @@ impl ClassArgument {
     }
 
     fn find(&mut self, model: &Model, text: &[u8]) -> Result<usize, Failure> {
+        model.check_classes()?;
         if let Some((_, class)) = self.last.as_ref().filter(|(last, _)| last == text) {
             return Ok(*class);
         }

@@ -10,7 +10,7 @@ use pgsvm_core::{Calibration, OutOfMemory, Pairs, PairsRoom, Score};
 
 /// One binary problem, besides its weights.
 #[derive(Debug, PartialEq)]
-pub struct Head {
+pub struct ModelHead {
     /// For raw rows.
     pub intercept: f64,
     /// What makes a probability of a decision; None where the model was trained without probabilities.
@@ -52,7 +52,7 @@ impl HeadPairs {
     }
 
     /// By class its probability; None without calibrations.
-    fn probabilities(&self, heads: &[Head], decisions: &[f64]) -> Option<Ref<'_, [f64]>> {
+    fn probabilities(&self, heads: &[ModelHead], decisions: &[f64]) -> Option<Ref<'_, [f64]>> {
         heads.first()?.calibration.as_ref()?;
         let positive = |head: usize| {
             let calibration = heads[head].calibration.as_ref();
@@ -118,13 +118,13 @@ impl Model {
     pub fn class(&self, decisions: &[f64]) -> usize {
         match (decisions, &self.pairs) {
             ([decision], _) => side(*decision),
-            (_, Some(pairs)) => largest(self.told_by(pairs, decisions).iter()),
+            (_, Some(pairs)) => largest(self.wins_of(pairs, decisions).iter()),
             _ => largest((0..decisions.len()).map(|class| self.score(class, decisions))),
         }
     }
 
     /// By class what says which one it is.
-    fn told_by<'a>(&self, pairs: &'a HeadPairs, decisions: &[f64]) -> Ref<'a, [f64]> {
+    fn wins_of<'a>(&self, pairs: &'a HeadPairs, decisions: &[f64]) -> Ref<'a, [f64]> {
         let probable = self.classes_by == ClassesBy::Probability;
         let found = probable.then(|| pairs.probabilities(&self.heads, decisions));
         match found.flatten() {
@@ -177,9 +177,9 @@ impl Model {
             let class = side(*decision);
             return vec![class, 1 - class];
         }
-        let told = self.pairs.as_ref().map(|it| self.told_by(it, decisions));
-        let score = |class: usize| match &told {
-            Some(told) => (class, (told[class], 0.0)),
+        let wins = self.pairs.as_ref().map(|it| self.wins_of(it, decisions));
+        let score = |class: usize| match &wins {
+            Some(wins) => (class, (wins[class], 0.0)),
             None => (class, self.score(class, decisions)),
         };
         let mut classes: Vec<_> = (0..self.labels.len()).map(score).collect();

@@ -1,6 +1,6 @@
 //! A kernel machine in memory: what it decides is a sum of factors times kernel values of a row and the landmarks.
 
-use super::weights::OutOfMemory;
+use super::weights::WeightsOutOfMemory;
 use crate::features::{FeatureBuffer, KernelForm};
 use pgsvm_core::kernels::{Expansion, Room, Rows};
 use pgsvm_core::memory::Room as _;
@@ -43,7 +43,7 @@ impl KernelMachine {
         landmarks: Rows,
         factors: Vec<f64>,
         intercepts: Vec<f64>,
-    ) -> Result<Option<Self>, OutOfMemory> {
+    ) -> Result<Option<Self>, WeightsOutOfMemory> {
         let (width, bytes) = (landmarks.width(), landmarks.bytes());
         let Some(kernel) = form.kernel() else {
             return Ok(None);
@@ -54,22 +54,28 @@ impl KernelMachine {
         };
         let bytes = 2 * bytes + factors.len() * size_of::<f64>();
         let expansion = Expansion::new(kernel, landmarks, factors, intercepts);
-        Ok(expansion.map_err(|_| OutOfMemory)?.map(|expansion| Self {
-            expansion,
-            form,
-            dense,
-            bytes,
-            room: RefCell::new(room),
-        }))
+        Ok(expansion
+            .map_err(|_| WeightsOutOfMemory)?
+            .map(|expansion| Self {
+                expansion,
+                form,
+                dense,
+                bytes,
+                room: RefCell::new(room),
+            }))
     }
 
     /// The decision of each head, in place of what `out` holds.
-    pub fn decide(&self, row: &FeatureBuffer, out: &mut Vec<f64>) -> Result<(), OutOfMemory> {
+    pub fn decide(
+        &self,
+        row: &FeatureBuffer,
+        out: &mut Vec<f64>,
+    ) -> Result<(), WeightsOutOfMemory> {
         let mut room = self.room.borrow_mut();
         room.rows.clear();
         let decided = self.gather(row, &mut room);
         let decided = decided.and_then(|()| self.decide_gathered(&mut room, out));
-        decided.map_err(|_| OutOfMemory)
+        decided.map_err(|_| WeightsOutOfMemory)
     }
 
     /// The decisions of each head about all rows gathered, row after row, in place of what `out` holds. None are gathered
@@ -85,7 +91,7 @@ impl KernelMachine {
     }
 
     /// The decision of the only head.
-    pub fn decide_one(&self, row: &FeatureBuffer) -> Result<f64, OutOfMemory> {
+    pub fn decide_one(&self, row: &FeatureBuffer) -> Result<f64, WeightsOutOfMemory> {
         let mut decisions = std::mem::take(&mut self.room.borrow_mut().decisions);
         let decided = self.decide(row, &mut decisions);
         let decision = decisions.first().copied().unwrap_or(f64::NAN);

@@ -1,7 +1,7 @@
 //! Reads a model from its tables, through SPI with the caller's rights. What is stored may have been
 //! written by anybody who owns a model, so nothing is taken for granted: nonsense is an error.
 
-use super::assemble::{self, Bad, Header, Loading, Probabilities};
+use super::assemble::{self, BadChunk, Header, LoadingModel, Probabilities};
 use super::version::Model;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::json::{self, JsonError};
@@ -104,7 +104,10 @@ impl Plans {
         has_counts: bool,
     ) -> Self {
         let [counts, classes_by] = match has_counts {
-            true => ["v.stored_rows::pg_catalog.text", "v.classes_by"],
+            true => [
+                "v.stored_rows::pg_catalog.text",
+                "v.classes_by, v.task, v.quantiles, v.interval_rows, v.interval_residuals",
+            ],
             false => ["NULL::pg_catalog.text"; 2],
         };
         // which came with the counts
@@ -240,7 +243,8 @@ pub(super) fn load(plans: &Plans, name: &str, row: &VersionRow) -> Result<Model,
         Some(form) => Some(read_landmarks(plans, &parameters, &model, &form)?),
         None => None,
     };
-    let mut loading = Loading::new(&mut model, feature_count).map_err(|_| out_of_memory(&name))?;
+    let mut loading =
+        LoadingModel::new(&mut model, feature_count).map_err(|_| out_of_memory(&name))?;
     let mut outcome = Ok(());
     let mut chunks = 0;
     plans.weights.for_each(&parameters, |row| {
@@ -273,6 +277,15 @@ fn read_version(name: &str, row: &ResultRow) -> Result<(Model, u64), Failure> {
         feature_count: row.int8(6).unwrap_or(-1),
         label_column: row.text(7).unwrap_or_default(),
         classes_by: row.text(10),
+        task: row.text(11),
+        quantiles: match numbers(row, 12, NumberKind::Float8) {
+            Ok(quantiles) => quantiles.unwrap_or_default(),
+            Err(bad) => return Err(bad_part(name, bad)),
+        },
+        residuals: (
+            row.int8(13),
+            numbers(row, 14, NumberKind::Float8).map_err(|bad| bad_part(name, bad))?,
+        ),
     };
     let stored_rows = StoredRows::read(
         row.text(8).as_deref(),
@@ -300,7 +313,7 @@ fn read_heads(
     parameters: &[Parameter<'_>],
     model: &mut Model,
 ) -> Result<(), Failure> {
-    let (mut outcome, mut heads) = (Ok(()), assemble::Heads::default());
+    let (mut outcome, mut heads) = (Ok(()), assemble::ModelHeads::default());
     plans.heads.for_each(parameters, |row| {
         outcome = read_head(row, model, &mut heads);
         outcome.is_ok()
@@ -317,10 +330,14 @@ fn read_heads(
 }
 
 /// Reads the head behind those read before.
-fn read_head(row: &ResultRow, model: &mut Model, heads: &mut assemble::Heads) -> Result<(), Bad> {
+fn read_head(
+    row: &ResultRow,
+    model: &mut Model,
+    heads: &mut assemble::ModelHeads,
+) -> Result<(), BadChunk> {
     let number = row.datum(1).map(|head| head.value() as i32);
     if number.is_none() || number != i32::try_from(model.heads.len()).ok() {
-        return Err(Bad::Chunk(assemble::HEADS_OUT_OF_ORDER));
+        return Err(BadChunk::Chunk(assemble::HEADS_OUT_OF_ORDER));
     }
     let class = row.text(2).unwrap_or_default();
     let intercept = row.float8(3).unwrap_or(f64::NAN);
@@ -368,17 +385,17 @@ fn read_landmarks(
 }
 
 /// Reads the landmark behind those read before.
-fn read_landmark(row: &ResultRow, form: &KernelForm, rows: &mut Rows) -> Result<(), Bad> {
+fn read_landmark(row: &ResultRow, form: &KernelForm, rows: &mut Rows) -> Result<(), BadChunk> {
     if row.int4(1).and_then(|number| usize::try_from(number).ok()) != Some(rows.len()) {
-        return Err(Bad::Chunk(
+        return Err(BadChunk::Chunk(
             "has landmarks that are not numbered one after the other",
         ));
     }
-    let column = |at, kind| Ok::<_, Bad>(numbers(row, at, kind)?.unwrap_or_default());
+    let column = |at, kind| Ok::<_, BadChunk>(numbers(row, at, kind)?.unwrap_or_default());
     let dense = column(2, NumberKind::Float4)?;
     let (ids, values) = (column(3, NumberKind::Int8)?, column(4, NumberKind::Float4)?);
     if ids.len() != values.len() {
-        return Err(Bad::Chunk(
+        return Err(BadChunk::Chunk(
             "has a landmark with more or fewer features than values",
         ));
     }
@@ -388,43 +405,43 @@ fn read_landmark(row: &ResultRow, form: &KernelForm, rows: &mut Rows) -> Result<
     let entries = gathered(entries.map(|(id, value)| [*id as u32, (*value as f32).to_bits()]));
     match (dense, entries) {
         (Ok(dense), Ok(entries)) => assemble::add_landmark(form, rows, &dense, &entries),
-        _ => Err(Bad::Memory),
+        _ => Err(BadChunk::Memory),
     }
 }
 
 /// Reads a chunk of weights.
-fn read_chunk(loading: &mut Loading<'_>, row: &ResultRow) -> Result<(), Bad> {
+fn read_chunk(loading: &mut LoadingModel<'_>, row: &ResultRow) -> Result<(), BadChunk> {
     let head = row.datum(4).map_or(-1, |head| head.value() as i32);
     let first = row.int8(1).unwrap_or(-1);
-    let weights =
-        numbers(row, 3, NumberKind::Float8)?.ok_or(Bad::Chunk("has a chunk without weights"))?;
+    let weights = numbers(row, 3, NumberKind::Float8)?
+        .ok_or(BadChunk::Chunk("has a chunk without weights"))?;
     let offsets = numbers(row, 2, NumberKind::Int4)?;
     loading.chunk(head, first, offsets.as_deref(), &weights)
 }
 
 /// An array column's numbers, None for NULL.
-fn numbers(row: &ResultRow, column: i32, kind: NumberKind) -> Result<Option<Vec<f64>>, Bad> {
+fn numbers(row: &ResultRow, column: i32, kind: NumberKind) -> Result<Option<Vec<f64>>, BadChunk> {
     let Some(datum) = row.datum(column) else {
         return Ok(None);
     };
     // SAFETY: the column is an array of this kind, as the table says.
     let value = unsafe { Varlena::open(datum) };
     let array = NumberArray::new(value.payload(), kind)
-        .map_err(|_| Bad::Chunk("has a chunk with several dimensions"))?;
+        .map_err(|_| BadChunk::Chunk("has a chunk with several dimensions"))?;
     let mut numbers = Vec::new();
     numbers
         .try_reserve_exact(array.len())
-        .map_err(|_| Bad::Memory)?;
+        .map_err(|_| BadChunk::Memory)?;
     match array.append_to(&mut numbers) {
         Ok(false) => Ok(Some(numbers)),
-        _ => Err(Bad::Chunk("has a chunk with a NULL in it")),
+        _ => Err(BadChunk::Chunk("has a chunk with a NULL in it")),
     }
 }
 
-fn bad_part(name: &str, bad: Bad) -> Failure {
+fn bad_part(name: &str, bad: BadChunk) -> Failure {
     match bad {
-        Bad::Memory => out_of_memory(name),
-        Bad::Chunk(what) => damaged(name, what),
+        BadChunk::Memory => out_of_memory(name),
+        BadChunk::Chunk(what) => damaged(name, what),
     }
 }
 

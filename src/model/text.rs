@@ -7,7 +7,7 @@ mod write;
 
 pub use write::{chunks, write};
 
-use super::assemble::{self, Bad, Header, Loading, Probabilities};
+use super::assemble::{self, BadChunk, Header, LoadingModel, Probabilities};
 use super::version::Model;
 use crate::base::errors::{Code, Failure};
 use crate::base::json::{self, JsonError};
@@ -65,7 +65,7 @@ struct TextLandmark {
 }
 
 /// What the tables say of a version beside weights: JSON objects by the names of columns, without what a model says itself.
-pub struct Facts {
+pub struct VersionFacts {
     /// Of svm_version.
     pub version: String,
     /// Of svm_head.
@@ -73,7 +73,7 @@ pub struct Facts {
 }
 
 /// What a text says of a version beside its model: the same objects whole, as they stand in it, and their lines.
-pub struct Told<'a> {
+pub struct VersionLines<'a> {
     pub version: (usize, &'a str),
     pub heads: Vec<(usize, &'a str)>,
     /// Features that weights or landmarks know.
@@ -83,7 +83,7 @@ pub struct Told<'a> {
 /// One line; each has one of these.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
+struct TextLine<'a> {
     pgsvm: Option<u32>,
     #[serde(default, deserialize_with = "received")]
     name: Option<String>,
@@ -115,6 +115,13 @@ struct VersionColumns<'a> {
     label_column: Option<&'a RawValue>,
     #[serde(borrow)]
     classes_by: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    quantiles: Option<&'a RawValue>,
+    interval_rows: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    interval_residuals: Option<&'a RawValue>,
 }
 
 /// What a model needs of its heads: columns of svm_head.
@@ -142,7 +149,7 @@ pub fn is_one(text: &str) -> bool {
 }
 
 /// Reads a model and what else the text says.
-pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
+pub fn read(text: &str) -> Result<(Model, VersionLines<'_>), Failure> {
     let mut lines = (1..).zip(text.trim().lines());
     let (number, first) = next(&mut lines)?;
     if first.pgsvm != Some(FORM) {
@@ -159,7 +166,7 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
         .ok_or_else(|| malformed(number, "lacks the version"))?;
     let (mut model, feature_count) = read_version(number, version, &name)?;
     let version = (number, version.get());
-    let (mut heads, mut taken) = (Vec::new(), assemble::Heads::default());
+    let (mut heads, mut taken) = (Vec::new(), assemble::ModelHeads::default());
     let mut line = next(&mut lines)?;
     while let Some(head) = line.1.head.take() {
         check_for_interrupts();
@@ -173,12 +180,12 @@ pub fn read(text: &str) -> Result<(Model, Told<'_>), Failure> {
     let (number, last) = read_weights(line, &mut lines, &mut model, feature_count, landmarks)?;
     match (last.lines, lines.next()) {
         (Some(count), None) if count == number => {
-            let told = Told {
+            let lines = VersionLines {
                 version,
                 heads,
                 feature_count,
             };
-            Ok((model, told))
+            Ok((model, lines))
         }
         _ => Err(malformed(number, "is not the last, or lines are missing")),
     }
@@ -196,7 +203,7 @@ fn read_head(
     number: usize,
     head: &RawValue,
     model: &mut Model,
-    taken: &mut assemble::Heads,
+    taken: &mut assemble::ModelHeads,
 ) -> Result<(), Failure> {
     let columns: HeadColumns<'_> =
         json::read(head.get()).map_err(|error| unreadable(number, error))?;
@@ -209,7 +216,7 @@ fn read_head(
 
 /// Takes the landmarks of `line` and those that follow, which a kernel machine has; `line` is the one behind them.
 fn read_landmarks<'a>(
-    line: &mut (usize, Line<'a>),
+    line: &mut (usize, TextLine<'a>),
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
     model: &Model,
 ) -> Result<Option<Rows>, Failure> {
@@ -227,14 +234,14 @@ fn read_landmarks<'a>(
 
 /// Takes the weights of `line` and those that follow; returns the line behind them.
 fn read_weights<'a>(
-    mut line: (usize, Line<'a>),
+    mut line: (usize, TextLine<'a>),
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
     model: &mut Model,
     feature_count: u64,
     landmarks: Option<Rows>,
-) -> Result<(usize, Line<'a>), Failure> {
+) -> Result<(usize, TextLine<'a>), Failure> {
     let name = model.name.clone();
-    let mut loading = Loading::new(model, feature_count).map_err(|_| out_of_memory())?;
+    let mut loading = LoadingModel::new(model, feature_count).map_err(|_| out_of_memory())?;
     while let Some(chunk) = line.1.chunk.take() {
         check_for_interrupts();
         take_chunk(&mut loading, &chunk).map_err(|bad| bad_chunk(&name, bad))?;
@@ -248,7 +255,7 @@ fn read_weights<'a>(
 
 fn next<'a>(
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
-) -> Result<(usize, Line<'a>), Failure> {
+) -> Result<(usize, TextLine<'a>), Failure> {
     let Some((number, line)) = lines.next() else {
         return Err(Failure::new(
             Code::ERRCODE_INVALID_TEXT_REPRESENTATION,
@@ -302,12 +309,12 @@ fn number_of(value: Option<&RawValue>) -> Option<f64> {
 }
 
 /// A list of numbers; None where there is none, an empty one where it is something else.
-fn numbers_of(value: Option<&RawValue>) -> Result<Option<Vec<f64>>, Bad> {
+fn numbers_of(value: Option<&RawValue>) -> Result<Option<Vec<f64>>, BadChunk> {
     match value {
         None => Ok(None),
         Some(value) => match json::read_list(value.get()) {
             Ok(numbers) => Ok(Some(numbers)),
-            Err(JsonError::OutOfMemory(_)) => Err(Bad::Memory),
+            Err(JsonError::OutOfMemory(_)) => Err(BadChunk::Memory),
             Err(JsonError::Refused(_)) => Ok(Some(Vec::new())),
         },
     }
@@ -337,6 +344,17 @@ fn header(line: usize, version: &VersionColumns<'_>) -> Result<Header, Failure> 
         feature_count: count.and_then(|it| it.parse().ok()).unwrap_or(-1),
         label_column: text("label_column", version.label_column)?.unwrap_or_default(),
         classes_by: text("classes_by", version.classes_by)?,
+        task: text("task", version.task)?,
+        quantiles: match numbers_of(version.quantiles) {
+            Ok(quantiles) => quantiles.unwrap_or_default(),
+            Err(_) => return Err(out_of_memory()),
+        },
+        residuals: (
+            version
+                .interval_rows
+                .map(|it| it.get().parse().unwrap_or(-1)),
+            numbers_of(version.interval_residuals).map_err(|_| out_of_memory())?,
+        ),
     })
 }
 
@@ -344,8 +362,8 @@ fn add_head(
     model: &mut Model,
     classes: (&str, Option<&str>),
     head: &HeadColumns<'_>,
-    taken: &mut assemble::Heads,
-) -> Result<(), Bad> {
+    taken: &mut assemble::ModelHeads,
+) -> Result<(), BadChunk> {
     let intercept = number_of(head.intercept).unwrap_or(f64::NAN);
     let probabilities = Probabilities {
         sigmoid: (
@@ -360,33 +378,37 @@ fn add_head(
     taken.add(model, classes, intercept, probabilities)
 }
 
-fn take_landmark(form: &KernelForm, rows: &mut Rows, landmark: &TextLandmark) -> Result<(), Bad> {
+fn take_landmark(
+    form: &KernelForm,
+    rows: &mut Rows,
+    landmark: &TextLandmark,
+) -> Result<(), BadChunk> {
     if landmark.index.len() != landmark.value.len() {
-        return Err(Bad::Chunk(
+        return Err(BadChunk::Chunk(
             "has a landmark with more or fewer features than values",
         ));
     }
     let entries = landmark.index.iter().zip(&landmark.value);
     let entries = gathered(entries.map(|(id, value)| [*id, value.to_bits()]));
-    let entries = entries.map_err(|_| Bad::Memory)?;
+    let entries = entries.map_err(|_| BadChunk::Memory)?;
     assemble::add_landmark(form, rows, &landmark.dense, &entries)
 }
 
-fn take_chunk(loading: &mut Loading<'_>, chunk: &TextChunk) -> Result<(), Bad> {
+fn take_chunk(loading: &mut LoadingModel<'_>, chunk: &TextChunk) -> Result<(), BadChunk> {
     let offsets = match &chunk.features {
         Some(all) => {
             let all = gathered(all.iter().copied().map(f64::from));
-            Some(all.map_err(|_| Bad::Memory)?)
+            Some(all.map_err(|_| BadChunk::Memory)?)
         }
         None => None,
     };
     loading.chunk(chunk.head, chunk.first, offsets.as_deref(), &chunk.weights)
 }
 
-fn bad_chunk(name: &str, bad: Bad) -> Failure {
+fn bad_chunk(name: &str, bad: BadChunk) -> Failure {
     match bad {
-        Bad::Memory => out_of_memory(),
-        Bad::Chunk(what) => nonsense(name, what),
+        BadChunk::Memory => out_of_memory(),
+        BadChunk::Chunk(what) => nonsense(name, what),
     }
 }
 

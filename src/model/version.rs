@@ -1,12 +1,21 @@
 //! One version of a model in memory, and what it decides about a row.
 
-use super::heads::{ClassesBy, Head, HeadPairs};
+use super::heads::{ClassesBy, HeadPairs, ModelHead};
 use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
+use crate::combinations::models;
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::check_for_interrupts;
+use pgsvm_core::quantiles::{self, MOST_QUANTILES};
+use pgsvm_core::ConformalResiduals;
+
+/// What svm_version says of a regression.
+pub const REGRESSION: &str = "regression";
+
+/// The same of a model that finds novelties.
+pub const NOVELTY: &str = "novelty";
 
 /// One version of a model.
 pub struct Model {
@@ -22,9 +31,17 @@ pub struct Model {
     /// The labels as numbers, where their type is a number or boolean.
     pub numbers: Option<Vec<f64>>,
     /// One where there are two classes, else one a class, or one for each of these pairs.
-    pub heads: Vec<Head>,
+    pub heads: Vec<ModelHead>,
     pub pairs: Option<HeadPairs>,
     pub classes_by: ClassesBy,
+    /// Whether decisions are numbers to predict, and labels are the two sides of them.
+    pub regresses: bool,
+    /// Whether it was trained on rows of one class.
+    pub finds_novelties: bool,
+    /// Of a regression, the quantiles that its heads predict, ascending; none where it predicts the label itself.
+    pub quantiles: Vec<f64>,
+    /// Of a regression, how far predictions of rows held out were off, in the units of the label; None where none were.
+    pub residuals: Option<ConformalResiduals>,
     /// Head 0's, for raw rows, as are all weights.
     pub intercept: f64,
     /// How many rows of it must be there.
@@ -39,6 +56,39 @@ pub struct Model {
 }
 
 impl Model {
+    /// What svm_version says of its task; None where that is to tell classes apart.
+    pub fn task(&self) -> Option<&'static str> {
+        match (self.regresses, self.finds_novelties) {
+            (true, _) => Some(REGRESSION),
+            (_, true) => Some(NOVELTY),
+            _ => None,
+        }
+    }
+
+    /// Refuses what is asked of classes where there are none.
+    pub fn check_classes(&self) -> Result<(), Failure> {
+        match self.regresses {
+            true => Err(models::no_classes(
+                &self.name,
+                self.base_name().replace('\'', "''"),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses several quantiles, for a function that writes or explains one number.
+    pub fn check_one_number(&self, function: &str) -> Result<(), Failure> {
+        match self.quantiles.len() {
+            ..=1 => Ok(()),
+            count => Err(models::several_quantiles(
+                function,
+                &self.name,
+                count,
+                self.base_name().replace('\'', "''"),
+            )),
+        }
+    }
+
     /// Weights times features plus intercept; there is one head. `row` holds as many dense features
     /// as there are dense weights; sparse ids that the training did not see count nothing.
     pub fn decision(&self, row: &FeatureBuffer) -> f64 {
@@ -55,6 +105,23 @@ impl Model {
             .map(|(id, value)| self.sparse.weight(*id) * f64::from(*value))
             .sum();
         dot(&self.dense, &row.dense) + sparse + self.intercept
+    }
+
+    /// The number that a regression predicts, by the decisions of its heads: of several quantiles the one nearest the median.
+    pub fn number(&self, decisions: &[f64]) -> f64 {
+        match decisions {
+            [only] => *only,
+            all => self.sorted(all)[quantiles::middle(&self.quantiles)],
+        }
+    }
+
+    /// The decisions for quantiles in their order, which heads that cross have not.
+    pub fn sorted(&self, decisions: &[f64]) -> [f64; MOST_QUANTILES] {
+        let mut all = [f64::INFINITY; MOST_QUANTILES];
+        let own = all.iter_mut().zip(decisions);
+        own.for_each(|(own, it)| *own = *it);
+        all.sort_unstable_by(f64::total_cmp);
+        all
     }
 
     /// The decision of each head.
@@ -96,12 +163,12 @@ impl Model {
 
     /// The class that a head's positive side stands for, and the one of its negative side; None: all others.
     pub fn classes_of_head(&self, head: usize) -> (usize, Option<usize>) {
-        match (&self.pairs, self.heads.len()) {
+        match (&self.pairs, self.labels.len()) {
             (Some(pairs), _) => {
                 let [positive, negative] = pairs.sides(head);
                 (positive, Some(negative))
             }
-            (None, 1) => (1, None),
+            (None, 2) => (1, None),
             (None, _) => (head, None),
         }
     }
@@ -139,7 +206,9 @@ impl Model {
         let labels: usize = self.labels.iter().map(|label| label.len() + 64).sum();
         let weights = self.dense.len() * size_of::<f64>() + self.sparse.bytes();
         let kernel = self.kernel.as_ref().map_or(0, KernelMachine::bytes);
-        fixed + labels + self.features.bytes() + weights + kernel
+        let residuals = self.residuals.as_ref();
+        let residuals = residuals.map_or(0, |it| size_of_val(it.sizes()));
+        fixed + labels + self.features.bytes() + weights + kernel + residuals
     }
 }
 

@@ -23,7 +23,7 @@ struct SparseChunk {
 
 /// There is not enough memory.
 #[derive(Debug)]
-pub struct OutOfMemory;
+pub struct WeightsOutOfMemory;
 
 impl Default for SparseWeights {
     /// No weights yet, of one head.
@@ -74,7 +74,10 @@ impl SparseWeights {
 
     /// Many heads' weights side by side, from those of each. `between` is called every few
     /// milliseconds.
-    pub fn joined(mut heads: Vec<Self>, mut between: impl FnMut()) -> Result<Self, OutOfMemory> {
+    pub fn joined(
+        mut heads: Vec<Self>,
+        mut between: impl FnMut(),
+    ) -> Result<Self, WeightsOutOfMemory> {
         let chunks = heads.iter().map(|head| head.chunks.len()).max();
         let mut joined = Self {
             heads: heads.len(),
@@ -87,23 +90,31 @@ impl SparseWeights {
                 .iter_mut()
                 .map(|head| head.chunks.get_mut(number).and_then(Option::take))
                 .collect();
-            joined.chunks.try_reserve(1).map_err(|_| OutOfMemory)?;
+            joined
+                .chunks
+                .try_reserve(1)
+                .map_err(|_| WeightsOutOfMemory)?;
             joined.chunks.push(SparseChunk::joined(&parts)?);
         }
         Ok(joined)
     }
 
     /// Adds a weight; ids come in ascending order, each once.
-    pub fn push(&mut self, id: u32, weight: f64) -> Result<(), OutOfMemory> {
+    pub fn push(&mut self, id: u32, weight: f64) -> Result<(), WeightsOutOfMemory> {
         let id = id as usize;
         let number = id / CHUNK;
         if number >= self.chunks.len() {
             let more = number + 1 - self.chunks.len();
-            self.chunks.try_reserve(more).map_err(|_| OutOfMemory)?;
+            self.chunks
+                .try_reserve(more)
+                .map_err(|_| WeightsOutOfMemory)?;
             self.chunks.resize_with(number + 1, || None);
         }
         let chunk = self.chunks[number].get_or_insert_with(SparseChunk::empty);
-        chunk.weights.try_reserve(1).map_err(|_| OutOfMemory)?;
+        chunk
+            .weights
+            .try_reserve(1)
+            .map_err(|_| WeightsOutOfMemory)?;
         let word = id % CHUNK / 64;
         if chunk.present[word] == 0 {
             // at most CHUNK - 1 weights precede, which fits
@@ -132,7 +143,7 @@ impl SparseChunk {
     }
 
     /// One head's chunk each; None when no feature has a weight.
-    fn joined(parts: &[Option<Box<Self>>]) -> Result<Option<Box<Self>>, OutOfMemory> {
+    fn joined(parts: &[Option<Box<Self>>]) -> Result<Option<Box<Self>>, WeightsOutOfMemory> {
         let mut joined = Self::empty();
         for part in parts.iter().flatten() {
             for (all, own) in joined.present.iter_mut().zip(&part.present) {
@@ -148,11 +159,11 @@ impl SparseChunk {
         if count == 0 {
             return Ok(None);
         }
-        let weights = count.checked_mul(parts.len()).ok_or(OutOfMemory)?;
+        let weights = count.checked_mul(parts.len()).ok_or(WeightsOutOfMemory)?;
         joined
             .weights
             .try_reserve_exact(weights)
-            .map_err(|_| OutOfMemory)?;
+            .map_err(|_| WeightsOutOfMemory)?;
         joined.weights.resize(weights, 0.0);
         for (head, part) in parts.iter().enumerate() {
             for (id, weight) in part.iter().flat_map(|part| part.ids().zip(&part.weights)) {

@@ -5,13 +5,13 @@ use pgrx::pg_sys;
 use std::ffi::CString;
 
 /// What says as whom, and where names are looked up.
-pub struct Acting {
+pub struct ActingAs {
     pub role: pg_sys::Oid,
     /// As the setting search_path wants it; None for the session's.
     pub search_path: Option<CString>,
 }
 
-impl Acting {
+impl ActingAs {
     /// Runs `body` with that role's rights and no others: in a security-restricted operation, which cannot change the role
     /// nor leave anything behind that would run later with the caller's rights. Settings that are changed meanwhile are what
     /// they were afterwards. After an error the abort of the transaction, or of its part, puts all of it back.

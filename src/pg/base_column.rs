@@ -14,7 +14,7 @@ pub struct BaseColumn {
 const MOST_VIEWS: usize = 100;
 
 /// What stands behind a column.
-enum Behind {
+enum ColumnOrigin {
     /// It is a table's own.
     Table,
     /// A column that a view selects.
@@ -38,17 +38,17 @@ impl BaseColumn {
         let mut column = self;
         for _ in 0..MOST_VIEWS {
             match column.behind() {
-                Behind::Table => return Some(column),
-                Behind::Column(next) => column = next,
-                Behind::Expression => break,
+                ColumnOrigin::Table => return Some(column),
+                ColumnOrigin::Column(next) => column = next,
+                ColumnOrigin::Expression => break,
             }
         }
         None
     }
 
-    fn behind(self) -> Behind {
+    fn behind(self) -> ColumnOrigin {
         if !self.is_of_view() {
-            return Behind::Table;
+            return ColumnOrigin::Table;
         }
         // SAFETY: it is a view's.
         let target = unsafe {
@@ -58,7 +58,9 @@ impl BaseColumn {
                 Self::of(&*target)
             })
         };
-        target.flatten().map_or(Behind::Expression, Behind::Column)
+        target
+            .flatten()
+            .map_or(ColumnOrigin::Expression, ColumnOrigin::Column)
     }
 
     /// Its type; invalid where it is gone.

@@ -10,7 +10,7 @@ use pgrx::pg_sys;
 
 /// How far rows are spread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spread {
+pub struct ShardSpread {
     /// Whether some of the tables are Citus's.
     pub is_citus: bool,
     /// Shards of distributed tables among them, and nodes that those are on. Reference tables and tables that Citus only knows
@@ -30,9 +30,9 @@ pub fn is_there() -> bool {
 }
 
 /// How far the rows of these tables are spread, where the extension is there.
-pub fn spread(tables: &[pg_sys::Oid]) -> Spread {
+pub fn spread(tables: &[pg_sys::Oid]) -> ShardSpread {
     if tables.is_empty() {
-        return Spread::default();
+        return ShardSpread::default();
     }
     let oids: Vec<_> = tables.iter().map(|it| it.to_u32().to_string()).collect();
     let oids = joined(&oids, ", ").or_raise();
@@ -46,11 +46,11 @@ pub fn spread(tables: &[pg_sys::Oid]) -> Spread {
          WHERE part.logicalrelid::pg_catalog.oid OPERATOR(pg_catalog.=) ANY ('{{{oids}}}'::pg_catalog.oid[])"
     );
     let query = terminated(&query).or_raise();
-    let mut spread = Spread::default();
+    let mut spread = ShardSpread::default();
     connected(|| {
         for_each_at_once(&query, |row| {
             let count = |number| row.int8(number).unwrap_or_default() as u32;
-            spread = Spread {
+            spread = ShardSpread {
                 is_citus: count(1) > 0,
                 shards: count(2),
                 nodes: count(3),

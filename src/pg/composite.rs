@@ -2,8 +2,9 @@
 
 use pgrx::pg_sys;
 
-/// The shape of a function's result that is a composite type, or an array of one.
+/// The shape of a function's result that is a composite type, or an array of one, or a row of its own.
 pub struct ResultShape {
+    /// Of a row of its own `record`.
     row_type: pg_sys::Oid,
     columns: pg_sys::TupleDesc,
 }
@@ -25,6 +26,22 @@ impl ResultShape {
             Self {
                 row_type,
                 columns: pg_sys::lookup_rowtype_tupdesc_copy(row_type, -1),
+            }
+        }
+    }
+
+    /// The shape of a function that is declared with columns of its own; valid in the current memory context.
+    ///
+    /// # Safety
+    /// `fcinfo` is PostgreSQL's, of a function declared to return `record` and with OUT arguments.
+    pub unsafe fn of_columns(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        // SAFETY: as the caller promises; catalog look-ups.
+        unsafe {
+            let mut columns = core::ptr::null_mut();
+            pg_sys::get_call_result_type(fcinfo, core::ptr::null_mut(), &mut columns);
+            Self {
+                row_type: pg_sys::RECORDOID,
+                columns: pg_sys::BlessTupleDesc(columns),
             }
         }
     }

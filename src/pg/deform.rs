@@ -7,7 +7,7 @@ use core::ffi::c_int;
 use pgrx::{pg_sys, PgTupleDesc};
 
 /// Values and null flags of one row, valid during the call only.
-pub struct Row<'a> {
+pub struct DeformedRow<'a> {
     pub values: &'a [pg_sys::Datum],
     pub nulls: &'a [bool],
     /// What [`super::origin`] knows it by, where that is wanted.
@@ -55,7 +55,7 @@ impl RowColumns {
     /// # Safety
     /// `slot` is PostgreSQL's and holds a row for as long as the result lives; it keeps its descriptor and outlives `self`.
     #[inline]
-    pub unsafe fn of(&mut self, slot: *mut pg_sys::TupleTableSlot) -> Row<'_> {
+    pub unsafe fn of(&mut self, slot: *mut pg_sys::TupleTableSlot) -> DeformedRow<'_> {
         let is_last = |last: &SlotColumns| core::ptr::eq(last.slot, slot);
         if !self.slots.get(self.last).is_some_and(is_last) {
             // SAFETY: as the caller promises.
@@ -102,7 +102,7 @@ impl SlotColumns {
     /// # Safety
     /// The slot holds a row for as long as the result lives.
     #[inline]
-    unsafe fn read(&mut self) -> Row<'_> {
+    unsafe fn read(&mut self) -> DeformedRow<'_> {
         // SAFETY: as the caller promises.
         unsafe {
             if let Some(tuple) = heap_tuple(self.slot) {
@@ -110,7 +110,7 @@ impl SlotColumns {
                 prefetch::row_ahead(core::slice::from_raw_parts(tuple.t_data.cast(), length));
                 let fixed = self.fixed.as_ref();
                 if fixed.is_some_and(|fixed| fixed.read(tuple, &mut self.values)) {
-                    return Row {
+                    return DeformedRow {
                         values: &self.values,
                         nulls: &self.no_nulls,
                         origin: origin::NONE,
@@ -125,7 +125,7 @@ impl SlotColumns {
     /// # Safety
     /// As for `read`.
     #[inline]
-    unsafe fn by_postgres(&mut self) -> Row<'_> {
+    unsafe fn by_postgres(&mut self) -> DeformedRow<'_> {
         let slot = self.slot;
         // SAFETY: after slot_getsomeattrs the slot's arrays hold at least as many entries.
         let (values, nulls) = unsafe {
@@ -138,7 +138,7 @@ impl SlotColumns {
             )
         };
         let Some(places) = &self.places else {
-            return Row {
+            return DeformedRow {
                 values,
                 nulls,
                 origin: origin::NONE,
@@ -151,7 +151,7 @@ impl SlotColumns {
         for (null, place) in self.nulls.iter_mut().zip(places) {
             *null = nulls[*place];
         }
-        Row {
+        DeformedRow {
             values: &self.values,
             nulls: &self.nulls,
             origin: origin::NONE,

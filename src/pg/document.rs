@@ -15,14 +15,14 @@ pub struct Document(*mut pg_sys::JsonbContainer);
 pub enum Field<'a> {
     Null,
     Boolean(bool),
-    Number(Number),
+    Number(JsonNumber),
     Text(&'a [u8]),
     Array(Elements),
     Object,
 }
 
 /// A number as jsonb has it: a numeric.
-pub struct Number(pg_sys::Datum);
+pub struct JsonNumber(pg_sys::Datum);
 
 /// The elements of an array.
 pub struct Elements {
@@ -117,7 +117,7 @@ impl Document {
     }
 }
 
-impl Number {
+impl JsonNumber {
     /// The nearest double; not finite beyond the range.
     pub fn to_f64(&self) -> f64 {
         // SAFETY: a numeric out of a jsonb.
@@ -167,7 +167,7 @@ unsafe fn read<'a>(value: &pg_sys::JsonbValue) -> Field<'a> {
         match value.type_ {
             pg_sys::jbvType::jbvBool => Field::Boolean(value.val.boolean),
             pg_sys::jbvType::jbvNumeric => {
-                Field::Number(Number(pg_sys::Datum::from(value.val.numeric)))
+                Field::Number(JsonNumber(pg_sys::Datum::from(value.val.numeric)))
             }
             pg_sys::jbvType::jbvString => {
                 let text = value.val.string;

@@ -2,10 +2,10 @@
 //! them: PostgreSQL's executor with a receiver of our own. Rights, row-level security, views and
 //! partitions are the executor's.
 
-pub use super::deform::Row;
+pub use super::deform::DeformedRow;
 use super::deform::{heap_tuple, RowColumns};
 use super::long_errors::cut_off;
-use super::origin::{Derived, Known, Origins};
+use super::origin::{DerivedOrigin, KnownColumns, Origins};
 use super::pages::PageScans;
 use super::{check_for_interrupts, compat, query::Planned, table_scans, whole_rows};
 use crate::base::errors::Failure;
@@ -23,10 +23,10 @@ pub enum Continue {
 /// Rows between two looks for interrupts.
 const ROWS_A_STEP: u64 = 100;
 
-type Visit<'a> = dyn FnMut(&Row<'_>) -> Continue + 'a;
+type Visit<'a> = dyn FnMut(&DeformedRow<'_>) -> Continue + 'a;
 
 /// A started query. Not finishing it leaves the clean-up to the transaction's abort.
-pub struct Running {
+pub struct RunningQuery {
     desc: *mut pg_sys::QueryDesc,
     receiver: Box<RowReceiver>,
     row_context: pg_sys::MemoryContext,
@@ -122,28 +122,28 @@ const ROW_CONTEXT_BYTES: usize = 256 * 1024;
 
 /// Where a row lies.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RowPlace {
     pub table: pg_sys::Oid,
     block: u32,
     number: u16,
 }
 
-impl Place {
+impl RowPlace {
     /// As PostgreSQL writes a ctid.
     pub fn ctid(&self) -> String {
         format!("({},{})", self.block, self.number)
     }
 }
 
-impl Running {
+impl RunningQuery {
     /// Starts a copy of the plan with the active snapshot, as what is changed in it is for one run; checks the caller's
     /// rights.
     pub fn start(planned: &Planned) -> Self {
-        Self::start_knowing(planned, Known::default())
+        Self::start_knowing(planned, KnownColumns::default())
     }
 
     /// The same, for rows that are to be known by where they come from.
-    pub fn start_knowing(planned: &Planned, known: Known) -> Self {
+    pub fn start_knowing(planned: &Planned, known: KnownColumns) -> Self {
         // SAFETY: plain allocation and executor start inside a transaction with an active
         // snapshot; the receiver is boxed, so its address stays.
         unsafe {
@@ -169,7 +169,7 @@ impl Running {
     }
 
     /// How its columns are derived, by branch of its plan, where that is wanted.
-    pub fn derived(&self) -> &[Option<Derived>] {
+    pub fn derived(&self) -> &[Option<DerivedOrigin>] {
         self.receiver.origins.derived()
     }
 
@@ -220,11 +220,11 @@ impl Running {
     }
 
     /// Where the row that was handed over last lies; None where the query does more than scan tables.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<RowPlace> {
         // SAFETY: the query is started and not finished; a scan's slot holds its last row.
         let tuple = unsafe { heap_tuple((*table_scans::last(self.desc)?).ss_ScanTupleSlot) }?;
         let place = tuple.t_self;
-        Some(Place {
+        Some(RowPlace {
             table: tuple.t_tableOid,
             block: u32::from(place.ip_blkid.bi_hi) << 16 | u32::from(place.ip_blkid.bi_lo),
             number: place.ip_posid,
@@ -267,7 +267,7 @@ unsafe extern "C-unwind" fn receive_slot(
     unsafe {
         let receiver = &mut *receiver.cast::<RowReceiver>();
         let (origin, tuple) = receiver.origins.of(slot);
-        let row = Row {
+        let row = DeformedRow {
             origin,
             tuple,
             ..receiver.columns.of(slot)
@@ -353,17 +353,17 @@ impl Drop for FixedOrder {
 pub fn each_row(
     planned: &Planned,
     most: u64,
-    visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
+    visit: impl FnMut(&DeformedRow<'_>, u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    Running::start(planned).each(most, visit)
+    RunningQuery::start(planned).each(most, visit)
 }
 
-impl Running {
+impl RunningQuery {
     /// Calls `visit` with each of its rows, `most` of them at most, and their number, from 1; then it is finished.
     pub fn each(
         mut self,
         most: u64,
-        mut visit: impl FnMut(&Row<'_>, u64) -> Result<(), Failure>,
+        mut visit: impl FnMut(&DeformedRow<'_>, u64) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (mut number, mut failure) = (0, None);
         loop {

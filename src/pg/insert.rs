@@ -13,7 +13,7 @@ pub struct Insert<const COLUMNS: usize> {
 }
 
 /// Makes values in the memory of one row.
-pub struct Values(());
+pub struct RowValues(());
 
 impl<const COLUMNS: usize> Insert<COLUMNS> {
     /// Plans `sql`, one INSERT with parameters of these types. An error in between leaves SPI to the
@@ -33,10 +33,10 @@ impl<const COLUMNS: usize> Insert<COLUMNS> {
     }
 
     /// Inserts the row that `row` makes; its values are of the parameters' types.
-    pub fn put(&mut self, row: impl FnOnce(&Values) -> [pg_sys::Datum; COLUMNS]) {
+    pub fn put(&mut self, row: impl FnOnce(&RowValues) -> [pg_sys::Datum; COLUMNS]) {
         // SAFETY: there are as many values as parameters, and they live until the reset.
         unsafe {
-            let mut values = self.scratch.switch_to(|_| row(&Values(())));
+            let mut values = self.scratch.switch_to(|_| row(&RowValues(())));
             pg_sys::SPI_execute_plan(self.plan, values.as_mut_ptr(), core::ptr::null(), false, 0);
             self.scratch.reset();
         }
@@ -51,7 +51,7 @@ impl<const COLUMNS: usize> Insert<COLUMNS> {
     }
 }
 
-impl Values {
+impl RowValues {
     /// A double precision value.
     pub fn float8(&self, value: f64) -> pg_sys::Datum {
         pg_sys::Datum::from(value.to_bits())

@@ -36,9 +36,9 @@ pub fn read_two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
 
 /// The text of a statement to be kept. The types of its parameters follow from the text.
 #[derive(Clone, Copy)]
-pub struct Kept<'a>(pub &'a str);
+pub struct KeptStatement<'a>(pub &'a str);
 
-impl<'conn> Query<'conn> for Kept<'_> {
+impl<'conn> Query<'conn> for KeptStatement<'_> {
     fn execute<'mcx>(
         self,
         client: &SpiClient<'conn>,
@@ -86,7 +86,7 @@ impl Drop for GenericPlans {
     }
 }
 
-impl Kept<'_> {
+impl KeptStatement<'_> {
     /// Runs it for what it does.
     pub fn run(self, arguments: &[DatumWithOid<'_>]) -> SpiResult<()> {
         Spi::connect_mut(|client| client.update(self, None, arguments).map(|_| ()))

@@ -6,6 +6,7 @@ use super::list;
 use core::ffi::{c_void, CStr};
 use pgrx::pg_sys::NodeTag;
 use pgrx::{pg_guard, pg_sys};
+use pgsvm_core::memory::{gathered, OutOfMemory};
 use std::collections::HashSet;
 use std::mem::replace;
 
@@ -34,7 +35,7 @@ enum Frame {
 }
 
 /// A look at one column.
-struct Walk {
+struct ColumnWalk {
     /// The queries around an expression, the innermost last.
     frames: Vec<Frame>,
     /// Columns of range table entries, and whether they are taken as they are, that were met.
@@ -49,12 +50,12 @@ struct Walk {
 ///
 /// # Safety
 /// `query` is one, with all that it holds, and stays as it is.
-pub unsafe fn of_query(query: *mut pg_sys::Query) -> Vec<Lineage> {
+pub unsafe fn of_query(query: *mut pg_sys::Query) -> Result<Vec<Lineage>, OutOfMemory> {
     // SAFETY: as the caller promises.
     let targets = unsafe { list::elements::<pg_sys::TargetEntry>((*query).targetList) };
     let columns = targets.filter(|target| unsafe { !(**target).resjunk });
     let of = |target: *mut pg_sys::TargetEntry| {
-        let mut walk = Walk {
+        let mut walk = ColumnWalk {
             frames: vec![Frame::Query(query)],
             met: HashSet::new(),
             field: None,
@@ -65,7 +66,7 @@ pub unsafe fn of_query(query: *mut pg_sys::Query) -> Vec<Lineage> {
         unsafe { walk.targets(query, Some((*target).resno), true) };
         walk.found
     };
-    columns.map(of).collect()
+    gathered(columns.map(of))
 }
 
 /// Looks at a node below one that is looked at.
@@ -75,11 +76,11 @@ pub unsafe fn of_query(query: *mut pg_sys::Query) -> Vec<Lineage> {
 #[pg_guard]
 unsafe extern "C-unwind" fn visit(node: *mut pg_sys::Node, walk: *mut c_void) -> bool {
     // SAFETY: as the caller promises.
-    unsafe { (*walk.cast::<Walk>()).node(node) };
+    unsafe { (*walk.cast::<ColumnWalk>()).node(node) };
     false
 }
 
-impl Walk {
+impl ColumnWalk {
     /// Looks at the column of this number that a query selects, or at all of them.
     ///
     /// # Safety

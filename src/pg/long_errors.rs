@@ -29,7 +29,7 @@ unsafe extern "C-unwind" {
 const KNOWN_BYTES: usize = 500;
 
 /// Lives until the transaction ends.
-struct Site {
+struct ErrorSite {
     callback: pg_sys::ErrorContextCallback,
     /// The code of the last error, and the hash of its message; 0 as long as there was none.
     code: c_int,
@@ -45,7 +45,7 @@ pub fn cut_off<T>(body: impl FnOnce() -> T) -> T {
 }
 
 /// A site on the stack of those that are told of errors. Putting on and taking off are compiled once, whatever the body is.
-struct Put(*mut Site);
+struct Put(*mut ErrorSite);
 
 impl Put {
     #[inline(never)]
@@ -54,8 +54,8 @@ impl Put {
         // statement after an error.
         unsafe {
             let transaction = pg_sys::TopTransactionContext;
-            let bytes = size_of::<Site>();
-            let site = pg_sys::MemoryContextAllocZero(transaction, bytes).cast::<Site>();
+            let bytes = size_of::<ErrorSite>();
+            let site = pg_sys::MemoryContextAllocZero(transaction, bytes).cast::<ErrorSite>();
             (*site).callback = pg_sys::ErrorContextCallback {
                 previous: pg_sys::error_context_stack,
                 callback: Some(on_error),
@@ -81,7 +81,7 @@ pub fn caught_short<T>(body: impl FnOnce() -> T) -> Result<T, Box<CaughtError>> 
     // SAFETY: what is put on the stack lives until it is taken off, which is here, also after an error.
     unsafe {
         let previous = pg_sys::error_context_stack;
-        let mut site = Site {
+        let mut site = ErrorSite {
             callback: pg_sys::ErrorContextCallback {
                 previous,
                 callback: Some(on_error),
@@ -111,7 +111,7 @@ unsafe extern "C-unwind" fn on_error(argument: *mut c_void) {
         if geterrcode() == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int {
             return;
         }
-        let site = &mut *argument.cast::<Site>();
+        let site = &mut *argument.cast::<ErrorSite>();
         let context = pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
         let data = pg_sys::CopyErrorData();
         pg_sys::MemoryContextSwitchTo(context);
@@ -131,7 +131,7 @@ unsafe extern "C-unwind" fn on_error(argument: *mut c_void) {
     }
 }
 
-impl Site {
+impl ErrorSite {
     /// Notes what the error is, or where it is the last one again and lost its code, puts that back.
     ///
     /// # Safety

@@ -15,19 +15,19 @@ unsafe extern "C-unwind" {
 }
 
 /// The one place on `error_context_stack` that is ours.
-struct Place(UnsafeCell<pg_sys::ErrorContextCallback>);
+struct ContextPlace(UnsafeCell<pg_sys::ErrorContextCallback>);
 
 // SAFETY: only the main thread, the server's own, comes here.
-unsafe impl Sync for Place {}
+unsafe impl Sync for ContextPlace {}
 
-static PLACE: Place = Place(UnsafeCell::new(pg_sys::ErrorContextCallback {
+static PLACE: ContextPlace = ContextPlace(UnsafeCell::new(pg_sys::ErrorContextCallback {
     previous: core::ptr::null_mut(),
     callback: Some(on_error),
     arg: core::ptr::null_mut(),
 }));
 
 /// As long as it lives, errors find memory; the outermost one of several sees to that.
-pub struct Prepared {
+pub struct ErrorsPrepared {
     outermost: bool,
 }
 
@@ -38,7 +38,7 @@ static KEPT: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// There is none left that could be kept: nothing is begun then.
-pub fn prepared() -> Prepared {
+pub fn prepared() -> ErrorsPrepared {
     reserve::keep();
     if !KEPT.load(Relaxed) {
         if !reserve::let_go() {
@@ -62,11 +62,11 @@ pub fn prepared() -> Prepared {
             (*PLACE.0.get()).previous = pg_sys::error_context_stack;
             pg_sys::error_context_stack = PLACE.0.get();
         }
-        Prepared { outermost }
+        ErrorsPrepared { outermost }
     }
 }
 
-impl Drop for Prepared {
+impl Drop for ErrorsPrepared {
     fn drop(&mut self) {
         // while an error travels on, what stands there stays for when it is raised anew; what ends the statement takes it away
         if self.outermost && !std::thread::panicking() {

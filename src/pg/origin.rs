@@ -11,7 +11,7 @@
 //!
 //! PostgreSQL changes no row of a user's table in place, so a place in a file is filled again only by a later row, and whose
 //! transaction inserted it tells the two apart, because only rows have an origin whose transaction had ended when the query's
-//! snapshot was taken ([`Ended`]): none of these can insert into the place later on, be it that their number has come round,
+//! snapshot was taken ([`EndedTransactions`]): none of these can insert into the place later on, be it that their number has come round,
 //! or that the table was emptied and filled again in the transaction that made its file. Rows of a catalog, of which pg_class
 //! has some that are changed in place, though not in what counts here, are told apart likewise.
 //!
@@ -22,7 +22,7 @@
 
 use super::deform::heap_tuple;
 use super::table_scans::{branches, TableScan};
-use super::transactions::Ended;
+use super::transactions::EndedTransactions;
 use super::{compat, list};
 use core::ffi::CStr;
 use core::ops::Range;
@@ -53,7 +53,7 @@ const NUMBERS: [pg_sys::Oid; 7] = [
 /// The same apart for the table and for each column, by which values are known that were kept before, whatever the other columns
 /// of a query are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Derived {
+pub struct DerivedOrigin {
     pub table: u64,
     /// None for one whose values depend on more than the row.
     pub columns: Vec<Option<u64>>,
@@ -63,7 +63,11 @@ pub struct Derived {
 ///
 /// # Safety
 /// As for [`seed`].
-unsafe fn derived(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Option<Derived> {
+unsafe fn derived(
+    scan: &TableScan,
+    columns: &Range<usize>,
+    ended: &EndedTransactions,
+) -> Option<DerivedOrigin> {
     // SAFETY: as the caller promises.
     unsafe {
         let mut derivation = Derivation::of(scan, ended)?;
@@ -71,11 +75,11 @@ unsafe fn derived(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Op
         let mut found = Vec::new();
         found.room(columns.len()).ok()?;
         for target in targets(scan, columns) {
-            let told = derivation.expression((*target).expr);
+            let derived = derivation.expression((*target).expr);
             let hash = derivation.take();
-            found.push(told.map(|()| hash));
+            found.push(derived.map(|()| hash));
         }
-        Some(Derived {
+        Some(DerivedOrigin {
             table,
             columns: found,
         })
@@ -87,7 +91,7 @@ struct Derivation<'a> {
     table: pg_sys::Oid,
     /// The table's number in the query.
     scanned: pg_sys::Index,
-    ended: &'a Ended,
+    ended: &'a EndedTransactions,
     /// What is hashed.
     words: Vec<[u8; 8]>,
 }
@@ -96,7 +100,7 @@ struct Derivation<'a> {
 ///
 /// # Safety
 /// The scan is one of a statement of PostgreSQL's, planned just now and not started; its relations are locked.
-unsafe fn seed(scan: &TableScan, columns: &Range<usize>, ended: &Ended) -> Option<u64> {
+unsafe fn seed(scan: &TableScan, columns: &Range<usize>, ended: &EndedTransactions) -> Option<u64> {
     // SAFETY: as the caller promises.
     unsafe {
         let mut derivation = Derivation::of(scan, ended)?;
@@ -125,7 +129,7 @@ impl<'a> Derivation<'a> {
     ///
     /// # Safety
     /// As for [`seed`].
-    unsafe fn of(scan: &TableScan, ended: &'a Ended) -> Option<Self> {
+    unsafe fn of(scan: &TableScan, ended: &'a EndedTransactions) -> Option<Self> {
         // SAFETY: as the caller promises.
         unsafe {
             let mut derivation = Self {
@@ -334,7 +338,7 @@ impl<'a> Derivation<'a> {
 
 /// Which columns of a query the origins of its rows are about.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct KnownColumns {
     /// Those whose values rows have an origin for.
     pub origins: Option<Range<usize>>,
     /// Those that are derived one by one, of rows known by themselves.
@@ -344,14 +348,14 @@ pub struct Known {
 /// The scans of a query whose rows have origins.
 #[derive(Default)]
 pub struct Origins {
-    ended: Ended,
+    ended: EndedTransactions,
     /// By branch of the plan ([`branches`]) what its rows have in common; None where they have no origin.
     seeds: Vec<Option<u64>>,
-    derived: Vec<Option<Derived>>,
-    scans: Vec<Scan>,
+    derived: Vec<Option<DerivedOrigin>>,
+    scans: Vec<OriginScan>,
 }
 
-struct Scan {
+struct OriginScan {
     /// In which the query hands over what it makes of a row.
     handed: *mut pg_sys::TupleTableSlot,
     /// In which the row itself is meanwhile.
@@ -367,7 +371,7 @@ impl Origins {
     /// The statement is PostgreSQL's, planned just now and not started; its relations are locked.
     pub unsafe fn of_statement(
         statement: *mut pg_sys::PlannedStmt,
-        known: &Known,
+        known: &KnownColumns,
         snapshot: pg_sys::Snapshot,
     ) -> Self {
         if known.origins.is_none() && known.derived.is_none() {
@@ -375,7 +379,7 @@ impl Origins {
         }
         // SAFETY: as the caller promises.
         unsafe {
-            let ended = Ended::before(snapshot);
+            let ended = EndedTransactions::before(snapshot);
             let scans = branches(statement);
             let seeds = scans.iter().map(|scan| {
                 let columns = known.origins.as_ref()?;
@@ -401,7 +405,7 @@ impl Origins {
     }
 
     /// How columns are derived, by branch.
-    pub fn derived(&self) -> &[Option<Derived>] {
+    pub fn derived(&self) -> &[Option<DerivedOrigin>] {
         &self.derived
     }
 
@@ -431,7 +435,7 @@ impl Origins {
                         false => ((*scan).ps.ps_ResultTupleSlot, scanned),
                     }
                 };
-                self.scans.push(Scan {
+                self.scans.push(OriginScan {
                     handed,
                     scanned,
                     seed: *seed,
@@ -447,7 +451,7 @@ impl Origins {
     /// The query has just handed it over.
     #[inline]
     pub unsafe fn of(&self, slot: *mut pg_sys::TupleTableSlot) -> (u64, u64) {
-        let is_it = |scan: &&Scan| core::ptr::eq(scan.handed, slot);
+        let is_it = |scan: &&OriginScan| core::ptr::eq(scan.handed, slot);
         match self.scans.iter().find(is_it) {
             // SAFETY: as the caller promises.
             Some(scan) => unsafe { scan.origins(&self.ended) }.unwrap_or((NONE, NONE)),
@@ -456,11 +460,11 @@ impl Origins {
     }
 }
 
-impl Scan {
+impl OriginScan {
     /// # Safety
     /// As for [`Origins::of`].
     #[inline]
-    unsafe fn origins(&self, ended: &Ended) -> Option<(u64, u64)> {
+    unsafe fn origins(&self, ended: &EndedTransactions) -> Option<(u64, u64)> {
         // SAFETY: as the caller promises; a row starts with its header.
         let (shown, place) = unsafe {
             let tuple = heap_tuple(self.scanned)?;

@@ -10,7 +10,7 @@
 //! | one for eight columns | a byte a column, 1 for NULL; only where there are NULLs |
 //! | the rest | values that are not passed by value, each from a whole word on, detoasted |
 
-use super::executor::{Continue, Row};
+use super::executor::{Continue, DeformedRow};
 use super::origin;
 use super::query::Planned;
 use super::varlena::Varlena;
@@ -94,12 +94,12 @@ impl Ending {
 }
 
 /// Packs rows.
-pub struct Packer {
+pub struct RowPacker {
     shape: Shape,
     words: Vec<u64>,
 }
 
-impl Packer {
+impl RowPacker {
     pub fn new(shape: Shape) -> Self {
         Self {
             shape,
@@ -111,7 +111,7 @@ impl Packer {
     ///
     /// # Safety
     /// The row has the columns of the shape.
-    pub unsafe fn push(&mut self, row: &Row<'_>) -> Result<bool, OutOfMemory> {
+    pub unsafe fn push(&mut self, row: &DeformedRow<'_>) -> Result<bool, OutOfMemory> {
         let start = self.words.len();
         let width = self.shape.width;
         // all but what is elsewhere
@@ -208,7 +208,7 @@ fn append(words: &mut Vec<u64>, start: usize, bytes: &[u8]) -> Result<bool, OutO
 }
 
 /// Takes messages apart.
-pub struct Unpacker {
+pub struct RowUnpacker {
     shape: Shape,
     values: Vec<pg_sys::Datum>,
     no_nulls: Vec<bool>,
@@ -218,7 +218,7 @@ pub struct Unpacker {
     ending: Ending,
 }
 
-impl Unpacker {
+impl RowUnpacker {
     pub fn new(shape: Shape) -> Self {
         Self {
             values: Vec::with_capacity(shape.width),
@@ -249,7 +249,7 @@ impl Unpacker {
     pub fn rows(
         &mut self,
         count: u64,
-        visit: &mut dyn FnMut(&Row<'_>) -> Continue,
+        visit: &mut dyn FnMut(&DeformedRow<'_>) -> Continue,
     ) -> Option<Ending> {
         let width = self.shape.width;
         for _ in 0..count.min(u64::from(self.rows)) {
@@ -262,7 +262,7 @@ impl Unpacker {
                     core::slice::from_raw_parts(row[HEAD + width..].as_ptr().cast::<bool>(), width)
                 },
             };
-            let row = Row {
+            let row = DeformedRow {
                 values: self.shape.values(row, nulls, &mut self.values),
                 nulls,
                 origin: row[1],

@@ -11,19 +11,19 @@ use pgrx::{pg_sys, PgTryBuilder};
 use std::panic::AssertUnwindSafe;
 
 /// Space for shared memory asked for before it exists.
-pub struct Plan {
+pub struct SharedPlan {
     context: *mut pg_sys::ParallelContext,
 }
 
 /// Shared memory and workers of one training. Exists between `EnterParallelMode` and `finish`.
-pub struct Group {
+pub struct WorkerGroup {
     context: *mut pg_sys::ParallelContext,
 }
 
 /// PostgreSQL's BUFFERALIGN, which its table of contents rounds chunks to.
 const BUFFER_ALIGN: usize = 32;
 
-impl Plan {
+impl SharedPlan {
     /// Enters parallel mode and prepares for up to `workers` workers that run `entry`.
     pub fn new(workers: i32, entry: &CStr) -> Self {
         // SAFETY: in a transaction; the strings are copied.
@@ -44,12 +44,12 @@ impl Plan {
 
     /// Creates the shared memory; PostgreSQL's message when there is not enough, after which the
     /// caller must raise an error. Other errors are raised as they come.
-    pub fn initialize(self) -> Result<Group, String> {
+    pub fn initialize(self) -> Result<WorkerGroup, String> {
         let context = self.context;
         PgTryBuilder::new(AssertUnwindSafe(|| {
             // SAFETY: the context is live and not yet initialized.
             unsafe { pg_sys::InitializeParallelDSM(context) };
-            Ok(Group { context })
+            Ok(WorkerGroup { context })
         }))
         .catch_when(Code::ERRCODE_DISK_FULL, no_memory)
         .catch_when(Code::ERRCODE_OUT_OF_MEMORY, no_memory)
@@ -58,7 +58,7 @@ impl Plan {
     }
 }
 
-impl Group {
+impl WorkerGroup {
     /// Takes `bytes` of the reserved room and publishes their address under `key`.
     pub fn allocate(&mut self, key: u64, bytes: usize) -> *mut u8 {
         // SAFETY: the table of contents exists and the room was reserved.
@@ -114,7 +114,7 @@ impl Group {
 }
 
 /// The cause alone: PostgreSQL's message names a segment by a random number.
-fn no_memory(error: CaughtError) -> Result<Group, String> {
+fn no_memory(error: CaughtError) -> Result<WorkerGroup, String> {
     let message = super::caught(&error).message();
     let cause = message.rsplit(": ").next().unwrap_or(message);
     Err(format!("{cause}."))

@@ -11,7 +11,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::pg_guard;
 
 /// Lives until the transaction ends.
-struct Text {
+struct StatementText {
     callback: pg_sys::ErrorContextCallback,
     /// Terminated.
     text: *mut core::ffi::c_char,
@@ -25,7 +25,8 @@ pub fn in_text<T>(text: &str, body: impl FnOnce() -> T) -> T {
     // whoever ends the statement after an error.
     unsafe {
         let transaction = pg_sys::TopTransactionContext;
-        let site = pg_sys::MemoryContextAllocZero(transaction, size_of::<Text>()).cast::<Text>();
+        let site = pg_sys::MemoryContextAllocZero(transaction, size_of::<StatementText>())
+            .cast::<StatementText>();
         let context = pg_sys::MemoryContextSwitchTo(transaction);
         (*site).text = pg_sys::pnstrdup(text.as_ptr().cast(), text.len());
         pg_sys::MemoryContextSwitchTo(context);
@@ -47,7 +48,7 @@ pub fn in_text<T>(text: &str, body: impl FnOnce() -> T) -> T {
 unsafe extern "C-unwind" fn on_error(argument: *mut c_void) {
     // SAFETY: the argument is what `in_text` put there; the functions work on the error being raised.
     unsafe {
-        let site = argument.cast::<Text>();
+        let site = argument.cast::<StatementText>();
         let position = pg_sys::geterrposition();
         if position > 0 {
             (*site).position = position;

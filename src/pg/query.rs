@@ -2,7 +2,7 @@
 //! processes may run it.
 
 use super::base_column::BaseColumn;
-use super::citus::{self, Spread};
+use super::citus::{self, ShardSpread};
 use super::lineage::{self, Lineage};
 use super::long_errors::cut_off;
 use super::pages::{self, Table};
@@ -12,7 +12,7 @@ use crate::base::errors::OrRaise;
 use crate::base::text::terminated;
 use core::ffi::CStr;
 use pgrx::pg_sys;
-use pgsvm_core::memory::{gathered, owned};
+use pgsvm_core::memory::{gathered, owned, OutOfMemory};
 
 /// A column of a query's result.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct Column {
 
 /// Which processes may run a query (PostgreSQL's parallel hazard, and what planning alone sees).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runs {
+pub enum ParallelHazard {
     /// In any worker.
     Anywhere,
     /// In the leader, while workers run beside it: temporary or foreign tables, parallel-restricted functions.
@@ -49,7 +49,7 @@ pub struct Planned {
     /// In the same memory context, as what runs may outlive this value.
     pub(super) text: *const core::ffi::c_char,
     pub columns: Vec<Column>,
-    pub runs: Runs,
+    pub runs: ParallelHazard,
     /// The planner's estimates.
     pub rows: f64,
     pub width_bytes: f64,
@@ -62,7 +62,7 @@ pub struct Planned {
     /// Whether it gives the same rows each time with the same snapshot, as far as its functions tell; and changes nothing.
     pub repeats: bool,
     /// How far the rows of its tables are spread, where the extension Citus has some of them.
-    pub spread: Spread,
+    pub spread: ShardSpread,
     /// Whether it reads foreign tables, all of them of postgres_fdw, and all else of it runs in any process: then a worker may run it too,
     /// by connections of its own.
     pub is_foreign: bool,
@@ -125,21 +125,24 @@ fn plan_one(text: &str) -> Planned {
         let changes = (*query).hasModifyingCTE || !(*query).rowMarks.is_null();
         let spread = match citus::is_there() {
             true => citus::spread(&relations_of(query)),
-            false => Spread::default(),
+            false => ShardSpread::default(),
         };
         let hazard = match changes || spread.is_citus {
             // Citus reads its tables in the session that asks, outside parallel mode
-            true => Runs::Alone,
+            true => ParallelHazard::Alone,
             false => hazard(pg_sys::max_parallel_hazard(query)),
         };
         let plan = pg_sys::pg_plan_query(query, source.as_ptr(), 0, core::ptr::null_mut());
         let runs = match hazard {
-            Runs::Anywhere if relations((*plan).rtable).any(leader_only) => Runs::InLeader,
+            ParallelHazard::Anywhere if relations((*plan).rtable).any(leader_only) => {
+                ParallelHazard::InLeader
+            }
             other => other,
         };
         let mut kept_here = relations((*plan).rtable).filter(|entry| leader_only(entry));
-        let is_foreign =
-            hazard == Runs::Anywhere && runs == Runs::InLeader && kept_here.all(is_of_postgres_fdw);
+        let is_foreign = hazard == ParallelHazard::Anywhere
+            && runs == ParallelHazard::InLeader
+            && kept_here.all(is_of_postgres_fdw);
         let top = (*plan).planTree;
         Planned {
             plan,
@@ -167,7 +170,7 @@ pub fn columns_of(text: &str) -> Vec<Column> {
 }
 
 /// What the columns of a SELECT's result are made of. Looks names up, and plans and runs nothing.
-pub fn lineages_of(text: &str) -> Vec<Lineage> {
+pub fn lineages_of(text: &str) -> Result<Vec<Lineage>, OutOfMemory> {
     let source = terminated(text).or_raise();
     // SAFETY: the query is analyzed, and only read.
     unsafe { lineage::of_query(cut_off(|| analyze(&source))) }
@@ -201,9 +204,9 @@ pub fn relations_named(text: &str) -> Vec<pg_sys::Oid> {
 }
 
 /// How far the rows are spread that a SELECT reads, of tables behind views too. Looks names up and runs nothing.
-pub fn spread_of(text: &str) -> Spread {
+pub fn spread_of(text: &str) -> ShardSpread {
     if !citus::is_there() {
-        return Spread::default();
+        return ShardSpread::default();
     }
     let source = terminated(text).or_raise();
     // SAFETY: as above.
@@ -247,11 +250,11 @@ unsafe fn rewrite(source: &CStr) -> *mut pg_sys::Query {
     }
 }
 
-fn hazard(code: core::ffi::c_char) -> Runs {
+fn hazard(code: core::ffi::c_char) -> ParallelHazard {
     match code as u8 {
-        pg_sys::PROPARALLEL_SAFE => Runs::Anywhere,
-        pg_sys::PROPARALLEL_RESTRICTED => Runs::InLeader,
-        _ => Runs::Alone,
+        pg_sys::PROPARALLEL_SAFE => ParallelHazard::Anywhere,
+        pg_sys::PROPARALLEL_RESTRICTED => ParallelHazard::InLeader,
+        _ => ParallelHazard::Alone,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What tells one statement from the next, cheaply enough to ask for each row, and who calls us.
 
-use super::kept_statement::Kept;
+use super::kept_statement::KeptStatement;
 use super::list;
 use core::ffi::CStr;
 use pgrx::pg_sys;
@@ -177,7 +177,7 @@ pub fn quoted_schema(schema: pg_sys::Oid) -> Option<String> {
 /// place while a statement with the old name runs, as a superuser where a trigger is SECURITY DEFINER. Locks the schema's row in the catalog,
 /// which takes a superuser.
 pub fn held_schema(schema: pg_sys::Oid) -> Option<String> {
-    let held = Kept(
+    let held = KeptStatement(
         "SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_namespace WHERE oid OPERATOR(pg_catalog.=) $1 FOR KEY SHARE",
     );
     held.run_returning(&[schema.into()]).ok().flatten()

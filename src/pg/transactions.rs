@@ -10,7 +10,7 @@ const FIRST: u32 = 3;
 
 /// The transactions that had ended when a snapshot was taken: they insert no more rows.
 #[derive(Debug)]
-pub struct Ended {
+pub struct EndedTransactions {
     /// All below this one had: the oldest that was running, or the next one.
     end: u64,
     /// The next one later on.
@@ -23,13 +23,13 @@ pub struct Ended {
     is_unsettled: Cell<bool>,
 }
 
-impl Default for Ended {
+impl Default for EndedTransactions {
     fn default() -> Self {
         Self::until(0, 0)
     }
 }
 
-impl Ended {
+impl EndedTransactions {
     /// Those of a snapshot.
     ///
     /// # Safety

@@ -9,7 +9,7 @@ use pgrx::pg_sys;
 use std::ffi::CString;
 
 /// How values of one type become text.
-pub struct Writer {
+pub struct ValueWriter {
     kind: WriterKind,
     output: pg_sys::FmgrInfo,
     input: pg_sys::FmgrInfo,
@@ -27,7 +27,7 @@ enum WriterKind {
     Other,
 }
 
-impl Writer {
+impl ValueWriter {
     /// For values of this type. `context` outlives the result.
     ///
     /// # Safety

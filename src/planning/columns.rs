@@ -26,7 +26,7 @@ pub struct Columns {
 }
 
 /// The columns that a training wants of its source, by name.
-pub struct Wanted<'a> {
+pub struct WantedColumns<'a> {
     pub label: &'a str,
     pub label_kind: LabelKind,
     /// As of [`LabelColumn`].
@@ -43,9 +43,9 @@ pub struct Wanted<'a> {
 
 /// Expressions of a SELECT, each with its place.
 #[derive(Default)]
-struct List(Vec<String>);
+struct SelectList(Vec<String>);
 
-impl List {
+impl SelectList {
     /// The place of one more expression.
     fn push(&mut self, expression: String) -> usize {
         self.0.push(expression);
@@ -53,15 +53,16 @@ impl List {
     }
 }
 
-impl Wanted<'_> {
+impl WantedColumns<'_> {
     /// The expressions of the SELECT, and what its rows hold.
     pub fn list(&self) -> (Vec<String>, Columns) {
-        let mut list = List::default();
+        let mut list = SelectList::default();
         let label = LabelColumn {
             name: self.label.to_owned(),
             kind: self.label_kind,
             classed: self.classed.to_owned(),
             at: list.push(match self.label_kind {
+                LabelKind::OneClass => "true".to_owned(),
                 LabelKind::Text => cast(self.label, "pg_catalog.text"),
                 _ => quote(self.label),
             }),

@@ -7,8 +7,8 @@ use crate::features::{self, FeatureError};
 use crate::pg::kept_statement::read_two;
 use crate::pg::query::Column;
 use crate::pg::statement;
-use crate::pg::types::{type_kind, TypeKind};
-use crate::request::source::{free_name, quote, Source};
+use crate::pg::types::{type_kind, type_name, TypeKind};
+use crate::request::source::{free_name, quote, GivenSource};
 use crate::request::Request;
 use crate::targets::labels::MADE_OF;
 use pgrx::spi::quote_literal;
@@ -19,15 +19,15 @@ const ROWS_LOOKED_AT: usize = 100;
 const LONGEST: usize = 1000;
 
 /// What the columns of a training are, and what was asked of them.
-pub(super) struct Asked<'a> {
+pub(super) struct AskedFeatures<'a> {
     pub request: &'a Request,
-    pub source: &'a Source,
+    pub source: &'a GivenSource,
     /// Those that may be meant.
     pub offered: &'a [Column],
     pub entries: &'a [String],
 }
 
-impl Asked<'_> {
+impl AskedFeatures<'_> {
     /// What to type; None where the error itself says it.
     pub fn hint(&self, error: &FeatureError) -> Option<String> {
         match error {
@@ -36,8 +36,10 @@ impl Asked<'_> {
                 match is_expression(column) {
                     true => self
                         .crossed(column)
-                        .or_else(|| self.computed(column, &self.with_fields(column))),
-                    false => self.closed(column).or_else(|| self.columns()),
+                        .or_else(|| self.computed(column, &with_fields(column, self.offered))),
+                    false => (self.closed(column))
+                        .or_else(|| self.dotted(column))
+                        .or_else(|| self.columns()),
                 }
             }
             FeatureError::Entry { entry } => self.form(entry),
@@ -85,27 +87,23 @@ impl Asked<'_> {
         Some(format!("Write {}.", features::naming(all)))
     }
 
-    /// An expression with the names of fields behind `->` and `->>` in quotes, unless they are columns' names.
-    fn with_fields(&self, expression: &str) -> String {
-        let mut pieces = expression.split("->");
-        let mut out = pieces.next().unwrap_or_default().to_owned();
-        for piece in pieces {
-            let (arrow, field) = match piece.strip_prefix('>') {
-                Some(field) => ("->>", field),
-                None => ("->", piece),
-            };
-            let name = field.trim_start();
-            let end = name.find(|c| !is_in_word(c)).unwrap_or(name.len());
-            let (name, rest) = name.split_at(end);
-            let is_column = self.offered.iter().any(|column| column.name == name);
-            let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
-            out += arrow;
-            out += &match is_column || is_number {
-                true => field.to_owned(),
-                false => format!("{}{rest}", quote_literal(name)),
-            };
+    /// A name with a dot in it: a field of an object, or a column with its table in front.
+    fn dotted(&self, entry: &str) -> Option<String> {
+        match after_dot(entry, self.offered)? {
+            AfterDot::Column(name) => near::hint(&[name.to_owned()]),
+            AfterDot::Field(column, field) => {
+                let name = quote(&column.name);
+                let found = self.field(&name, &type_name(column.type_oid, -1), Some(field));
+                let value = format!("{name} ->> {}", quote_literal(field));
+                self.computed(
+                    entry,
+                    &match found {
+                        Some((_, true)) => format!("({value})::float8"),
+                        _ => value,
+                    },
+                )
+            }
         }
-        out
     }
 
     fn columns(&self) -> Option<String> {
@@ -165,8 +163,8 @@ impl Asked<'_> {
             }
             "json" | "jsonb" => {
                 let field = self
-                    .field(&name, bare)
-                    .unwrap_or(("field".to_owned(), true));
+                    .field(&name, bare, None)
+                    .unwrap_or(("…".to_owned(), true));
                 self.computed(
                     entry,
                     &match field {
@@ -179,9 +177,9 @@ impl Asked<'_> {
         }
     }
 
-    /// A field that the objects of a table's column have, and whether it is a number: numbers first, and what most rows have. None of what is no
-    /// table, which to look at may run functions of others.
-    fn field(&self, column: &str, type_name: &str) -> Option<(String, bool)> {
+    /// A field that the objects of a table's column have, the `wanted` one if one is, and whether it is a number: numbers first, and what most
+    /// rows have. None of what is no table, which to look at may run functions of others.
+    fn field(&self, column: &str, type_name: &str, wanted: Option<&str>) -> Option<(String, bool)> {
         if !(self.source.is_table() && type_name == "jsonb" && statement::is_callers_own()) {
             return None;
         }
@@ -192,10 +190,11 @@ impl Asked<'_> {
              CROSS JOIN LATERAL pg_catalog.jsonb_each(
                  CASE WHEN pg_catalog.jsonb_typeof(object) OPERATOR(pg_catalog.=) 'object' THEN object END) AS field
              WHERE pg_catalog.jsonb_typeof(field.value) OPERATOR(pg_catalog.=) ANY ('{{number,string,boolean}}'::pg_catalog.text[])
+                 AND ($1 IS NULL OR field.key OPERATOR(pg_catalog.=) $1)
              GROUP BY field.key, pg_catalog.jsonb_typeof(field.value)
              ORDER BY pg_catalog.jsonb_typeof(field.value) OPERATOR(pg_catalog.=) 'number' DESC, pg_catalog.count(*) DESC, field.key LIMIT 1"
         );
-        let (field, kind) = read_two::<String, String>(&query, &[]).ok()?;
+        let (field, kind) = read_two::<String, String>(&query, &[wanted.into()]).ok()?;
         Some((field?, kind? == "number"))
     }
 
@@ -250,18 +249,73 @@ impl Asked<'_> {
 /// The training with a label that is an expression in a column of its own; None of a name.
 pub(super) fn computed_label(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
 ) -> Option<String> {
     let label = &request.columns.label;
-    is_expression(label)
-        .then(|| labelled_by(request, source, columns, &with_quotes(label, columns)))?
+    let value = match after_dot(label, columns) {
+        Some(AfterDot::Column(name)) => return near::hint(&[name.to_owned()]),
+        Some(AfterDot::Field(column, field)) => {
+            format!("{} ->> {}", quote(&column.name), quote_literal(field))
+        }
+        // all columns are none
+        None if label.trim().ends_with('*') || !is_expression(label) => return None,
+        None => with_quotes(&with_fields(label, columns), columns),
+    };
+    labelled_by(request, source, columns, &value)
+}
+
+/// What a name with one dot in it is likely to mean.
+enum AfterDot<'a> {
+    /// A column, with the name of its table in front.
+    Column(&'a str),
+    /// A field of the objects in a column.
+    Field(&'a Column, &'a str),
+}
+
+fn after_dot<'a>(name: &'a str, columns: &'a [Column]) -> Option<AfterDot<'a>> {
+    let (before, after) = name.split_once('.')?;
+    let named = |name: &str| columns.iter().find(|column| column.name == name);
+    let is_word = !after.is_empty() && after.chars().all(is_in_word);
+    match named(before).filter(|_| is_word) {
+        Some(column) if matches!(type_kind(column.type_oid), TypeKind::Json { .. }) => {
+            Some(AfterDot::Field(column, after))
+        }
+        _ => named(after).map(|column| AfterDot::Column(&column.name)),
+    }
+}
+
+/// An expression with the names of fields behind `->` and `->>` in quotes, unless they are columns' names; the last field as a text, since a
+/// feature or a label is no object.
+fn with_fields(expression: &str, columns: &[Column]) -> String {
+    let mut pieces = expression.split("->").peekable();
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    while let Some(piece) = pieces.next() {
+        let (arrow, field) = match piece.strip_prefix('>') {
+            Some(field) => ("->>", field),
+            None => ("->", piece),
+        };
+        let name = field.trim_start();
+        let end = name.find(|c| !is_in_word(c)).unwrap_or(name.len());
+        let quoted = name.strip_prefix('\'').and_then(|it| it.strip_suffix('\''));
+        let is_literal = quoted.is_some_and(|it| !it.contains('\''));
+        let is_last = pieces.peek().is_none() && (end == name.len() || is_literal);
+        let (name, rest) = name.split_at(end);
+        let is_column = columns.iter().any(|column| column.name == name);
+        let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+        out += if is_last { "->>" } else { arrow };
+        out += &match is_column || is_number {
+            true => field.to_owned(),
+            false => format!("{}{rest}", quote_literal(name)),
+        };
+    }
+    out
 }
 
 /// The training with a key made of several columns, whose names somebody gave as one; None of other names.
 pub(super) fn keyed_by_several(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
 ) -> Option<String> {
     let given = request.columns.key.as_deref()?;
@@ -288,7 +342,7 @@ pub(super) fn keyed_by_several(
 /// The training with the label as text.
 pub(super) fn labelled_as_text(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
 ) -> Option<String> {
     let label = format!("{}::text", quote(&request.columns.label));
@@ -298,7 +352,7 @@ pub(super) fn labelled_as_text(
 /// The training with whether the label is above its median.
 pub(super) fn labelled_above_median(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
 ) -> Option<String> {
     let name = quote(&request.columns.label);
@@ -310,7 +364,7 @@ pub(super) fn labelled_above_median(
 /// The training with a label made of this one, which stands between two [`MADE_OF`].
 pub(super) fn labelled_by_another(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
 ) -> String {
     let label = format!("{MADE_OF}{}{MADE_OF}", quote(&request.columns.label));
@@ -320,7 +374,7 @@ pub(super) fn labelled_by_another(
 /// The training with a label that is computed of columns, which are no features then.
 fn labelled_by(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
     expression: &str,
 ) -> Option<String> {
@@ -349,7 +403,7 @@ fn labelled_by(
 /// The training with a column that is computed, this label, and these arguments that say what features are.
 fn computing(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     column: &str,
     (label, features): (&str, &str),
 ) -> Option<String> {
@@ -358,11 +412,11 @@ fn computing(
         return None;
     }
     let from = match source {
-        Source::Query(text) if text.len() > LONGEST => "…".to_owned(),
+        GivenSource::Query(text) if text.len() > LONGEST => "…".to_owned(),
         // the line break ends a comment
-        Source::Query(text) if text.contains("--") => format!("({text}\n) AS q"),
-        Source::Query(text) => format!("({}) AS q", text.trim_end_matches([';', ' ', '\n'])),
-        Source::Relation(_) => source.table_expression().ok()?,
+        GivenSource::Query(text) if text.contains("--") => format!("({text}\n) AS q"),
+        GivenSource::Query(text) => format!("({}) AS q", text.trim_end_matches([';', ' ', '\n'])),
+        GivenSource::Relation(_) => source.table_expression().ok()?,
     };
     let query = format!("SELECT *, {column} FROM {from}");
     let mut arguments = vec![quote_literal(label)];
@@ -375,7 +429,13 @@ fn computing(
     };
     let model = stored.as_ref().map(quote_literal);
     arguments.extend(model.map(|name| format!("model => {name}")));
-    let arguments = arguments.join(", ") + &request.call.typed;
+    let mut arguments = arguments.join(", ") + &request.call.typed;
+    // a label made of another is one of classes
+    if label != request.columns.label {
+        for task in ["classification", "regression"] {
+            arguments = arguments.replacen(&format!(", task => '{task}'"), "", 1);
+        }
+    }
     Some(match stored {
         Some(_) => format!(
             "Compute it in a query: SELECT svm_train_query({}, {arguments})",

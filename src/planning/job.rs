@@ -3,12 +3,12 @@
 
 use crate::base::settings;
 use crate::features::{FeatureSet, Nulls};
-use crate::index::stored::Stored;
+use crate::index::stored::StoredIndex;
 use crate::planning::bad_rows::BadRows;
 use crate::planning::columns::Columns;
 use crate::planning::pieces::Cut;
 use crate::request::kernel::KernelTerms;
-use crate::request::{ClassWeight, RowTerms, Terms};
+use crate::request::{ClassWeight, RowTerms, SolvingTerms};
 use crate::targets::labels::LabelValue;
 use pgrx::pg_sys;
 use pgsvm_core::leeway::Metric;
@@ -47,7 +47,7 @@ pub struct Job {
     #[serde(deserialize_with = "received")]
     pub excluded: Vec<String>,
     pub scale: Scale,
-    pub terms: Terms,
+    pub terms: SolvingTerms,
     pub plan: Plan,
     /// Where rows come by scans, the plan by which C and sigmoids are found beforehand on a sample of them, by the process that trains.
     #[serde(skip)]
@@ -61,7 +61,7 @@ pub struct Job {
     pub watch: Option<pg_sys::Oid>,
     /// The index from which numbers come of the rows that it knows; only the process that has it reads.
     #[serde(skip)]
-    pub index: Option<Rc<Stored>>,
+    pub index: Option<Rc<StoredIndex>>,
     pub class_weight: ClassWeight,
     pub timing: Timing,
     /// The role of each worker, by worker number.
@@ -244,6 +244,7 @@ impl Job {
                 },
                 rank: asked.rank,
                 trace_tolerance: asked.trace_tolerance,
+                in_norm: asked.in_norm,
                 // what is reported is proved by them
                 keep_duals: true,
                 keep_weights: self.watch.is_some(),

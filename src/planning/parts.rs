@@ -5,7 +5,7 @@
 
 use crate::base::errors::Failure;
 use crate::pg::select::{connected, Parameter, PreparedSelect};
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use core::ffi::CStr;
 use pgrx::pg_sys;
 use pgsvm_core::memory::Room;
@@ -15,8 +15,8 @@ const LEAVES: &CStr = c"SELECT relid::oid::int8 FROM pg_catalog.pg_partition_tre
 
 /// SELECTs of these expressions from the partitions that have rows; none where no partition is foreign, or where reading them by
 /// themselves is not what reading the table is: because of a policy of the table, or a right that the user has on it alone.
-pub fn selects(source: &Source, list: &[String]) -> Result<Vec<String>, Failure> {
-    let Source::Relation(table) = source else {
+pub fn selects(source: &GivenSource, list: &[String]) -> Result<Vec<String>, Failure> {
+    let GivenSource::Relation(table) = source else {
         return Ok(Vec::new());
     };
     let leaves = leaves(*table)?;
@@ -32,7 +32,9 @@ pub fn selects(source: &Source, list: &[String]) -> Result<Vec<String>, Failure>
     }
     let mut selects = Vec::new();
     for leaf in leaves {
-        selects.room(1)?.push(Source::Relation(leaf).select(list)?);
+        selects
+            .room(1)?
+            .push(GivenSource::Relation(leaf).select(list)?);
     }
     Ok(selects)
 }

@@ -107,12 +107,12 @@ impl Fetcher {
 
 /// Who has taken which piece of a table.
 #[derive(Clone)]
-pub struct Pieces {
+pub struct TablePieces {
     pub cut: Cut,
     owners: &'static [AtomicU8],
 }
 
-impl Pieces {
+impl TablePieces {
     /// Bytes it takes in shared memory.
     pub fn bytes(cut: &Cut) -> usize {
         cut.count as usize

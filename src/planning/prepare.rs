@@ -4,22 +4,22 @@ use crate::base::errors::{Code, Failure};
 use crate::base::settings;
 use crate::catalog::trained_by::training;
 use crate::features::{CategoryLimits, FeatureSet, Nulls};
-use crate::index::stored::{self, Believed, Stored};
+use crate::index::stored::{self, Believed, StoredIndex};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::check_kind;
 use crate::pg::acting;
 use crate::pg::query::{self, Planned};
-use crate::planning::columns::{differing, Wanted};
+use crate::planning::columns::{differing, WantedColumns};
 use crate::planning::job::{Job, Looks, Resources, Role, Statement};
 use crate::planning::parts;
 use crate::planning::pieces::Cut;
 use crate::planning::roles;
-use crate::planning::source_columns::{self, Checked, LeftOut};
+use crate::planning::source_columns::{self, CheckedColumns, LeftOutColumns};
 use crate::planning::watched::watched;
 use crate::request::kernel::KernelTerms;
 use crate::request::multiclass::pairs_with_room;
 use crate::request::reads::Reads;
-use crate::request::source::{qualified_relation, Source};
+use crate::request::source::{qualified_relation, GivenSource};
 use crate::request::{Request, RowTerms};
 use crate::targets::labels;
 use pgrx::pg_sys;
@@ -34,7 +34,7 @@ pub struct Prepared {
     /// The plan of the job's SELECT, by which this process reads.
     pub planned: Planned,
     pub label_type: pg_sys::Oid,
-    pub left_out: LeftOut,
+    pub left_out: LeftOutColumns,
     /// Whether rows have shown what text columns hold.
     pub guessed: bool,
     /// Of a training whose model is stored: what a refresh must find as it was.
@@ -84,7 +84,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
         continuing.check(request, &checked)?;
         continuing.check_features(request, &checked)?;
         checked.features = continuing.features.copied()?;
-        checked.left_out = LeftOut::default();
+        checked.left_out = LeftOutColumns::default();
     }
     let adds = continuing.is_some_and(|continuing| continuing.adds);
     let (list, columns) = wanted(request, &checked, adds.then_some(false)).list();
@@ -119,7 +119,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     };
     let named = continuing.is_some() || request.columns.features.is_some();
     let mut job = job(request, statement, checked.features, named, roles);
-    job.looks.telltales = continuing.is_none();
+    job.looks.telltales = continuing.is_none() && request.terms.targets.is_none();
     if let Some(name) = &request.watch {
         job.watch = Some(watched(name, &job, &planned)?);
     }
@@ -154,10 +154,10 @@ pub fn settle(prepared: &mut Prepared, request: &Request) {
 }
 
 /// The index of this name, which may be one of the source.
-fn index(name: &str, source: &Source, planned: &Planned) -> Result<Rc<Stored>, Failure> {
+fn index(name: &str, source: &GivenSource, planned: &Planned) -> Result<Rc<StoredIndex>, Failure> {
     let (relation, owner) = match source {
-        Source::Relation(oid) => (Some(*oid), acting::owner_of(*oid)),
-        Source::Query(_) => (None, planned.owner_of_tables()),
+        GivenSource::Relation(oid) => (Some(*oid), acting::owner_of(*oid)),
+        GivenSource::Query(_) => (None, planned.owner_of_tables()),
     };
     let index = stored::find(name, Believed::Owner(owner))?;
     let named = relation.and_then(|oid| Some((oid, qualified_relation(oid)?)));
@@ -170,11 +170,11 @@ pub fn prepare_added(
     request: &Request,
     continuing: &Continuing,
     prepared: &Prepared,
-    source: &Source,
+    source: &GivenSource,
 ) -> Result<Planned, Failure> {
     let found = source_columns::check(request, source)?;
     continuing.check(request, &found)?;
-    let checked = Checked {
+    let checked = CheckedColumns {
         features: prepared.job.features.copied()?,
         ..found
     };
@@ -189,7 +189,7 @@ pub fn prepare_added(
 
 impl Continuing {
     /// Refuses a label or key that has become something else.
-    fn check(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+    fn check(&self, request: &Request, found: &CheckedColumns) -> Result<(), Failure> {
         let label_type = labels::qualified_type_name(found.label_type);
         if label_type != self.label_type {
             let types = [label_type, self.label_type.clone()];
@@ -202,7 +202,7 @@ impl Continuing {
     }
 
     /// The same of features; their types are compared as the search path of the training writes them.
-    fn check_features(&self, request: &Request, found: &Checked) -> Result<(), Failure> {
+    fn check_features(&self, request: &Request, found: &CheckedColumns) -> Result<(), Failure> {
         let mut parts = self.features.parts.iter().zip(&found.features.parts);
         match parts.find(|(before, now)| !before.same_as(now)) {
             None => Ok(()),
@@ -230,8 +230,12 @@ fn changed(request: &Request, what: &str, name: &str, [now, before]: [String; 2]
 }
 
 /// What is read of a source whose columns turned out to be these.
-fn wanted<'a>(request: &'a Request, checked: &'a Checked, added: Option<bool>) -> Wanted<'a> {
-    Wanted {
+fn wanted<'a>(
+    request: &'a Request,
+    checked: &'a CheckedColumns,
+    added: Option<bool>,
+) -> WantedColumns<'a> {
+    WantedColumns {
         label: &request.columns.label,
         label_kind: checked.label_kind,
         classed: &checked.classed,
@@ -256,7 +260,7 @@ fn job(
     roles: Vec<Role>,
 ) -> Job {
     let by_scans = request.terms.scans();
-    let heads = request.plan.heads_of_pair();
+    let heads = request.plan.heads_of_pair() * request.plan.quantiles.len().max(1);
     let pairs_up_to = pairs_with_room(request.plan.pairs_up_to, statement.expected_rows, heads);
     let is_grid = request.kernel.as_ref().is_some_and(KernelTerms::is_grid);
     let chooses = by_scans && (request.plan.holds_out() || is_grid);
@@ -277,6 +281,7 @@ fn job(
             (Some(plan), [first, ..]) => Plan {
                 // rows come with folds that a column says; of the sample others are drawn
                 folds: plan.folds.filter(|it| !matches!(it, Folds::Count(_))),
+                quantiles: request.plan.quantiles.clone(),
                 ..Plan::train(*first)
             },
             _ => Plan {
@@ -314,6 +319,7 @@ fn job(
 /// anyway, where this process reads.
 fn compares(request: &Request, roles: &[Role]) -> bool {
     request.kernel.is_none()
+        && request.terms.targets.is_none()
         && request.plan.costs.len() > 1
         && request.plan.purpose == Purpose::Train
         && !request.rows.unit_rows

@@ -3,7 +3,7 @@
 use crate::base::settings;
 use crate::features::FeatureSet;
 use crate::pg::packed_rows::Shape;
-use crate::pg::query::{Column, Planned, Runs};
+use crate::pg::query::{Column, ParallelHazard, Planned};
 use crate::pg::types::{type_kind, NumberKind, TypeKind};
 use crate::planning::job::Role;
 use crate::planning::pieces::Cut;
@@ -24,10 +24,10 @@ pub fn assign(planned: &Planned, features: &FeatureSet) -> Vec<Role> {
     };
     let workers = if worth_it { settings::workers() } else { 0 };
     let mut roles = match (planned.runs, workers) {
-        (Runs::Alone, _) | (_, 0) => Vec::new(),
-        (Runs::InLeader, _) => vec![Role::Trainer],
-        (Runs::Anywhere, 1) => vec![Role::Reader],
-        (Runs::Anywhere, _) => vec![Role::Reader, Role::Trainer],
+        (ParallelHazard::Alone, _) | (_, 0) => Vec::new(),
+        (ParallelHazard::InLeader, _) => vec![Role::Trainer],
+        (ParallelHazard::Anywhere, 1) => vec![Role::Reader],
+        (ParallelHazard::Anywhere, _) => vec![Role::Reader, Role::Trainer],
     };
     roles.extend(repeat_n(Role::Helper, helpers(planned)));
     roles
@@ -67,7 +67,7 @@ pub fn expected_cache_bytes(planned: &Planned, features: &FeatureSet) -> f64 {
 
 /// How many helpers to start for the rows of a query.
 fn helpers(planned: &Planned) -> usize {
-    let possible = planned.runs == Runs::Anywhere
+    let possible = planned.runs == ParallelHazard::Anywhere
         && Cut::of(planned).is_some()
         && Shape::of(planned).is_some();
     let worth_it = match settings::min_parallel_bytes() {

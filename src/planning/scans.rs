@@ -1,7 +1,7 @@
 //! When solver 'auto' takes scans on one server: where they are clearly faster than writing a copy of the rows to a temporary file.
 
 use crate::base::settings;
-use crate::pg::query::Runs;
+use crate::pg::query::ParallelHazard;
 use crate::planning::prepare::Prepared;
 use crate::planning::roles::{estimated_bytes, expected_cache_bytes};
 use pgrx::pg_sys;
@@ -32,7 +32,7 @@ pub fn pays(prepared: &Prepared) -> bool {
         && job.terms.truncation().is_none()
         && job.kernel.is_none()
         && job.features.dense_parts() == job.features.parts.len()
-        && planned.runs == Runs::Anywhere
+        && planned.runs == ParallelHazard::Anywhere
         && planned.repeats
         && workers > 0
         && bytes > LEAST_CACHES * settings::cache_bytes() as f64

@@ -12,30 +12,30 @@ use crate::pg::query::Column;
 use crate::pg::types::{type_kind, type_name, NumberKind, TypeKind};
 use crate::planning::feature_hints::{
     computed_label, keyed_by_several, labelled_above_median, labelled_as_text, labelled_by_another,
-    Asked,
+    AskedFeatures,
 };
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use crate::request::Request;
-use crate::targets::amounts::NO_REGRESSION;
 use crate::targets::labels::LabelKind;
 use pgrx::pg_sys;
+use pgrx::spi::quote_identifier;
 use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use std::collections::{HashMap, HashSet};
 use std::iter::repeat;
 
 /// What the columns of a source turned out to be.
-pub struct Checked {
+pub struct CheckedColumns {
     pub label_type: pg_sys::Oid,
     pub label_kind: LabelKind,
     /// What trains on classes made of the label, as [`LabelColumn`](crate::targets::labels::LabelColumn) has it.
     pub classed: String,
     pub key: Option<KeyKind>,
     pub features: FeatureSet,
-    pub left_out: LeftOut,
+    pub left_out: LeftOutColumns,
 }
 
 /// Looks at the columns of a source; says all at once what is wrong with them.
-pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
+pub fn check(request: &Request, source: &GivenSource) -> Result<CheckedColumns, Failure> {
     let columns = source.columns()?;
     let mut complaints = complaints(request, source, &columns);
     let resolved = resolve_features(request, source, &columns);
@@ -43,18 +43,28 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     if let Some(failure) = Failure::join(complaints) {
         return Err(failure);
     }
-    let label = named("label", &request.columns.label, &columns)?;
     let key = match &request.columns.key {
         Some(name) => Some(KeyKind::of_column(named("key", name, &columns)?)?),
         None => None,
     };
     let (mut features, left_out) = resolved.unwrap_or_default();
     features.weigh_sublinearly(request.texts.sublinear);
+    if request.terms.nu.is_some() {
+        return Ok(CheckedColumns {
+            label_type: pg_sys::TEXTOID,
+            label_kind: LabelKind::OneClass,
+            classed: String::new(),
+            key,
+            features,
+            left_out,
+        });
+    }
+    let label = named("label", &request.columns.label, &columns)?;
     let label_kind = LabelKind::of_type(&label.name, label.type_oid).map_err(|failure| {
         let is_amount = matches!(type_kind(label.type_oid), TypeKind::Number(_));
         let (why, converted) = match is_amount {
             true => (
-                Some(NO_REGRESSION.to_owned()),
+                Some(above_median(label)),
                 labelled_above_median(request, source, &columns),
             ),
             false => (
@@ -65,7 +75,10 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
         let hint = why.into_iter().chain(converted);
         failure.hint(hint.collect::<Vec<_>>().join(" "))
     })?;
-    Ok(Checked {
+    if request.terms.targets.is_some() && !label_kind.is_number() {
+        return Err(no_number(label));
+    }
+    Ok(CheckedColumns {
         label_type: label.type_oid,
         label_kind,
         classed: labelled_by_another(request, source, &columns),
@@ -75,8 +88,28 @@ pub fn check(request: &Request, source: &Source) -> Result<Checked, Failure> {
     })
 }
 
+/// What to do with a label that is an amount of no type that labels have: make a number of it, or two classes.
+fn above_median(label: &Column) -> String {
+    let name = quote_identifier(&label.name);
+    let number = match type_kind(label.type_oid) {
+        TypeKind::Number(NumberKind::Money(_)) => format!("{name}::numeric"),
+        _ => format!("extract(epoch FROM {name})"),
+    };
+    format!("To predict a number, have a query with {number} AS the label, and task => 'regression'. Or predict whether it is above a threshold, here the median.")
+}
+
+/// A regression predicts numbers.
+fn no_number(label: &Column) -> Failure {
+    Failure::new(
+        Code::ERRCODE_DATATYPE_MISMATCH,
+        format!("label column \"{}\" holds no numbers", label.name),
+    )
+    .detail("A regression predicts a number: smallint, integer, bigint, real, double precision or numeric.")
+    .hint("Leave out task, epsilon and losses of a regression: each value is a class. Or make numbers of them in a query: svm_train_query('SELECT … AS label FROM …', 'label')")
+}
+
 /// What is wrong with the columns that are no features.
-fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Failure> {
+fn complaints(request: &Request, source: &GivenSource, columns: &[Column]) -> Vec<Failure> {
     let is_there = |role: &str, name: &String| named(role, name, columns).map(|_| ());
     let key = |name: &String| {
         let kind = named("key", name, columns).and_then(KeyKind::of_column);
@@ -94,7 +127,7 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
         }
     });
     let checked = [
-        Some(label),
+        (request.terms.nu.is_none()).then_some(label),
         request.columns.key.as_ref().map(key),
         request.columns.weight.as_ref().map(weight),
         (request.columns.fold_column.as_ref()).map(|name| is_there("fold", name)),
@@ -106,7 +139,7 @@ fn complaints(request: &Request, source: &Source, columns: &[Column]) -> Vec<Fai
 
 /// Columns of a source that are no features though nobody said so.
 #[derive(Clone, Default)]
-pub struct LeftOut {
+pub struct LeftOutColumns {
     /// Because of their types.
     pub by_type: Vec<String>,
     /// Key, weight and folds, identifiers, and what gives the label away, with what makes each of them such.
@@ -118,9 +151,9 @@ pub struct LeftOut {
 /// The features: those named, or else all columns but what says weight, fold and key, identifiers and those excluded.
 fn resolve_features(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
-) -> Result<(FeatureSet, LeftOut), Failure> {
+) -> Result<(FeatureSet, LeftOutColumns), Failure> {
     check_excluded(&request.columns.exclude, columns)?;
     let giveaways = giveaways::reasons(columns, &source.lineages()?, &request.columns.label)?;
     if request.columns.features.is_none() {
@@ -131,9 +164,9 @@ fn resolve_features(
     let named = columns.iter().zip(giveaways);
     let named = named.filter(|(column, _)| used.contains(column.name.as_str()));
     let named_though = named.filter_map(|(column, reason)| Some((column.name.clone(), reason?)));
-    let left_out = LeftOut {
+    let left_out = LeftOutColumns {
         named_though: named_though.collect(),
-        ..LeftOut::default()
+        ..LeftOutColumns::default()
     };
     drop(used);
     Ok((set, left_out))
@@ -142,7 +175,7 @@ fn resolve_features(
 /// The features that are named, none of which may be excluded too.
 fn named_features(
     request: &Request,
-    source: &Source,
+    source: &GivenSource,
     columns: &[Column],
 ) -> Result<FeatureSet, Failure> {
     let named = request.columns.features.as_deref();
@@ -150,7 +183,7 @@ fn named_features(
     let (set, _) = resolved.map_err(|error| {
         let offered = but_identifiers(columns);
         let error = without_identifiers(error, &offered);
-        let asked = Asked {
+        let asked = AskedFeatures {
             request,
             source,
             offered: &offered,
@@ -188,10 +221,10 @@ fn all_features(
     request: &Request,
     columns: &[Column],
     giveaways: Vec<Option<String>>,
-) -> Result<(FeatureSet, LeftOut), Failure> {
-    let mut left_out = LeftOut {
-        identifiers: told_aside(request, columns),
-        ..LeftOut::default()
+) -> Result<(FeatureSet, LeftOutColumns), Failure> {
+    let mut left_out = LeftOutColumns {
+        identifiers: with_other_roles(request, columns),
+        ..LeftOutColumns::default()
     };
     let giveaways: HashMap<&str, String> = columns
         .iter()
@@ -255,7 +288,7 @@ fn tells_rows_apart(column: &Column) -> bool {
 }
 
 /// Columns that say something else than features do, with what that is.
-fn told_aside(request: &Request, columns: &[Column]) -> Vec<String> {
+fn with_other_roles(request: &Request, columns: &[Column]) -> Vec<String> {
     let roles = [
         (&request.columns.key, "key"),
         (&request.columns.weight, "weight"),

@@ -2,19 +2,17 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
-use crate::catalog::spi_failure;
-use crate::pg::kept_statement::read_one;
 use crate::pg::query::{self, Planned};
-use crate::planning::columns::{differing, Wanted};
+use crate::planning::columns::{differing, WantedColumns};
 use crate::planning::job::Job;
-use crate::request::source::Source;
+use crate::request::source::{relation_named, GivenSource};
 use crate::targets::labels::LabelColumn;
 use pgrx::pg_sys;
 use pgrx::spi::quote_identifier;
 
 /// What is read of the relation.
-pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> Wanted<'a> {
-    Wanted {
+pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> WantedColumns<'a> {
+    WantedColumns {
         label: &label.name,
         label_kind: label.kind,
         classed: &label.classed,
@@ -29,18 +27,17 @@ pub fn wanted<'a>(label: &'a LabelColumn, features: Vec<&'a str>) -> Wanted<'a> 
 
 /// The relation of this name, whose rows are to have the label and the features of the source.
 pub fn watched(name: &str, job: &Job, planned: &Planned) -> Result<pg_sys::Oid, Failure> {
-    let relation = read_one::<pg_sys::Oid>(
-        "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
-        &[name.into()],
-    );
-    let relation = relation.map_err(spi_failure)?.ok_or_else(|| {
+    let relation = relation_named(name)?.ok_or_else(|| {
         Failure::new(
             Code::ERRCODE_UNDEFINED_TABLE,
             format!("relation {} to watch does not exist", shortened(name)),
         )
-        .hint("options => '{\"watch\": \"schema.relation\"}'")
+        .detail("What is watched is a table or a view, by its name.")
+        .hint(
+            "options => '{\"watch\": \"schema.relation\"}'; of a query: CREATE VIEW … AS SELECT …",
+        )
     })?;
-    let source = Source::Relation(relation);
+    let source = GivenSource::Relation(relation);
     let columns = source.columns()?;
     let label = &job.statement.columns.label;
     let wanted = wanted(label, job.features.columns());

@@ -5,7 +5,7 @@ use super::answered::{are_answer, has_answer};
 use super::complaints::{argument_failure, document_failure, null_feature, wrong_type, Called};
 use super::document::DocumentReader;
 use super::forms::{array_form, read_dense_text, text_form, vector_form};
-use super::held::{Held, HELD};
+use super::held::{HeldArgument, HELD};
 use super::row_reader::{read_row, RowReader};
 use crate::base::errors::Failure;
 use crate::features::{Decoder, FeatureBuffer};
@@ -18,14 +18,14 @@ use crate::pg::varlena::{self, Varlena};
 use pgrx::pg_sys;
 
 /// How to read the argument at one call site.
-pub struct Argument {
-    form: Form,
+pub struct RowArgument {
+    form: ArgumentForm,
     called: Called,
     buffer: FeatureBuffer,
 }
 
 /// What an argument of some type is read by.
-pub enum Form {
+pub enum ArgumentForm {
     /// All features in order, for a model with one head; the decoder is for what the direct way does
     /// not take.
     Array {
@@ -43,21 +43,21 @@ pub enum Form {
     DenseText,
     Row(Option<Box<RowReader>>),
     /// A row that holds all features in one column.
-    Held(Box<Held>),
+    Held(Box<HeldArgument>),
     /// A jsonb object.
     Document(Box<DocumentReader>),
 }
 
-impl Argument {
+impl RowArgument {
     /// Prepares for the arguments of a call.
     pub fn new(model: &Model, called: Called) -> Result<Self, Failure> {
         let form = match type_kind(called.type_id) {
             TypeKind::Array(kind) => array_form(model, &called, kind)?,
             TypeKind::Text => text_form(model, &called)?,
             TypeKind::Vector(kind) => vector_form(model, &called, kind)?,
-            TypeKind::Row => Form::Row(None),
+            TypeKind::Row => ArgumentForm::Row(None),
             TypeKind::Json { is_text } => {
-                Form::Document(Box::new(DocumentReader::new(model, is_text)?))
+                ArgumentForm::Document(Box::new(DocumentReader::new(model, is_text)?))
             }
             _ => return Err(wrong_type(model, &called)),
         };
@@ -71,13 +71,13 @@ impl Argument {
     /// Bytes it takes, about, beside the model.
     pub fn bytes(&self) -> usize {
         let reader = match &self.form {
-            Form::Row(Some(reader)) => reader.bytes(),
-            Form::Array { decoder, .. }
-            | Form::ArrayForHeads { decoder, .. }
-            | Form::Decoded(decoder) => decoder.bytes(),
-            Form::Document(reader) => reader.bytes(),
-            Form::Held(held) => held.bytes(),
-            Form::Row(None) | Form::DenseText => 0,
+            ArgumentForm::Row(Some(reader)) => reader.bytes(),
+            ArgumentForm::Array { decoder, .. }
+            | ArgumentForm::ArrayForHeads { decoder, .. }
+            | ArgumentForm::Decoded(decoder) => decoder.bytes(),
+            ArgumentForm::Document(reader) => reader.bytes(),
+            ArgumentForm::Held(held) => held.bytes(),
+            ArgumentForm::Row(None) | ArgumentForm::DenseText => 0,
         };
         reader + self.buffer.bytes()
     }
@@ -90,7 +90,7 @@ impl Argument {
     #[inline(always)]
     pub unsafe fn plain_array_decision(&self, model: &Model, datum: pg_sys::Datum) -> Option<f64> {
         match &self.form {
-            Form::Array { kind, .. } => {
+            ArgumentForm::Array { kind, .. } => {
                 // SAFETY: as the caller promises.
                 let payload = unsafe { varlena::plain_payload(datum) }?;
                 prefetch::row_ahead(payload);
@@ -106,19 +106,19 @@ impl Argument {
     /// As for `decision`.
     #[inline]
     unsafe fn meet(&mut self, model: &Model, datum: pg_sys::Datum) {
-        if !matches!(self.form, Form::Row(None) | Form::Held(_)) {
+        if !matches!(self.form, ArgumentForm::Row(None) | ArgumentForm::Held(_)) {
             return;
         }
         // SAFETY: as the caller promises, a row value.
         let row = unsafe { RowValue::open(datum) };
-        if matches!(&self.form, Form::Held(held) if held.fits(&row)) {
+        if matches!(&self.form, ArgumentForm::Held(held) if held.fits(&row)) {
             return;
         }
         // a column of that name which the model reads is a column like others
-        let held = Held::of(&row).filter(|_| !model.features.columns().contains(&HELD));
+        let held = HeldArgument::of(&row).filter(|_| !model.features.columns().contains(&HELD));
         self.form = match held {
-            Some(held) => Form::Held(Box::new(held)),
-            None => Form::Row(None),
+            Some(held) => ArgumentForm::Held(Box::new(held)),
+            None => ArgumentForm::Row(None),
         };
     }
 
@@ -132,7 +132,7 @@ impl Argument {
         model: &Model,
         datum: pg_sys::Datum,
     ) -> Result<Option<f64>, Failure> {
-        if let Form::Array { kind, .. } = &self.form {
+        if let ArgumentForm::Array { kind, .. } = &self.form {
             // SAFETY: as the caller promises.
             let value = unsafe { Varlena::open(datum) };
             if let Some(decision) = array_decision(model, *kind, value.payload()) {
@@ -141,7 +141,7 @@ impl Argument {
         }
         // SAFETY: as the caller promises.
         unsafe { self.meet(model, datum) };
-        if let Form::Held(held) = &mut self.form {
+        if let ArgumentForm::Held(held) = &mut self.form {
             // SAFETY: as the caller promises, for the row and what it holds.
             let decision = unsafe {
                 held.ask((model, &self.called), datum, |it, held| {
@@ -172,19 +172,19 @@ impl Argument {
         unsafe {
             self.meet(model, datum);
             match &mut self.form {
-                Form::Held(held) => {
-                    let told = held.ask((model, &self.called), datum, |it, held| {
+                ArgumentForm::Held(held) => {
+                    let answered = held.ask((model, &self.called), datum, |it, held| {
                         it.decisions(model, held, out)
                     });
-                    return Ok(told?.unwrap_or(false));
+                    return Ok(answered?.unwrap_or(false));
                 }
-                Form::Array { .. } => {
+                ArgumentForm::Array { .. } => {
                     let decision = self.decision(model, datum)?;
                     out.clear();
                     out.extend(decision);
                     return Ok(decision.is_some());
                 }
-                Form::ArrayForHeads { kind, .. } => {
+                ArgumentForm::ArrayForHeads { kind, .. } => {
                     let value = Varlena::open(datum);
                     if array_decisions(model, *kind, &value, out).is_some() {
                         return Ok(true);
@@ -211,7 +211,7 @@ impl Argument {
     ) -> Result<Option<&FeatureBuffer>, Failure> {
         // SAFETY: as the caller promises.
         unsafe { self.meet(model, datum) };
-        if matches!(self.form, Form::Held(_)) {
+        if matches!(self.form, ArgumentForm::Held(_)) {
             // SAFETY: as the caller promises.
             let read = unsafe { self.read_held(model, datum) }?;
             return Ok(read.then_some(&self.buffer));
@@ -241,7 +241,7 @@ impl Argument {
     #[cold]
     unsafe fn is_null_document(&self, datum: pg_sys::Datum) -> bool {
         // SAFETY: as the caller promises.
-        matches!(&self.form, Form::Document(reader) if unsafe { reader.is_null(datum) })
+        matches!(&self.form, ArgumentForm::Document(reader) if unsafe { reader.is_null(datum) })
     }
 
     /// Reads the features as they are.
@@ -254,18 +254,18 @@ impl Argument {
         // SAFETY: as the caller promises; each form was chosen by the argument's type.
         unsafe {
             match &mut self.form {
-                Form::Array { decoder, .. }
-                | Form::ArrayForHeads { decoder, .. }
-                | Form::Decoded(decoder) => decoder
+                ArgumentForm::Array { decoder, .. }
+                | ArgumentForm::ArrayForHeads { decoder, .. }
+                | ArgumentForm::Decoded(decoder) => decoder
                     .decode(&[datum], &[false], buffer)
                     .map_err(|error| argument_failure(model, called, error, datum)),
-                Form::DenseText => read_dense_text(model, datum, buffer)
+                ArgumentForm::DenseText => read_dense_text(model, datum, buffer)
                     .map_err(|error| argument_failure(model, called, error, datum)),
-                Form::Row(reader) => read_row((model, called), datum, reader, buffer),
-                Form::Document(reader) => reader
+                ArgumentForm::Row(reader) => read_row((model, called), datum, reader, buffer),
+                ArgumentForm::Document(reader) => reader
                     .read(datum, buffer)
                     .map_err(|failure| document_failure(model, failure)),
-                Form::Held(_) => unreachable!("read from its column"),
+                ArgumentForm::Held(_) => unreachable!("read from its column"),
             }
         }
     }
@@ -275,7 +275,7 @@ impl Argument {
     /// # Safety
     /// As for `decision`.
     unsafe fn read_held(&mut self, model: &Model, datum: pg_sys::Datum) -> Result<bool, Failure> {
-        let Form::Held(held) = &mut self.form else {
+        let ArgumentForm::Held(held) = &mut self.form else {
             unreachable!("features that a column holds");
         };
         let buffer = &mut self.buffer;
@@ -298,15 +298,17 @@ impl Argument {
 #[cold]
 unsafe fn refuse_null(
     model: &Model,
-    form: &mut Form,
+    form: &mut ArgumentForm,
     row: &FeatureBuffer,
     datum: pg_sys::Datum,
 ) -> Failure {
-    let by_name = matches!(form, Form::Row(_) | Form::Document(_));
+    let by_name = matches!(form, ArgumentForm::Row(_) | ArgumentForm::Document(_));
     let failure = null_feature(model, row, by_name);
     match form {
         // SAFETY: as the caller promises.
-        Form::Row(Some(reader)) => reader.name_row(unsafe { &RowValue::open(datum) }, failure),
+        ArgumentForm::Row(Some(reader)) => {
+            reader.name_row(unsafe { &RowValue::open(datum) }, failure)
+        }
         _ => failure,
     }
 }

@@ -113,6 +113,30 @@ pub fn wrong_type(model: &Model, called: &Called) -> Failure {
     .hint(call_hint(model, called))
 }
 
+/// Says that a number which looks like a threshold is none for svm_predict, unless it is one of the labels.
+pub fn share_is_no_threshold(model: &Model, share: &str, type_id: pg_sys::Oid) {
+    if model.class_named(share).is_some() {
+        return;
+    }
+    let name = model.base_name().replace('\'', "''");
+    let by_threshold = match model.heads.len() {
+        1 => format!("svm_classify('{name}', …, threshold => {share})"),
+        _ => format!(
+            "svm_probability('{name}', …, '{}') >= {share}",
+            model.labels[0].replace('\'', "''")
+        ),
+    };
+    let type_name = type_name(type_id, -1);
+    Failure::new(
+        Code::ERRCODE_SUCCESSFUL_COMPLETION,
+        format!("svm_predict takes no threshold: {share} only says that the label is to be of type {type_name}"),
+    )
+    .hint(format!(
+        "With a threshold: {by_threshold}. For the type alone: svm_predict('{name}', …, NULL::{type_name})"
+    ))
+    .notice();
+}
+
 /// The columns that the model reads, or the first of them.
 fn hinted_columns(model: &Model) -> String {
     let mut columns = model.features.columns();
@@ -128,9 +152,14 @@ pub fn call_hint(model: &Model, called: &Called) -> String {
     if called.is_object {
         return object_hint(model, called);
     }
-    match called.call(model, "t") {
+    // of a column of that name it would be the column
+    let columns = model.features.columns();
+    let names = ["t", "r", "whole_row"];
+    let name = names.into_iter().find(|name| !columns.contains(name));
+    let name = name.unwrap_or(names[0]);
+    match called.call(model, name) {
         Some(call) => format!(
-            "Pass a whole row with the columns {}: SELECT {call} FROM … AS t.",
+            "Pass a whole row with the columns {}: SELECT {call} FROM … AS {name}.",
             hinted_columns(model)
         ),
         None => format!(

@@ -2,7 +2,7 @@
 //! read from its text (`model::text`) once per call site, and no table is.
 
 use super::answered::{are_answer, has_answer};
-use super::argument::Argument;
+use super::argument::RowArgument;
 use super::check_probabilities;
 use super::complaints::{null_feature, Called};
 use crate::base::errors::{Code, Failure};
@@ -13,7 +13,7 @@ use crate::pg::types::{type_kind, TypeKind};
 use pgrx::pg_sys;
 
 /// The model, and what is kept from call to call.
-pub(super) struct Constant {
+pub(super) struct ConstantModel {
     pub model: Model,
     form: ConstantForm,
     decisions: Vec<f64>,
@@ -22,7 +22,7 @@ pub(super) struct Constant {
 /// How the features come.
 enum ConstantForm {
     /// In one array; where that is a column of the model's, what a NULL in its place needs.
-    Array(Argument, Option<Box<ConstantColumns>>),
+    Array(RowArgument, Option<Box<ConstantColumns>>),
     /// In arguments of their own, in the order of the model's columns.
     ConstantColumns(Box<ConstantColumns>),
 }
@@ -34,7 +34,7 @@ struct ConstantColumns {
     nulls: Vec<bool>,
 }
 
-impl Constant {
+impl ConstantModel {
     /// The model of this text, for arguments of these types.
     pub fn read(written: &str, types: &[pg_sys::Oid]) -> Result<Self, Failure> {
         let (mut model, _) = text::read(written)?;
@@ -51,7 +51,7 @@ impl Constant {
 
     /// Refuses a model that has no one decision or, where that is asked for, no one probability.
     pub fn check_two_classes(&self, probability: bool) -> Result<(), Failure> {
-        if self.model.heads.len() != 1 {
+        if self.model.heads.len() != 1 && !self.model.regresses {
             return Err(self
                 .model
                 .too_many_classes("a number", "svm_decision", ", …"));
@@ -168,7 +168,7 @@ fn form(model: &Model, types: &[pg_sys::Oid]) -> Result<ConstantForm, Failure> {
         let all_in_one = names.len() > 1 || model.features.dense_parts() == 1;
         if all_in_one && matches!(type_kind(*only), TypeKind::Array(_)) {
             return Ok(ConstantForm::Array(
-                Argument::new(model, Called::without_row(*only))?,
+                RowArgument::new(model, Called::without_row(*only))?,
                 columns,
             ));
         }

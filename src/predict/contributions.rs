@@ -140,6 +140,7 @@ impl Explanation {
             let named = !(*fcinfo).args.as_slice(4)[3].isnull;
             let (used, features) = site::current(fcinfo);
             let model = used.model.clone();
+            model.check_one_number("svm_explain")?;
             let baseline = Baseline::read(fcinfo, &model)?;
             let class = match named {
                 true => Some(used.class.read(&model, fcinfo, 3)?),
@@ -240,7 +241,7 @@ fn contributions(
     row: &FeatureBuffer,
     baseline: Baseline,
 ) -> Result<(Vec<Contribution>, f64), Failure> {
-    let mut found = Found {
+    let mut found = FoundContributions {
         model,
         baseline,
         head,
@@ -258,7 +259,7 @@ fn contributions(
 }
 
 /// The contributions found so far to the decision of a head, with that sign.
-struct Found<'a> {
+struct FoundContributions<'a> {
     model: &'a Model,
     baseline: Baseline,
     head: usize,
@@ -269,7 +270,7 @@ struct Found<'a> {
     patience: Patience,
 }
 
-impl Found<'_> {
+impl FoundContributions<'_> {
     fn add(&mut self, feature: u64, weight: f64, value: f64) -> Result<(), OutOfMemory> {
         self.patience.tick();
         let (base, weight) = (self.baseline.of(self.model, feature), self.sign * weight);

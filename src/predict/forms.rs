@@ -1,6 +1,6 @@
 //! How to read an argument of each type for a model, or why that cannot be.
 
-use super::argument::Form;
+use super::argument::ArgumentForm;
 use super::complaints::{call_hint, Called};
 use crate::base::errors::{Code, Failure};
 use crate::features::{
@@ -20,17 +20,21 @@ use pgsvm_core::memory::Room;
 const ARGUMENT: &str = "features";
 
 /// Arrays of numbers: all features in order.
-pub fn array_form(model: &Model, called: &Called, kind: NumberKind) -> Result<Form, Failure> {
+pub fn array_form(
+    model: &Model,
+    called: &Called,
+    kind: NumberKind,
+) -> Result<ArgumentForm, Failure> {
     let decoder = array_decoder(model, called, "an array")?;
     Ok(match model.heads.len() {
         _ if model.features.unit_rows.is_some()
             || model.kernel.is_some()
             || model.features.skips_bad_rows =>
         {
-            Form::Decoded(decoder)
+            ArgumentForm::Decoded(decoder)
         }
-        1 => Form::Array { kind, decoder },
-        _ => Form::ArrayForHeads { kind, decoder },
+        1 => ArgumentForm::Array { kind, decoder },
+        _ => ArgumentForm::ArrayForHeads { kind, decoder },
     })
 }
 
@@ -63,9 +67,15 @@ fn array_decoder(model: &Model, called: &Called, argument: &str) -> Result<Box<D
 }
 
 /// pgvector's types: all features in order, or the one sparse part.
-pub fn vector_form(model: &Model, called: &Called, kind: VectorKind) -> Result<Form, Failure> {
+pub fn vector_form(
+    model: &Model,
+    called: &Called,
+    kind: VectorKind,
+) -> Result<ArgumentForm, Failure> {
     if kind != VectorKind::Sparsevec {
-        return Ok(Form::Decoded(array_decoder(model, called, "a vector")?));
+        return Ok(ArgumentForm::Decoded(array_decoder(
+            model, called, "a vector",
+        )?));
     }
     check_no_categories(model, called, "a sparsevec")?;
     if (model.features.dense_parts(), model.features.sparse_parts()) != (0, 1) {
@@ -84,7 +94,7 @@ pub fn vector_form(model: &Model, called: &Called, kind: VectorKind) -> Result<F
     };
     let features = FeatureSet::of(vec![part.into()]);
     let decoder = Decoder::new(&features, &[argument_column(called.type_id)], model.nulls)?;
-    Ok(Form::Decoded(Box::new(decoder)))
+    Ok(ArgumentForm::Decoded(Box::new(decoder)))
 }
 
 /// Categories and words come out of columns only.
@@ -116,7 +126,7 @@ fn check_no_categories(model: &Model, called: &Called, argument: &str) -> Result
 }
 
 /// Texts in LIBSVM notation: all dense features by their positions, or the one sparse part.
-pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
+pub fn text_form(model: &Model, called: &Called) -> Result<ArgumentForm, Failure> {
     if let [part] = model.features.parts.as_slice() {
         if let Some(text) = part.as_one::<TextPart>().filter(|text| text.form.asked) {
             return only_text(model, text);
@@ -124,11 +134,11 @@ pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
     }
     check_no_categories(model, called, "a text in LIBSVM notation")?;
     match (model.features.dense_parts(), model.features.sparse_parts()) {
-        (_, 0) => Ok(Form::DenseText),
+        (_, 0) => Ok(ArgumentForm::DenseText),
         (0, 1) => {
             let features = FeatureSet::of(vec![LibsvmPart::text(ARGUMENT).into()]);
             let columns = [argument_column(pg_sys::TEXTOID)];
-            Ok(Form::Decoded(Box::new(Decoder::new(
+            Ok(ArgumentForm::Decoded(Box::new(Decoder::new(
                 &features,
                 &columns,
                 model.nulls,
@@ -146,7 +156,7 @@ pub fn text_form(model: &Model, called: &Called) -> Result<Form, Failure> {
 }
 
 /// The text of a model that reads nothing else.
-fn only_text(model: &Model, text: &TextPart) -> Result<Form, Failure> {
+fn only_text(model: &Model, text: &TextPart) -> Result<ArgumentForm, Failure> {
     let text = TextPart {
         name: ARGUMENT.to_owned(),
         ..text.clone()
@@ -154,7 +164,7 @@ fn only_text(model: &Model, text: &TextPart) -> Result<Form, Failure> {
     let features = FeatureSet::of(vec![text.into()]);
     let columns = [argument_column(pg_sys::TEXTOID)];
     let decoder = Decoder::new(&features, &columns, model.nulls)?;
-    Ok(Form::Decoded(Box::new(decoder)))
+    Ok(ArgumentForm::Decoded(Box::new(decoder)))
 }
 
 fn argument_column(type_oid: pg_sys::Oid) -> Column {

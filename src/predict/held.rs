@@ -1,7 +1,7 @@
 //! Rows that hold all features in one column, as the queries of an evaluation give them. A call with the column's value
 //! itself could match a function that somebody made for its type; one with a record matches ours and no other.
 
-use super::argument::Argument;
+use super::argument::RowArgument;
 use super::complaints::Called;
 use crate::base::errors::Failure;
 use crate::model::{relation_changes, Model};
@@ -12,17 +12,17 @@ use pgrx::pg_sys;
 pub const HELD: &str = "pgsvm features";
 
 /// How to read such rows at one call site.
-pub struct Held {
+pub struct HeldArgument {
     shape: RowShape,
     /// Where the column is.
     at: usize,
     /// For its values, from the first that is not NULL on.
-    argument: Option<Argument>,
+    argument: Option<RowArgument>,
     /// Changes of relations when the shape was looked up.
     changes: u64,
 }
 
-impl Held {
+impl HeldArgument {
     /// For rows like this one; None where it has no such column.
     pub fn of(row: &RowValue) -> Option<Self> {
         let shape = RowShape::of(row);
@@ -45,7 +45,7 @@ impl Held {
 
     /// Bytes it takes, about.
     pub fn bytes(&self) -> usize {
-        self.shape.bytes() + self.argument.as_ref().map_or(0, Argument::bytes)
+        self.shape.bytes() + self.argument.as_ref().map_or(0, RowArgument::bytes)
     }
 
     /// What `ask` makes of the features in a row that fits, and of how to read them; None where they are NULL.
@@ -57,7 +57,7 @@ impl Held {
         &mut self,
         call: (&Model, &Called),
         datum: pg_sys::Datum,
-        ask: impl FnOnce(&mut Argument, pg_sys::Datum) -> Result<T, Failure>,
+        ask: impl FnOnce(&mut RowArgument, pg_sys::Datum) -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
         // SAFETY: as the caller promises; the features are valid while the row is.
         let row = unsafe { RowValue::open(datum) };
@@ -72,7 +72,7 @@ impl Held {
         &mut self,
         (model, called): (&Model, &Called),
         row: &RowValue,
-    ) -> Result<Option<(&mut Argument, pg_sys::Datum)>, Failure> {
+    ) -> Result<Option<(&mut RowArgument, pg_sys::Datum)>, Failure> {
         let (values, nulls) = self.shape.deform(row);
         if nulls[self.at] {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Held {
                 let type_id = self.shape.columns()[self.at].type_oid;
                 // SAFETY: the value is the column's.
                 let called = unsafe { called.with(type_id, value) };
-                Argument::new(model, called)?
+                RowArgument::new(model, called)?
             }
         };
         Ok(Some((self.argument.insert(argument), value)))

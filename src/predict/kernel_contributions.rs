@@ -9,7 +9,7 @@ use crate::pg::Patience;
 use pgsvm_core::memory::{copied, OutOfMemory, Room};
 
 /// What was found.
-pub struct Found {
+pub struct KernelContributions {
     pub contributions: Vec<Contribution>,
     /// What is decided at the baseline.
     pub base: f64,
@@ -23,8 +23,8 @@ pub fn contributions(
     class: usize,
     row: &FeatureBuffer,
     baseline: Baseline,
-) -> Result<Found, OutOfMemory> {
-    let mut asked = Asked {
+) -> Result<KernelContributions, OutOfMemory> {
+    let mut asked = AskedRow {
         model,
         machine,
         class,
@@ -60,7 +60,7 @@ pub fn contributions(
     }
     let base = asked.decision()?;
     let sum: f64 = contributions.iter().map(|one| one.amount).sum();
-    Ok(Found {
+    Ok(KernelContributions {
         contributions,
         base,
         interactions: whole - base - sum,
@@ -68,7 +68,7 @@ pub fn contributions(
 }
 
 /// A row whose values are changed, and the machine that is asked about it.
-struct Asked<'a> {
+struct AskedRow<'a> {
     model: &'a Model,
     machine: &'a KernelMachine,
     class: usize,
@@ -76,7 +76,7 @@ struct Asked<'a> {
     decisions: Vec<f64>,
 }
 
-impl Asked<'_> {
+impl AskedRow<'_> {
     fn decision(&mut self) -> Result<f64, OutOfMemory> {
         let bytes = OutOfMemory { bytes: 0 };
         let decided = self.machine.decide(&self.row, &mut self.decisions);

@@ -2,8 +2,8 @@
 //! behind it stands the model as `svm_export` writes it (`model::text`). PostgreSQL calls the handler with the function's own
 //! arguments, so a plan shows the call and not the model, which is read once per call site.
 
-use super::constant::Constant;
-use super::or_null;
+use super::constant::ConstantModel;
+use super::{as_type, or_null};
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::model::Model;
 use crate::pg::result_set::float8;
@@ -34,7 +34,7 @@ enum Answer {
 /// What a call site remembers.
 struct Site {
     answer: Answer,
-    constant: Constant,
+    constant: ConstantModel,
     result: pg_sys::Oid,
     /// By class, the label in the type of the result, once it has been asked for.
     labels: Vec<Option<pg_sys::Datum>>,
@@ -63,7 +63,7 @@ impl Site {
             )
             .hint("svm_create_function(model, name, immutable => true) writes such functions.")
         })?;
-        let constant = Constant::read(written, &found.arguments)?;
+        let constant = ConstantModel::read(written, &found.arguments)?;
         let fits = match answer {
             Answer::Class => true,
             Answer::Decision | Answer::Probability => found.result == pg_sys::FLOAT8OID,
@@ -90,8 +90,12 @@ impl Site {
     fn answer(&mut self, context: pg_sys::MemoryContext) -> Result<Option<pg_sys::Datum>, Failure> {
         let (model, decisions) = (&self.constant.model, self.constant.decisions());
         match self.answer {
+            Answer::Decision if model.regresses => Ok(Some(float8(model.number(decisions)))),
             Answer::Decision => Ok(Some(float8(decisions[0]))),
             Answer::Probability => Ok(model.probability(1, decisions).map(float8)),
+            Answer::Class if model.regresses => {
+                number_as(model, model.number(decisions), self.result).map(Some)
+            }
             Answer::Class => {
                 let class = model.class(decisions);
                 self.label(class, context).map(Some)
@@ -120,6 +124,17 @@ impl Site {
         self.labels[class] = Some(read);
         Ok(read)
     }
+}
+
+/// A prediction of a regression as the result.
+fn number_as(model: &Model, number: f64, result: pg_sys::Oid) -> Result<pg_sys::Datum, Failure> {
+    let text = as_type(number, result);
+    let read = match result {
+        pg_sys::FLOAT8OID => return Ok(float8(number)),
+        pg_sys::TEXTOID => return Ok(text_datum(&text)),
+        result => value::read(&text, result),
+    };
+    read.map_err(|reason| no_value(model, &text, &reason))
 }
 
 fn no_value(model: &Model, label: &str, reason: &str) -> Failure {

@@ -28,6 +28,7 @@ unsafe fn svm_predict_set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let count = top_n(fcinfo, 1);
         let (used, features) = site::current(fcinfo);
         let model = used.model.clone();
+        model.check_classes().or_raise();
         let Some(decisions) = used.decisions(features).or_raise() else {
             return null(fcinfo);
         };

@@ -3,7 +3,7 @@
 //! name and its features; a call that finds everything as the one before left it makes no look-up, no
 //! allocation and no guarded call into the server.
 
-use super::argument::Argument;
+use super::argument::RowArgument;
 use super::complaints::Called;
 use crate::base::errors::{Failure, OrRaise};
 use crate::model::{self, side, ClassArgument, Freshness, Model};
@@ -31,7 +31,7 @@ pub struct Use {
     name: Box<[u8]>,
     freshness: Freshness,
     pub model: Rc<Model>,
-    pub argument: Argument,
+    pub argument: RowArgument,
     pub class: ClassArgument,
     /// What the heads decided about the last row.
     decisions: Vec<f64>,
@@ -56,7 +56,7 @@ struct Parked {
 /// A use without its model.
 struct Unused {
     freshness: Freshness,
-    argument: Argument,
+    argument: RowArgument,
     class: ClassArgument,
     decisions: Vec<f64>,
     labels: LabelData,
@@ -80,7 +80,7 @@ pub unsafe fn current<'a>(fcinfo: pg_sys::FunctionCallInfo) -> (&'a mut Use, pg_
 }
 
 impl Use {
-    fn new(name: &[u8], freshness: Freshness, model: Rc<Model>, argument: Argument) -> Self {
+    fn new(name: &[u8], freshness: Freshness, model: Rc<Model>, argument: RowArgument) -> Self {
         Self {
             name: name.into(),
             freshness,
@@ -114,6 +114,21 @@ impl Use {
         // SAFETY: as the caller promises.
         let answered = unsafe { self.argument.decisions(&self.model, features, decisions) }?;
         Ok(answered.then_some(decisions))
+    }
+
+    /// The number that a regression predicts. None for a row with a NULL under nulls => 'skip'.
+    ///
+    /// # Safety
+    /// As for `decision`.
+    pub unsafe fn number(&mut self, features: pg_sys::Datum) -> Result<Option<f64>, Failure> {
+        let model = Rc::clone(&self.model);
+        // SAFETY: as the caller promises.
+        unsafe {
+            match model.heads.len() {
+                1 => self.decision(features),
+                _ => Ok(self.decisions(features)?.map(|all| model.number(all))),
+            }
+        }
     }
 
     /// The class that the model predicts. None for a row with a NULL under nulls => 'skip'.
@@ -233,7 +248,7 @@ unsafe fn renew(fcinfo: pg_sys::FunctionCallInfo, name: &[u8], site: &mut CallSi
     }
     // SAFETY: as the caller promises.
     let called = unsafe { Called::at(fcinfo) };
-    let argument = Argument::new(&model, called).or_raise();
+    let argument = RowArgument::new(&model, called).or_raise();
     site.last = Some(Use::new(name, freshness, model, argument));
 }
 

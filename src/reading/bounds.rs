@@ -20,7 +20,7 @@ const LANDMARK_BYTES: usize = 28;
 const DUAL_BYTES: usize = 8;
 
 /// The bounds of a training, and what it has come to.
-pub(super) struct Bounds {
+pub(super) struct RowBounds {
     features: usize,
     bytes: usize,
     /// The row cache.
@@ -42,13 +42,13 @@ pub(super) struct Bounds {
 }
 
 /// What rows have come to: how many, and in how many classes and folds.
-pub(super) struct Seen {
+pub(super) struct SeenCounts {
     pub rows: u64,
     pub classes: usize,
     pub folds: usize,
 }
 
-impl Bounds {
+impl RowBounds {
     pub fn of(job: &Job) -> Self {
         let scans = job.terms.scans();
         let weight = match job.resources.trainers {
@@ -88,7 +88,7 @@ impl Bounds {
 
     /// Refuses a row of so many features where that makes more than there may be.
     #[inline]
-    pub fn check(&mut self, features: usize, seen: Seen) -> Result<(), Failure> {
+    pub fn check(&mut self, features: usize, seen: SeenCounts) -> Result<(), Failure> {
         self.widest = self.widest.max(features);
         if features > self.features {
             return Err(self.too_many_features(features, seen.rows));
@@ -100,7 +100,7 @@ impl Bounds {
     }
 
     /// What the training takes if no more comes.
-    fn bytes_of(&self, seen: &Seen) -> usize {
+    fn bytes_of(&self, seen: &SeenCounts) -> usize {
         let [feature, row] = self.head_bytes;
         let rows = usize::try_from(seen.rows).unwrap_or(usize::MAX);
         let landmarks = self.landmarks(seen);
@@ -118,13 +118,13 @@ impl Bounds {
     }
 
     /// There are no more of them than rows.
-    fn landmarks(&self, seen: &Seen) -> usize {
+    fn landmarks(&self, seen: &SeenCounts) -> usize {
         let rows = usize::try_from(seen.rows).unwrap_or(usize::MAX);
         self.rank.min(rows)
     }
 
     /// Two classes have one head, more have one each or one a pair; rows that are held out have them for each fold and candidate.
-    fn heads(&self, seen: &Seen) -> usize {
+    fn heads(&self, seen: &SeenCounts) -> usize {
         let classifier = match seen.classes {
             ..=2 => 1,
             classes if classes <= self.pairs_up_to => Pairs::count(classes),
@@ -151,7 +151,7 @@ impl Bounds {
         })
     }
 
-    fn too_much_memory(&self, seen: &Seen) -> Failure {
+    fn too_much_memory(&self, seen: &SeenCounts) -> Failure {
         let mb = |bytes: usize| bytes.div_ceil(1 << 20);
         let heads = self.heads(seen);
         Failure::new(
@@ -175,9 +175,9 @@ impl Bounds {
     }
 
     /// How the training takes less, the likeliest first.
-    fn less_memory(&self, seen: &Seen) -> String {
+    fn less_memory(&self, seen: &SeenCounts) -> String {
         let mut tries = Vec::new();
-        let all = Seen {
+        let all = SeenCounts {
             rows: seen.rows.max(self.rows),
             ..*seen
         };

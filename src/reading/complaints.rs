@@ -15,8 +15,13 @@ impl RowDecoder {
     pub(super) fn check_complete(&self) -> Result<(), Failure> {
         if self.rows_seen == 0 {
             return Err(
-                Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows")
-                    .hint("Two rows, one of each class, are the least a training needs"),
+                Failure::new(Code::ERRCODE_NO_DATA, "the source has no rows").hint(
+                    match self.groups.labels.classes() {
+                        [] => "Two rows, one of each class, are the least a training needs",
+                        // of a regression, and of rows without labels, they are there before any row is
+                        _ => "One row is the least a training needs",
+                    },
+                ),
             );
         }
         let mut complaints = Vec::new();
@@ -37,11 +42,25 @@ impl RowDecoder {
         self.check_classes()
     }
 
+    /// Whether all rows were left out.
+    fn has_no_row(&self) -> bool {
+        self.rows_skipped + self.bad_rows.count >= self.rows_seen
+    }
+
     /// Refuses rows of fewer than two classes, and weights of classes that there are not.
     fn check_classes(&self) -> Result<(), Failure> {
         let labels = &self.groups.labels;
-        match labels.classes() {
-            [] if labels.nulls == self.rows_seen => Err(Failure::new(
+        // both sides of a regression are there before any row is
+        let (met, needed) = match labels.of_sides() {
+            Some(false) => (&labels.classes()[..0], "A training needs rows with a label"),
+            Some(true) => (labels.classes(), ""),
+            None if labels.is_one_class() && self.has_no_row() => {
+                (&labels.classes()[..0], "A training needs a row")
+            }
+            None => (labels.classes(), "A training needs rows of two classes"),
+        };
+        match met {
+            [] if labels.nulls == self.rows_seen && !labels.is_one_class() => Err(Failure::new(
                 Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 format!(
                     "label column \"{}\" is NULL in {}",
@@ -52,12 +71,12 @@ impl RowDecoder {
                     }
                 ),
             )
-            .hint("Rows without a label are the ones to predict; a training needs rows of two classes")),
-            [] if self.rows_skipped == 0 => Err(Failure::new(
-                Code::ERRCODE_NO_DATA,
-                "there is no row to train on",
-            )
-            .hint("A training needs rows of two classes")),
+            .hint(format!(
+                "Rows without a label are the ones to predict. {needed}"
+            ))),
+            [] if self.rows_skipped == 0 => {
+                Err(Failure::new(Code::ERRCODE_NO_DATA, "there is no row to train on").hint(needed))
+            }
             [] => Err(Failure::new(
                 Code::ERRCODE_NO_DATA,
                 format!(
@@ -74,7 +93,7 @@ impl RowDecoder {
                     only.text
                 ),
             )
-            .hint("A training needs rows of two classes")),
+            .hint(needed)),
             classes => {
                 if !self.continues {
                     let rows = self.rows_seen - labels.nulls;
@@ -255,7 +274,7 @@ impl From<KernelError> for Failure {
             }
             KernelError::Zero => failure.hint("kernel => 'rbf'"),
             KernelError::Rank { rows, .. } => {
-                failure.hint(format!("rank => {rows}, or NULL for the square root of the number of rows"))
+                failure.hint(format!("rank => {rows}, or none for as many landmarks as the work allows"))
             }
             KernelError::SparseCentres => {
                 failure.hint("options => '{\"landmarks\": \"pivots\"}', which are rows of the table")

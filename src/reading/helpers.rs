@@ -8,14 +8,14 @@
 //! queue is full.
 
 use crate::base::errors::OrRaise;
-use crate::pg::executor::{Continue, Place, Row, Running};
-use crate::pg::origin::Known;
-use crate::pg::packed_rows::{Ending, Packer, Shape, Unpacker};
+use crate::pg::executor::{Continue, DeformedRow, RowPlace, RunningQuery};
+use crate::pg::origin::KnownColumns;
+use crate::pg::packed_rows::{Ending, RowPacker, RowUnpacker, Shape};
 use crate::pg::query::{self, Planned};
 use crate::pg::queue::{Receiver, Sender};
 use crate::pg::wait::failed_elsewhere;
 use crate::planning::job::{Job, Role};
-use crate::planning::pieces::{Fetcher, Pieces};
+use crate::planning::pieces::{Fetcher, TablePieces};
 use std::cell::Cell;
 
 /// Size of a helper's queue: more than a piece of most tables.
@@ -25,14 +25,14 @@ const MANY_ROWS: u64 = 1 << 20;
 
 /// What the reader has of its helpers.
 pub struct Helpers {
-    pieces: Pieces,
+    pieces: TablePieces,
     /// By worker number, of those that help.
     queues: Vec<Option<Receiver>>,
 }
 
 impl Helpers {
     /// The helpers of a job, who share these pieces with this process and send rows through these queues.
-    pub fn new(job: &Job, pieces: Pieces, queue: impl Fn(usize) -> Receiver) -> Self {
+    pub fn new(job: &Job, pieces: TablePieces, queue: impl Fn(usize) -> Receiver) -> Self {
         let helps = |(worker, role): (usize, &Role)| (*role == Role::Helper).then(|| queue(worker));
         Self {
             pieces,
@@ -48,15 +48,15 @@ impl Helpers {
 
 /// The rows of a query, fetched by this process alone or with helpers.
 pub enum SourceRows {
-    Alone(Running),
-    Together(Box<Together>),
+    Alone(RunningQuery),
+    Together(Box<HelpedRows>),
 }
 
 /// Rows that several processes fetch.
-pub struct Together {
-    running: Running,
+pub struct HelpedRows {
+    running: RunningQuery,
     helpers: Helpers,
-    unpacker: Unpacker,
+    unpacker: RowUnpacker,
     piece: u32,
     from: Fetcher,
     /// Whether rows of a helper's message are left.
@@ -75,7 +75,7 @@ impl SourceRows {
             return Self::Alone(running);
         };
         match Shape::of(planned).filter(|_| helpers.pieces.cut.fits(planned)) {
-            Some(shape) => Self::Together(Box::new(Together::start(running, helpers, shape))),
+            Some(shape) => Self::Together(Box::new(HelpedRows::start(running, helpers, shape))),
             // the plan is another one than it was
             None => {
                 helpers.dismiss();
@@ -85,7 +85,7 @@ impl SourceRows {
     }
 
     /// Pushes `rows` rows into `visit`, or as many as there are; true when there may be more.
-    pub fn run(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> bool {
+    pub fn run(&mut self, rows: u64, visit: &mut dyn FnMut(&DeformedRow<'_>) -> Continue) -> bool {
         match self {
             Self::Alone(running) => running.run(rows, visit),
             Self::Together(together) => together.run(rows, visit),
@@ -93,7 +93,7 @@ impl SourceRows {
     }
 
     /// The query that runs in this process.
-    pub fn running(&mut self) -> &mut Running {
+    pub fn running(&mut self) -> &mut RunningQuery {
         match self {
             Self::Alone(running) => running,
             Self::Together(together) => &mut together.running,
@@ -101,7 +101,7 @@ impl SourceRows {
     }
 
     /// Where the row that was handed on last lies, if that is known; nothing can be handed on afterwards.
-    pub fn place(&mut self) -> Option<Place> {
+    pub fn place(&mut self) -> Option<RowPlace> {
         match self {
             Self::Alone(running) => running.place(),
             Self::Together(together) => together.place(),
@@ -120,12 +120,12 @@ impl SourceRows {
     }
 }
 
-impl Together {
-    fn start(running: Running, helpers: Helpers, shape: Shape) -> Self {
+impl HelpedRows {
+    fn start(running: RunningQuery, helpers: Helpers, shape: Shape) -> Self {
         let mut this = Self {
             running,
             helpers,
-            unpacker: Unpacker::new(shape),
+            unpacker: RowUnpacker::new(shape),
             piece: 0,
             from: Fetcher::Reader,
             open: false,
@@ -137,9 +137,9 @@ impl Together {
     }
 
     /// As many rows as are asked for, whatever pieces they are of: what is made of rows depends on where calls end.
-    fn run(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> bool {
+    fn run(&mut self, rows: u64, visit: &mut dyn FnMut(&DeformedRow<'_>) -> Continue) -> bool {
         let (left, enough) = (Cell::new(rows), Cell::new(false));
-        let visit = &mut |row: &Row<'_>| {
+        let visit = &mut |row: &DeformedRow<'_>| {
             left.set(left.get() - 1);
             let verdict = visit(row);
             enough.set(matches!(verdict, Continue::No));
@@ -182,7 +182,7 @@ impl Together {
         self.running.restrict(table, pages);
     }
 
-    fn fetch(&mut self, rows: u64, visit: &mut dyn FnMut(&Row<'_>) -> Continue) -> Ending {
+    fn fetch(&mut self, rows: u64, visit: &mut dyn FnMut(&DeformedRow<'_>) -> Continue) -> Ending {
         let again = &mut self.again;
         let more = self.running.run(rows, &mut |row| {
             if *again > 0 {
@@ -198,7 +198,7 @@ impl Together {
     }
 
     /// Of a row that a helper has sent it is found by fetching the piece up to it here too.
-    fn place(&mut self) -> Option<Place> {
+    fn place(&mut self) -> Option<RowPlace> {
         if let Fetcher::Helper(_) = self.from {
             self.fetch_here(self.rows.saturating_sub(1));
             self.fetch(self.again + 1, &mut |_| Continue::No);
@@ -210,7 +210,7 @@ impl Together {
         &mut self,
         worker: usize,
         rows: u64,
-        visit: &mut dyn FnMut(&Row<'_>) -> Continue,
+        visit: &mut dyn FnMut(&DeformedRow<'_>) -> Continue,
     ) -> Ending {
         if !std::mem::replace(&mut self.open, true) {
             let queue = self.helpers.queues[worker].as_mut();
@@ -222,7 +222,7 @@ impl Together {
         }
         let unpacker = &mut self.unpacker;
         let count = &mut self.rows;
-        let visit = &mut |row: &Row<'_>| {
+        let visit = &mut |row: &DeformedRow<'_>| {
             *count += 1;
             visit(row)
         };
@@ -238,11 +238,11 @@ impl Together {
 
 /// Fetches pieces of the tables, in a worker: until none is left, nobody listens, or a row is too long to be handed over, as
 /// there will be more of those.
-pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
+pub fn help(job: &Job, worker: usize, pieces: TablePieces, sender: &mut Sender) {
     let planned = query::plan(&job.statement.select);
     let mut running = running(&planned, job);
     if let Some(shape) = Shape::of(&planned).filter(|_| pieces.cut.fits(&planned)) {
-        let mut packer = Packer::new(shape);
+        let mut packer = RowPacker::new(shape);
         for piece in 0..pieces.cut.count() {
             if pieces.take(piece, Fetcher::Helper(worker)).is_err() {
                 continue;
@@ -258,8 +258,8 @@ pub fn help(job: &Job, worker: usize, pieces: Pieces, sender: &mut Sender) {
 }
 
 /// Starts the query of a job in this process.
-pub fn running(planned: &Planned, job: &Job) -> Running {
-    let known = Known {
+pub fn running(planned: &Planned, job: &Job) -> RunningQuery {
+    let known = KnownColumns {
         origins: job
             .looks
             .slacks
@@ -269,11 +269,11 @@ pub fn running(planned: &Planned, job: &Job) -> Running {
             .is_some()
             .then(|| job.statement.columns.features.clone()),
     };
-    Running::start_knowing(planned, known)
+    RunningQuery::start_knowing(planned, known)
 }
 
 /// Sends the rows of a piece; false when nobody listens, and for a piece given back.
-fn send_piece(running: &mut Running, packer: &mut Packer, sender: &mut Sender) -> bool {
+fn send_piece(running: &mut RunningQuery, packer: &mut RowPacker, sender: &mut Sender) -> bool {
     loop {
         let (mut packed, mut ripe) = (true, false);
         let more = running.run(MANY_ROWS, &mut |row| {

@@ -15,7 +15,7 @@ use std::mem::discriminant;
 
 /// What is known of the rows so far.
 #[derive(Serialize, Deserialize)]
-pub struct Learned {
+pub struct LearnedRows {
     /// With the lengths of arrays.
     #[serde(with = "sent")]
     pub features: FeatureSet,
@@ -39,7 +39,7 @@ pub struct Learned {
     pub failed: bool,
 }
 
-impl Learned {
+impl LearnedRows {
     /// What is known from rows that were decoded like this.
     pub fn of(decode: RowDecoder, survey: Survey, failed: bool) -> Result<Self, OutOfMemory> {
         let labels = &decode.groups.labels;

@@ -2,17 +2,17 @@
 
 use crate::base::errors::{About, Failure};
 use crate::features::{Decoder, FeatureBuffer, FeatureSet, Nulls};
-use crate::index::kept::Kept;
+use crate::index::kept::KeptIndex;
 use crate::keys::digest::RowDigests;
-use crate::pg::executor::Row;
+use crate::pg::executor::DeformedRow;
 use crate::pg::query::Column;
 use crate::planning::bad_rows::{with_hint, BadRows};
 use crate::planning::job::Job;
-use crate::reading::bounds::{Bounds, Seen};
+use crate::reading::bounds::{RowBounds, SeenCounts};
 use crate::reading::complaints::in_row;
 use crate::reading::constants::Constants;
-use crate::reading::learned::Learned;
-use crate::targets::costs::Costs;
+use crate::reading::learned::LearnedRows;
+use crate::targets::costs::RowCosts;
 use crate::targets::groups::{Draws, FoldColumn, Groups};
 use crate::targets::labels::{LabelColumn, LabelValue};
 use crate::warm_start::admission::{Admitted, Keys};
@@ -22,7 +22,9 @@ use pgsvm_core::{Example, RowError, Survey};
 /// Turns a row into an example.
 pub struct RowDecoder {
     pub(super) groups: Groups,
-    pub(super) costs: Costs,
+    /// Whether labels are numbers to predict: each row comes on both sides of its own then.
+    targets: bool,
+    pub(super) costs: RowCosts,
     pub(super) decoder: Decoder,
     pub(super) buffer: FeatureBuffer,
     pub(super) nulls: Nulls,
@@ -41,7 +43,7 @@ pub struct RowDecoder {
     digests: RowDigests,
     pub(super) keys: Option<Keys>,
     /// What an index has kept of rows.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<KeptIndex>,
     /// Whether categories go on from those of a model.
     pub(super) continues: bool,
     /// Whether somebody named the features.
@@ -56,7 +58,7 @@ pub struct RowDecoder {
     /// Sparse features that others have seen to lose digits.
     pub(super) imprecise: Vec<u32>,
     /// What superusers let a training take.
-    bounds: Bounds,
+    bounds: RowBounds,
 }
 
 /// How folds of this training are drawn, where they are.
@@ -75,7 +77,18 @@ fn folded(job: &Job) -> (&LabelColumn, Option<&FoldColumn>) {
 
 /// What a row turned out to be.
 enum Decoded {
-    Example { group: u32, cost: f32, rows: f64 },
+    Example {
+        group: u32,
+        cost: f32,
+        rows: f64,
+    },
+    /// Of a regression: its label, and the groups of its two sides.
+    Sides {
+        label: f64,
+        groups: [u32; 2],
+        cost: f32,
+        rows: f64,
+    },
     Skipped,
 }
 
@@ -105,9 +118,16 @@ impl RowDecoder {
 
     fn new(job: &Job, decoder: Decoder, groups: Groups) -> Result<Self, Failure> {
         let columns = &job.statement.columns;
+        let targets = job.terms.targets.is_some();
+        let groups = match (targets, job.terms.nu) {
+            (true, _) => groups.of_sides()?,
+            (false, Some(_)) => groups.of_one_class()?,
+            (false, None) => groups,
+        };
         Ok(Self {
             groups,
-            costs: Costs::new(columns.weight.as_ref(), job.class_weight.by_label())?,
+            targets,
+            costs: RowCosts::new(columns.weight.as_ref(), job.class_weight.by_label())?,
             null_counts: filled(0, job.features.parts.len())?,
             decoder: decoder.with_rows_up_to(job.resources.cache_bytes / size_of::<f32>()),
             buffer: FeatureBuffer::default(),
@@ -131,12 +151,12 @@ impl RowDecoder {
             ),
             unit_rows: job.rows.unit_rows,
             imprecise: Vec::new(),
-            bounds: Bounds::of(job),
+            bounds: RowBounds::of(job),
         })
     }
 
     /// Takes over what others have learned of the rows of `job`.
-    pub(super) fn adopt(&mut self, learned: Learned, job: &Job) -> Result<Survey, Failure> {
+    pub(super) fn adopt(&mut self, learned: LearnedRows, job: &Job) -> Result<Survey, Failure> {
         let (label, fold) = folded(job);
         let known = (&learned.classes[..], &learned.folds[..]);
         self.groups = Groups::all_known(label, fold, &job.plan, draws(job), known)?;
@@ -152,7 +172,7 @@ impl RowDecoder {
     /// Takes a row of the source, and pushes the example that it makes into `sink`, if it is one.
     pub fn visit(
         &mut self,
-        row: &Row<'_>,
+        row: &DeformedRow<'_>,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), Failure> {
         self.rows_seen += 1;
@@ -190,7 +210,7 @@ impl RowDecoder {
     /// Takes a row that is known by `key`, where there is one.
     fn take(
         &mut self,
-        row: &Row<'_>,
+        row: &DeformedRow<'_>,
         key: Option<Admitted>,
         sink: &mut dyn FnMut(&Example<'_>) -> Result<(), RowError>,
     ) -> Result<(), Failure> {
@@ -210,25 +230,39 @@ impl RowDecoder {
                 class = Some(found);
             }
         }
-        match self.decode(row, key, class)? {
-            Decoded::Skipped => Ok(()),
-            Decoded::Example { group, cost, rows } => sink(&Example {
+        let mut example = |buffer: &FeatureBuffer, group, cost, rows, offset| {
+            sink(&Example {
                 group,
                 cost,
                 rows,
-                dense: &self.buffer.dense,
-                sparse_index: &self.buffer.sparse_index,
-                sparse_value: &self.buffer.sparse_value,
-                rounded: self.buffer.rounded,
+                offset,
+                dense: &buffer.dense,
+                sparse_index: &buffer.sparse_index,
+                sparse_value: &buffer.sparse_value,
+                rounded: buffer.rounded,
             })
-            .map_err(|error| self.row_failure(error)),
-        }
+        };
+        let taken = match self.decode(row, key, class)? {
+            Decoded::Skipped => Ok(()),
+            Decoded::Example { group, cost, rows } => {
+                example(&self.buffer, group, cost, rows, None)
+            }
+            Decoded::Sides {
+                label,
+                groups,
+                cost,
+                rows,
+            } => groups
+                .into_iter()
+                .try_for_each(|group| example(&self.buffer, group, cost, rows, Some(label))),
+        };
+        taken.map_err(|error| self.row_failure(error))
     }
 
     /// `known`: the row's class and group where they are known already.
     fn decode(
         &mut self,
-        row: &Row<'_>,
+        row: &DeformedRow<'_>,
         key: Option<Admitted>,
         known: Option<(u32, u32)>,
     ) -> Result<Decoded, Failure> {
@@ -283,6 +317,21 @@ impl RowDecoder {
             let digest = self.digests.of_values(weight, &self.buffer)?;
             self.groups.at_digest(digest);
         }
+        if self.targets {
+            let sides = self.groups.sides_of(row);
+            let sides = sides.map_err(|failure| in_row(self.rows_seen, failure))?;
+            let Some((label, groups)) = sides else {
+                return Ok(Decoded::Skipped);
+            };
+            let cost = self.costs.of(weight, 0, self.groups.classes())?;
+            self.constants.take(self.decoder.learned(), &self.buffer)?;
+            return Ok(Decoded::Sides {
+                label,
+                groups,
+                cost,
+                rows: weight,
+            });
+        }
         let found = match known {
             None => self
                 .groups
@@ -309,7 +358,7 @@ impl RowDecoder {
     fn check_bounds(&mut self) -> Result<(), Failure> {
         let last = self.buffer.sparse_index.last().copied();
         let features = last.map_or(0, |last| last as usize + 1) + self.buffer.dense.len();
-        let seen = Seen {
+        let seen = SeenCounts {
             rows: self.rows_seen,
             classes: self.groups.classes().len(),
             folds: self.groups.fold_count(),

@@ -4,15 +4,15 @@
 use crate::base::errors::{About, Failure};
 use crate::catalog::identifiers::is_named_as_key;
 use crate::features::{Feature, FeaturePart, FeatureSet};
-use crate::index::kept::{Kept, Served};
+use crate::index::kept::{KeptIndex, Served};
 use crate::keys::chunks::KeyChunk;
-use crate::pg::executor::{Continue, Row};
-use crate::pg::kept_rows::KeptRows;
+use crate::pg::executor::{Continue, DeformedRow};
+use crate::pg::kept_rows::KeptTuples;
 use crate::pg::query::Planned;
 use crate::planning::bad_rows::BadRows;
 use crate::planning::job::{Job, Telltales};
 use crate::reading::helpers::{Helpers, SourceRows};
-use crate::reading::learned::Learned;
+use crate::reading::learned::LearnedRows;
 use crate::reading::row_decoder::RowDecoder;
 use crate::request::source;
 use crate::targets::labels::{self, LabelValue};
@@ -28,7 +28,7 @@ use std::rc::Rc;
 pub struct RowSource {
     rows: Option<SourceRows>,
     /// Those behind them.
-    added: Option<Rc<RefCell<KeptRows>>>,
+    added: Option<Rc<RefCell<KeptTuples>>>,
     decode: RowDecoder,
     /// What a training without a key begins from.
     begins: Option<Following>,
@@ -65,7 +65,7 @@ impl RowSource {
             let names = job.features.columns();
             let columns = (job.statement.columns.features.start, &names[..]);
             let wanted = decode.decoder.wanted()?;
-            let kept = Kept::open(index.clone(), rows.running(), &wanted, columns)?;
+            let kept = KeptIndex::open(index.clone(), rows.running(), &wanted, columns)?;
             decode.kept = Some(kept);
         }
         Ok(Self {
@@ -111,7 +111,7 @@ impl RowSource {
     pub fn learned(
         planned: &Planned,
         job: &Job,
-        learned: Learned,
+        learned: LearnedRows,
     ) -> Result<(Self, Survey), Failure> {
         let read = &planned.columns[..job.statement.columns.features.end];
         let mut decode = RowDecoder::learning(job, read)?;
@@ -153,7 +153,7 @@ impl RowSource {
         }
         // where there is one column there is nothing else to learn from, unless it is called as keys are
         let is_lone = matches!(&features.parts[..], [part] if part.is_one_value());
-        let is_told = |name: &str| !is_lone || is_named_as_key(name);
+        let may_be_said = |name: &str| !is_lone || is_named_as_key(name);
         for telling in found.telling.iter().filter(|_| !is_lone) {
             let name = match telling.what {
                 TellingColumn::Feature(id) => features.feature_name(id),
@@ -183,7 +183,7 @@ impl RowSource {
             };
             // days in their order are a time, not a count
             let is_number = |part: &FeaturePart| part.is_number() && part.column() == name;
-            if features.parts.iter().any(is_number) && is_told(name) {
+            if features.parts.iter().any(is_number) && may_be_said(name) {
                 out.counting.room(1)?.push(name.to_owned());
             }
         }
@@ -263,8 +263,8 @@ impl RowSource {
 
     /// The sparse features whose values lose more of their digits in 32 bits than their spread bears, by sparse id.
     pub fn imprecise(&self) -> impl Iterator<Item = u32> + '_ {
-        let told = self.decode.imprecise.iter().copied();
-        told.chain(self.decode.decoder.imprecise())
+        let whole = self.decode.imprecise.iter().copied();
+        whole.chain(self.decode.decoder.imprecise())
     }
 
     /// Keys and digests of the rows.
@@ -386,7 +386,7 @@ impl Source for RowSource {
             }
             sink(example)
         };
-        let visit = &mut |row: &Row<'_>| match decode.visit(row, sink) {
+        let visit = &mut |row: &DeformedRow<'_>| match decode.visit(row, sink) {
             Ok(()) => Continue::Yes,
             Err(reason) => {
                 failure = Some(reason);

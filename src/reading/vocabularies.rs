@@ -6,16 +6,16 @@ use crate::features::{
     Decoder, FeatureBuffer, FeatureError, FeaturePart, FeatureSet, Finished, LengthGuess, Nulls,
     TextGuess, UsualLengths, VocabularyLearner, LOOKED_AT,
 };
-use crate::index::kept::Kept;
-use crate::pg::executor::{each_row, Running};
-use crate::pg::origin::Known;
+use crate::index::kept::KeptIndex;
+use crate::pg::executor::{each_row, RunningQuery};
+use crate::pg::origin::KnownColumns;
 use crate::pg::query::Planned;
 use crate::planning::bad_rows::with_hint;
 use crate::planning::job::{Job, Role};
 use crate::planning::prepare::{self, Prepared};
 use crate::planning::roles::timing;
 use crate::request::Request;
-use crate::targets::costs::Costs;
+use crate::targets::costs::RowCosts;
 use crate::targets::labels::{LabelColumn, Labels};
 use pgsvm_expand::KeptWords;
 use std::cell::RefCell;
@@ -42,13 +42,13 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
     else {
         return Ok(());
     };
-    let costs = Costs::new(job.statement.columns.weight.as_ref(), &[])?;
+    let costs = RowCosts::new(job.statement.columns.weight.as_ref(), &[])?;
     let features = job.statement.columns.features.clone();
     let nulls = job.rows.nulls;
     let index = job.index.as_ref().filter(|index| index.has_words());
-    let mut running = Running::start_knowing(
+    let mut running = RunningQuery::start_knowing(
         planned,
-        Known {
+        KnownColumns {
             origins: None,
             derived: index.map(|_| features.clone()),
         },
@@ -58,7 +58,12 @@ pub fn learn(prepared: &mut Prepared, request: &Request) -> Result<(), Failure> 
         Some(index) => {
             let (wanted, names) = (learner.wanted()?, job.features.columns());
             let columns = (features.start, &names[..]);
-            Some(Kept::open(index.clone(), &mut running, &wanted, columns)?)
+            Some(KeptIndex::open(
+                index.clone(),
+                &mut running,
+                &wanted,
+                columns,
+            )?)
         }
     };
     let label_at = job.statement.columns.label.at;

@@ -2,8 +2,9 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::choosing;
-use crate::request::option_words::{Metric, When};
+use crate::request::option_words::When;
 use crate::request::options::{table, Choices};
+use pgsvm_core::Scoring;
 
 /// What `options` say.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +16,7 @@ pub enum Deploy {
     /// If it is better on the rows of a relation, written as SQL writes it.
     IfBetter {
         relation: String,
-        metric: Metric,
+        metric: Scoring,
     },
 }
 
@@ -24,7 +25,7 @@ impl Choices<'_> {
     pub(super) fn deploy(&self, probability: bool) -> Result<Deploy, Failure> {
         let when = self.get(&table::DEPLOY)?;
         match (when, self.get(&table::RELATION)?, self.get(&table::METRIC)?) {
-            (Some(When::IfBetter), Some(_), Some(Metric::LogLoss)) if !probability => {
+            (Some(When::IfBetter), Some(_), Some(Scoring::LogLoss)) if !probability => {
                 Err(choosing::log_loss_without())
             }
             (Some(When::IfBetter), Some(relation), Some(metric)) => {

@@ -43,9 +43,10 @@ impl Arguments {
             }
         }
         let message = "the third argument is features, and numbers there are taken as c";
-        let told = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message);
+        let notice = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message);
         Ok(Some(
-            told.detail("In 0.2.0 they stood there.")
+            notice
+                .detail("In 0.2.0 they stood there.")
                 .hint(format!("By name: {now}")),
         ))
     }

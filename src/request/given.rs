@@ -4,14 +4,14 @@
 //! How the problem is solved (tolerance, passes, solver, seed) belongs to each training alone.
 
 use crate::base::errors::{shortened, shown, Failure};
-use crate::base::json;
 use crate::base::text::written;
-use crate::catalog::trained_by::keep_lasting;
+use crate::catalog::trained_by::{as_arguments, keep_lasting};
 use crate::pg::json::JsonText;
 use crate::request::kernel::usual_name;
 use crate::request::numbers::Numbers;
 use crate::request::option_words::AUTO;
 use crate::request::options::{is_of_one_training, read_options};
+use crate::request::solver::{is_of_distance, QUANTILE};
 use crate::request::Arguments;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
@@ -22,11 +22,13 @@ pub type Names = Vec<Option<String>>;
 
 /// The settings that a version takes over.
 #[derive(Default)]
-pub struct Given {
+pub struct GivenSettings {
     pub features: Option<Names>,
     pub exclude: Option<Names>,
     /// The others, which are short, by the names of their arguments.
     pub others: Map<String, Value>,
+    /// Whether the version predicts a number.
+    pub regresses: bool,
 }
 
 const KERNEL: &str = "kernel";
@@ -89,13 +91,18 @@ pub fn typed(arguments: &Arguments) -> Result<String, Failure> {
     ];
     let own = own.into_iter();
     all.extend(own.filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    let size = |value: &Value| value.as_str().map_or(0, str::len);
+    fn size(value: &Value) -> usize {
+        match value {
+            Value::String(text) => text.len(),
+            Value::Array(all) => all.len() + all.iter().map(size).sum::<usize>(),
+            Value::Object(all) => all.iter().map(|(name, it)| name.len() + size(it)).sum(),
+            _ => 0,
+        }
+    }
     if all.values().map(size).sum::<usize>() > LONGEST {
         return Ok(String::new());
     }
-    let all = all
-        .iter()
-        .map(|(name, value)| format!(", {name} => {}", json::typed(value)));
+    let all = as_arguments(all).into_iter().map(|it| format!(", {it}"));
     Ok(Some(all.collect::<String>())
         .filter(|all| all.len() <= LONGEST)
         .unwrap_or_default())
@@ -112,21 +119,25 @@ fn others(arguments: &Arguments) -> Result<Map<String, Value>, Failure> {
 }
 
 /// Sets those of `before` that `arguments` do not give, and says which, as they are.
-pub fn take_over(arguments: &mut Arguments, mut before: Given) -> Result<Vec<String>, Failure> {
+pub fn take_over(
+    arguments: &mut Arguments,
+    mut before: GivenSettings,
+) -> Result<Vec<String>, Failure> {
     let now = others(arguments)?;
     keep_lasting(&mut before.others);
-    let mut told = take_names(arguments, &mut before);
+    let mut taken_over = take_names(arguments, &mut before);
+    forget_other_task(&now, &mut before);
     forget_other_kernel(&now, &mut before.others);
     forget_other_loss(&now, &mut before.others);
     let options = taken_options(arguments, &now, &mut before.others)?;
     for name in OTHERS {
         if let Some(value) = before.others.get(name).filter(|_| !now.contains_key(name)) {
             set(arguments, name, value)?;
-            told.push(format!("{name} => {}", words(value)));
+            taken_over.push(format!("{name} => {}", words(value)));
         }
     }
-    told.extend(options);
-    Ok(told)
+    taken_over.extend(options);
+    Ok(taken_over)
 }
 
 /// Takes out of `before` the parameters of a kernel that is not the one given `now`.
@@ -144,29 +155,88 @@ fn forget_other_kernel(now: &Map<String, Value>, before: &mut Map<String, Value>
     }
 }
 
-/// The same of the truncation, which means another thing for each loss.
+/// Takes out of `before` what belongs to another task than the one that is asked for `now`.
+fn forget_other_task(now: &Map<String, Value>, before: &mut GivenSettings) {
+    let option = |name: &str| now.get("options").and_then(|it| it.get(name));
+    let named = option("task").map(|task| task == "regression");
+    let loss = now.get("loss").and_then(Value::as_str);
+    let by_loss = || loss.map(is_of_distance);
+    let by_terms = || {
+        let mut terms = ["epsilon", "quantiles"].into_iter();
+        terms.find_map(option).map(|_| true)
+    };
+    let by_intervals = || {
+        option("intervals")
+            .filter(|it| it.as_bool() == Some(true))
+            .map(|_| true)
+    };
+    let asked = named
+        .or_else(by_loss)
+        .or_else(by_terms)
+        .or_else(by_intervals);
+    if asked.is_none_or(|regresses| regresses == before.regresses) {
+        return;
+    }
+    let others = &mut before.others;
+    others.retain(|name, _| {
+        !["loss", "class_weight", "probability", "key", METRIC].contains(&name.as_str())
+    });
+    if let Some(Value::Object(options)) = others.get_mut("options") {
+        let of_tasks = [
+            "task",
+            "epsilon",
+            "scale_label",
+            "quantiles",
+            "intervals",
+            "truncation",
+            "multiclass",
+            "classes_by",
+            "calibration",
+            "duals",
+        ];
+        options.retain(|name, _| !of_tasks.contains(&name.as_str()));
+    }
+}
+
+/// The same of what belongs to another loss: the truncation, which means another thing for each, epsilon and quantiles.
 fn forget_other_loss(now: &Map<String, Value>, before: &mut Map<String, Value>) {
-    let is_other = now
-        .get("loss")
-        .is_some_and(|loss| before.get("loss") != Some(loss));
-    if let (true, Some(Value::Object(options))) = (is_other, before.get_mut("options")) {
+    let names_quantiles = now
+        .get("options")
+        .is_some_and(|it| it.get("quantiles").is_some());
+    let loss = match now.get("loss").and_then(Value::as_str) {
+        None if names_quantiles => QUANTILE,
+        None => return,
+        Some(loss) => loss,
+    };
+    if before.get("loss").is_some_and(|before| before == loss) {
+        return;
+    }
+    before.remove("loss");
+    let is_of_quantiles = loss == QUANTILE;
+    before.retain(|name, metric| is_of_quantiles || name != METRIC || metric != "pinball");
+    let others = match is_of_quantiles {
+        true => "epsilon",
+        false => "quantiles",
+    };
+    if let Some(Value::Object(options)) = before.get_mut("options") {
         options.remove("truncation");
+        options.remove(others);
     }
 }
 
 /// The same of the lists of columns.
-fn take_names(arguments: &mut Arguments, before: &mut Given) -> Vec<String> {
-    let mut told = Vec::new();
+fn take_names(arguments: &mut Arguments, before: &mut GivenSettings) -> Vec<String> {
+    let mut taken_over = Vec::new();
     if arguments.columns.features.is_some() {
         // of columns that are named another list says nothing
-        return told;
+        return taken_over;
     }
     if let (Some(features), Some(excluded)) = (&mut before.features, &arguments.columns.exclude) {
         features.retain(|name| !excluded.contains(name));
     }
     let mut take = |name: &str, now: &mut Option<Names>, before: Option<Names>| {
         if let (None, Some(before)) = (&now, before.filter(|names| !names.is_empty())) {
-            told.push(format!("{name} => {}", list_words(&before)));
+            taken_over.push(format!("{name} => {}", list_words(&before)));
             *now = Some(before);
         }
     };
@@ -180,7 +250,7 @@ fn take_names(arguments: &mut Arguments, before: &mut Given) -> Vec<String> {
         &mut arguments.columns.exclude,
         before.exclude.take(),
     );
-    told
+    taken_over
 }
 
 /// Puts the options of `before` that are not given to the others, and says which.
@@ -213,7 +283,11 @@ fn taken_options(
         .iter()
         .any(|it| it.get("truncation").is_some_and(|word| word == AUTO));
     let probability = in_force("probability") == Some(&Value::Bool(true));
-    let holds_out = chooses || chooses_gamma || chooses_s || probability;
+    let intervals = [&options, &taken]
+        .iter()
+        .find_map(|it| it.get("intervals"))
+        .is_some_and(|it| it == true);
+    let holds_out = chooses || chooses_gamma || chooses_s || probability || intervals;
     // a metric says by what something is chosen
     let is_fixed = in_force("c").is_some_and(Value::is_number);
     if is_fixed && !(chooses || chooses_gamma || chooses_s) {
@@ -224,19 +298,22 @@ fn taken_options(
             "costs" => chooses,
             "folds" | "fold_column" | "fold_order" => holds_out,
             "calibration" | "classes_by" => probability,
+            // an intercept that is given says more than where one was to count
+            "intercept" => !now.contains_key("intercept"),
             _ => !is_of_one_training(name),
         };
         means_something && !options.contains_key(name)
     });
-    let told = taken
-        .iter()
-        .map(|(name, value)| format!("option \"{name}\": {}", shown(value)));
-    let told = told.collect();
+    let taken_over = taken.iter().map(|(name, value)| match name.as_str() {
+        "task" | "epsilon" => format!("{name} => {}", words(value)),
+        _ => format!("option \"{name}\": {}", shown(value)),
+    });
+    let taken_over = taken_over.collect();
     if !taken.is_empty() {
         options.extend(taken);
         arguments.options = Some(JsonText::of(&Value::Object(options))?);
     }
-    Ok(told)
+    Ok(taken_over)
 }
 
 /// Whether options say that C or gamma is to be chosen.
@@ -374,7 +451,14 @@ fn list_words(names: &Names) -> String {
         if !text.is_empty() {
             text.push(',');
         }
-        text.push_str(&shortened(name));
+        // as an array has an element with signs of its own
+        match name.contains([',', '{', '}', '"', '\\']) {
+            true => {
+                let escaped = shortened(name).replace('\\', "\\\\").replace('"', "\\\"");
+                text.push_str(&format!("\"{escaped}\""));
+            }
+            false => text.push_str(&shortened(name)),
+        }
     }
-    format!("'{{{text}}}'")
+    format!("'{{{}}}'", text.replace('\'', "''"))
 }

@@ -66,35 +66,43 @@ fn check_costs(costs: &[f64]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What C is chosen by.
+/// What C is chosen by; of a regression another one where nothing is given, [`super::regression`].
 pub(super) fn scoring(given: Option<&str>, class_weight: &ClassWeight) -> Result<Scoring, Failure> {
-    let known = SCORINGS.map(|(word, _, scoring)| (word, scoring));
     match given {
-        Some(given) => word("metric", given, &known),
+        Some(given) => word("metric", given, &METRICS),
         None if class_weight.is_balanced() => Ok(Scoring::BalancedAccuracy),
         None => Ok(Scoring::Accuracy),
     }
 }
 
-/// The words for what C is chosen by, as arguments and in messages.
-const SCORINGS: [(&str, &str, Scoring); 5] = [
-    ("accuracy", "accuracy", Scoring::Accuracy),
-    (
-        "balanced_accuracy",
-        "balanced accuracy",
-        Scoring::BalancedAccuracy,
-    ),
-    ("f1", "F1", Scoring::F1),
-    ("auc", "AUC", Scoring::Auc),
-    ("log_loss", "log loss", Scoring::LogLoss),
+/// The words for what C is chosen by and versions are compared by; each is a column of `svm_evaluate`.
+pub(super) const METRICS: [(&str, Scoring); 9] = [
+    ("accuracy", Scoring::Accuracy),
+    ("balanced_accuracy", Scoring::BalancedAccuracy),
+    ("f1", Scoring::F1),
+    ("auc", Scoring::Auc),
+    ("log_loss", Scoring::LogLoss),
+    ("rmse", Scoring::Rmse),
+    ("mae", Scoring::Mae),
+    ("r2", Scoring::R2),
+    ("pinball", Scoring::Pinball),
 ];
 
 /// The words for a metric, as an argument and in a message.
 pub fn scoring_words(scoring: Scoring) -> (&'static str, &'static str) {
-    let mut known = SCORINGS.iter().filter(|(_, _, it)| *it == scoring);
-    known
-        .next()
-        .map_or(("", ""), |(word, words, _)| (word, words))
+    let mut known = METRICS.iter().filter(|(_, it)| *it == scoring);
+    let word = known.next().map_or("", |(word, _)| word);
+    let words = match scoring {
+        Scoring::BalancedAccuracy => "balanced accuracy",
+        Scoring::F1 => "F1",
+        Scoring::Auc => "AUC",
+        Scoring::LogLoss => "log loss",
+        Scoring::Rmse => "RMSE",
+        Scoring::Mae => "MAE",
+        Scoring::R2 => "R2",
+        Scoring::Accuracy | Scoring::Pinball => word,
+    };
+    (word, words)
 }
 
 pub(super) fn folds(

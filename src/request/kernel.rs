@@ -5,7 +5,7 @@ use crate::base::errors::Failure;
 use crate::combinations::{choosing, kernels};
 use crate::features::{word_of, KERNELS};
 use crate::request::numbers::{Numbers, GAMMA};
-use crate::request::option_words::Method;
+use crate::request::option_words::KernelMethod;
 use crate::request::options::{table, Choices};
 use crate::request::solver::INTERIOR_POINT;
 use crate::request::words::{chosen, invalid, sql_float};
@@ -40,18 +40,18 @@ const USUAL_TIMES: [f64; 7] = [0.015625, 0.0625, 0.25, 1.0, 4.0, 16.0, 64.0];
 pub struct KernelTerms {
     /// The maps of the gammas to choose from, or to validate; of one there is no choice.
     pub maps: Vec<LowRankJob>,
-    pub method: Method,
+    pub method: KernelMethod,
 }
 
 impl KernelTerms {
     /// The same by low rank, where nobody says otherwise: of rows that are trained as any others.
     pub fn of_low_rank(self) -> Self {
         match self.method {
-            Method::Auto => Self {
-                method: Method::LowRank,
+            KernelMethod::Auto => Self {
+                method: KernelMethod::LowRank,
                 ..self
             },
-            Method::LowRank | Method::Exact => self,
+            KernelMethod::LowRank | KernelMethod::Exact => self,
         }
     }
 
@@ -115,8 +115,8 @@ pub(super) fn kernel(given: &Arguments, choices: &Choices) -> Result<Option<Kern
     // a user who says how many landmarks there are to be, or which, wants them
     let approximate = rank.is_some() || choices.has(&table::LANDMARKS_BY);
     let method = choices.get(&table::METHOD)?.unwrap_or(match approximate {
-        true => Method::LowRank,
-        false => Method::Auto,
+        true => KernelMethod::LowRank,
+        false => KernelMethod::Auto,
     });
     for map in &mut maps {
         map.rank = rank;
@@ -188,7 +188,7 @@ fn interior_point(
     }
     Ok(KernelTerms {
         maps,
-        method: Method::LowRank,
+        method: KernelMethod::LowRank,
     })
 }
 

@@ -3,9 +3,9 @@
 use crate::base::errors::Failure;
 use crate::combinations::kernels;
 use crate::request::kernel::KernelTerms;
-use crate::request::option_words::{Method, Multiclass};
+use crate::request::option_words::{KernelMethod, Multiclass};
 use crate::request::options::{table, Choices};
-use crate::request::solver::Terms;
+use crate::request::solver::SolvingTerms;
 use pgsvm_core::Pairs;
 
 /// Classes up to which a kernel machine tells them apart two by two where nobody says how: as LIBSVM does, and with as many as 496
@@ -23,7 +23,7 @@ impl Choices<'_> {
     /// Up to how many classes each head tells two of them apart; 0: none does.
     pub(super) fn pairs_up_to(
         &self,
-        terms: &Terms,
+        terms: &SolvingTerms,
         kernel: Option<&KernelTerms>,
     ) -> Result<usize, Failure> {
         let by_rows = !terms.scans() && !terms.by_interior_points();
@@ -35,7 +35,7 @@ impl Choices<'_> {
                 Some(_) => Ok(usize::MAX),
             },
             None => Ok(match kernel.map(|it| it.method) {
-                Some(Method::Auto | Method::Exact) if by_rows => USUAL_CLASSES,
+                Some(KernelMethod::Auto | KernelMethod::Exact) if by_rows => USUAL_CLASSES,
                 _ => 0,
             }),
         }

@@ -5,8 +5,8 @@ use crate::combinations::no_effect;
 use crate::features::{FeaturePart, FeatureSet};
 use crate::request::kernel::KernelTerms;
 use crate::request::options::table;
-use crate::request::Method;
-use crate::request::{Expansion, Request};
+use crate::request::KernelMethod;
+use crate::request::{ExpansionTime, Request};
 use pgsvm_core::{
     Compression, Indexed, InteriorChoice, InteriorRank, InteriorTerms, LowRankJob, Policy,
     Proximal, SolverChoice,
@@ -27,7 +27,7 @@ fn ranks_line(request: &Request) -> bool {
 }
 
 /// What a training came to, as far as an option may have no effect on it.
-pub struct Machine {
+pub struct MachineFacts {
     pub is_exact: bool,
     pub classes: usize,
     /// Whether all rows fitted the cache.
@@ -40,7 +40,7 @@ impl Request {
         let terms = &self.terms;
         let solver = terms.solver_word();
         let scans = terms.scans();
-        let by_scans = scans && terms.expansion == Expansion::Visit;
+        let by_scans = scans && terms.expansion == ExpansionTime::Visit;
         let visit = by_scans.then(|| no_effect::visit_by_scans(solver));
         let indexed = scans && self.index.is_some();
         let index = indexed.then(|| no_effect::index_by_scans(solver));
@@ -59,31 +59,38 @@ impl Request {
     /// What the call gave, by `is_given`, and had no effect on the machine that came out or on these features.
     pub fn without_effect_on(
         &self,
-        machine: &Machine,
+        machine: &MachineFacts,
         features: &FeatureSet,
         is_given: impl Fn(&str) -> bool,
     ) -> Vec<Failure> {
         let has = |option: &str| self.call.options.get(option).is_some() && is_given(option);
-        let mut told = Vec::new();
+        let mut notices = Vec::new();
         if machine.is_exact {
             let solver = self.terms.solver_word();
             let mut maps = self.kernel.iter().flat_map(|kernel| &kernel.maps);
             let has_rank = is_given("rank") && maps.any(|map| map.rank.is_some());
+            let has_solver = solver != "auto" && is_given("solver");
+            let by_loss = has_solver && solver == "newton" && !self.call.names_loss;
+            if by_loss {
+                let loss = self.terms.loss_word();
+                notices.push(no_effect::exact_but_loss(solver, loss));
+            }
             let on_exact = [
-                (solver != "auto" && is_given("solver")).then(|| format!("solver '{solver}'")),
+                (has_solver && !by_loss).then(|| format!("solver '{solver}'")),
                 has_rank.then(|| "rank".to_owned()),
                 has("landmarks").then(|| "\"landmarks\"".to_owned()),
             ];
-            told.extend(on_exact.into_iter().flatten().map(no_effect::exact));
+            notices.extend(on_exact.into_iter().flatten().map(no_effect::exact));
         }
-        if machine.classes == 2 && has(table::MULTICLASS.name()) {
-            told.push(no_effect::two_classes());
+        // classes together are another solver and the hinge, of two as well
+        if machine.classes == 2 && has(table::MULTICLASS.name()) && !self.terms.together() {
+            notices.push(no_effect::two_classes());
         }
         let (terms, parts) = (&self.terms, &features.parts);
-        // of scans it is told before
+        // of scans it is notices before
         let is_kept = machine.fits && !terms.scans();
         if terms.compression == Compression::On && has("compression") && is_kept {
-            told.push(no_effect::resident_compression());
+            notices.push(no_effect::resident_compression());
         }
         let words = || parts.iter().filter_map(FeaturePart::vocabulary);
         let are_learned = words().any(Vocabulary::is_learned);
@@ -103,15 +110,15 @@ impl Request {
         }
         texts.retain(|option| has(option));
         categories.retain(|option| has(option));
-        told.extend(texts.into_iter().map(no_effect::without_words));
-        told.extend(categories.into_iter().map(no_effect::without_categories));
-        told
+        notices.extend(texts.into_iter().map(no_effect::without_words));
+        notices.extend(categories.into_iter().map(no_effect::without_categories));
+        notices
     }
 
     /// What trains without a proximal shift, if that is so.
     fn without_shift(&self) -> Option<String> {
         let terms = &self.terms;
-        let exact = self.kernel.as_ref().map(|kernel| kernel.method) == Some(Method::Exact);
+        let exact = self.kernel.as_ref().map(|kernel| kernel.method) == Some(KernelMethod::Exact);
         if terms.solver().policy() == Policy::Paper {
             return Some("policy \"paper\"".to_owned());
         }

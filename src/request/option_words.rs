@@ -2,42 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A column of `svm_evaluate`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    Accuracy,
-    BalancedAccuracy,
-    F1,
-    Auc,
-    LogLoss,
-}
-
-impl Metric {
-    pub(super) const ALL: [(&'static str, Self); 5] = [
-        ("accuracy", Self::Accuracy),
-        ("balanced_accuracy", Self::BalancedAccuracy),
-        ("f1", Self::F1),
-        ("auc", Self::Auc),
-        ("log_loss", Self::LogLoss),
-    ];
-
-    /// Its name there.
-    pub fn name(self) -> &'static str {
-        let found = Self::ALL.into_iter().find(|(_, metric)| *metric == self);
-        found.map_or("accuracy", |(name, _)| name)
-    }
-
-    /// Whether `one` is better than `other`; a version without a value is better than none.
-    pub fn is_better(self, one: Option<f64>, other: Option<f64>) -> bool {
-        match (one, other) {
-            (Some(one), Some(other)) if self == Self::LogLoss => one < other,
-            (Some(one), Some(other)) => one > other,
-            (Some(_), None) => true,
-            (None, _) => false,
-        }
-    }
-}
-
 /// The word for `deploy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
@@ -46,9 +10,28 @@ pub(super) enum When {
     IfBetter,
 }
 
+/// What is predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// One of some classes.
+    Classification,
+    /// A number.
+    Regression,
+    /// Whether a row is strange, of rows that have no label.
+    Novelty,
+}
+
+impl Task {
+    pub(super) const WORDS: [(&'static str, Self); 3] = [
+        ("classification", Self::Classification),
+        ("regression", Self::Regression),
+        ("novelty", Self::Novelty),
+    ];
+}
+
 /// How a kernel machine is solved.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Method {
+pub enum KernelMethod {
     /// Exactly where that takes about a minute and memory allows; else by low rank.
     Auto,
     LowRank,
@@ -56,10 +39,10 @@ pub enum Method {
 }
 
 /// The words for the option `method`.
-pub(super) const METHODS: [(&str, Method); 3] = [
-    ("auto", Method::Auto),
-    ("low_rank", Method::LowRank),
-    ("exact", Method::Exact),
+pub(super) const METHODS: [(&str, KernelMethod); 3] = [
+    ("auto", KernelMethod::Auto),
+    ("low_rank", KernelMethod::LowRank),
+    ("exact", KernelMethod::Exact),
 ];
 
 /// How more than two classes are told apart.
@@ -104,7 +87,7 @@ pub(super) enum InnerWord {
 
 /// When the features of a string are made of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Expansion {
+pub enum ExpansionTime {
     /// When a row is visited, wherever that can be.
     #[default]
     Auto,

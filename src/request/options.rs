@@ -7,7 +7,7 @@ use crate::base::errors::{shortened, Failure};
 use crate::base::json;
 use crate::base::near;
 use crate::pg::json::JsonText;
-use crate::request::options::kinds::{Kind, Member};
+use crate::request::options::kinds::{JsonMember, OptionKind};
 use crate::request::options::table::OPTIONS;
 use crate::request::words::invalid;
 use pgrx::spi::quote_literal;
@@ -47,7 +47,7 @@ impl Solvers {
 
 /// Who takes an option over from the version before where it is not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum Inheritance {
     /// A training under the model's name, and a refresh.
     Model,
     /// A training under the model's name; a refresh takes what was chosen.
@@ -59,32 +59,32 @@ enum Kept {
 }
 
 /// What is said of an option.
-pub(super) struct Entry {
+pub(super) struct OptionEntry {
     pub(super) name: &'static str,
     pub(super) solvers: Solvers,
-    kept: Kept,
+    kept: Inheritance,
 }
 
 /// An option whose value means this.
 pub(super) struct Opt<T: 'static> {
-    entry: Entry,
-    kind: Kind<T>,
+    entry: OptionEntry,
+    kind: OptionKind<T>,
 }
 
 /// An option, whatever its value means.
-trait Known: Sync {
-    fn entry(&self) -> &Entry;
+trait KnownOption: Sync {
+    fn entry(&self) -> &OptionEntry;
 
     /// Refuses what its value cannot be.
-    fn check(&self, member: &Member) -> Result<(), Failure>;
+    fn check(&self, member: &JsonMember) -> Result<(), Failure>;
 }
 
-impl<T: Clone + Sync> Known for Opt<T> {
-    fn entry(&self) -> &Entry {
+impl<T: Clone + Sync> KnownOption for Opt<T> {
+    fn entry(&self) -> &OptionEntry {
         &self.entry
     }
 
-    fn check(&self, member: &Member) -> Result<(), Failure> {
+    fn check(&self, member: &JsonMember) -> Result<(), Failure> {
         self.kind.read(member).map(|_| ())
     }
 }
@@ -95,7 +95,7 @@ impl<T> Opt<T> {
     }
 }
 
-fn known(name: &str) -> Option<&'static dyn Known> {
+fn known(name: &str) -> Option<&'static dyn KnownOption> {
     let mut options = OPTIONS.iter();
     options.find(|option| option.entry().name == name).copied()
 }
@@ -103,13 +103,13 @@ fn known(name: &str) -> Option<&'static dyn Known> {
 /// Whether a training under the model's name that does not give option `name` leaves it out.
 pub(super) fn is_of_one_training(name: &str) -> bool {
     let kept = known(name).map(|option| option.entry().kept);
-    matches!(kept, Some(Kept::Solving | Kept::Once))
+    matches!(kept, Some(Inheritance::Solving | Inheritance::Once))
 }
 
 /// Whether a refresh leaves option `name` out.
 pub fn is_left_out_by_a_refresh(name: &str) -> bool {
     let kept = known(name).map(|option| option.entry().kept);
-    matches!(kept, Some(Kept::Choice | Kept::Once))
+    matches!(kept, Some(Inheritance::Choice | Inheritance::Once))
 }
 
 /// What `options` choose, checked one by one.
@@ -124,7 +124,7 @@ impl<'a> Choices<'a> {
             .ok_or_else(|| invalid("options must be a JSON object").hint("options => '{}'"))?;
         for (name, value) in given {
             let option = known(name).ok_or_else(|| unknown(name, value))?;
-            option.check(&Member::new(name, value)?)?;
+            option.check(&JsonMember::new(name, value)?)?;
         }
         Ok(Self { given })
     }
@@ -136,7 +136,7 @@ impl<'a> Choices<'a> {
         };
         option
             .kind
-            .read(&Member::new(option.name(), value)?)
+            .read(&JsonMember::new(option.name(), value)?)
             .map(Some)
     }
 
@@ -150,7 +150,7 @@ impl<'a> Choices<'a> {
     }
 
     /// The options that are given.
-    pub(super) fn given(&self) -> impl Iterator<Item = &'static Entry> + '_ {
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static OptionEntry> + '_ {
         let options = self.given.keys().filter_map(|name| known(name));
         options.map(|option| option.entry())
     }

@@ -8,14 +8,14 @@ use crate::catalog::spi_failure;
 use crate::catalog::trained_by::training;
 use crate::pg::kept_statement::read_one;
 use crate::pg::query;
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use pgrx::{pg_sys, Spi};
 use pgsvm_core::memory::{text, OutOfMemory};
 use serde::{Deserialize, Serialize};
 
 /// A relation that a source names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Read {
+pub struct ReadRelation {
     /// With its schema, quoted.
     #[serde(deserialize_with = "text")]
     relation: String,
@@ -29,14 +29,14 @@ pub struct Read {
 /// What a source names, and where.
 #[derive(Debug, Clone, Default)]
 pub struct Reads {
-    pub relations: Vec<Read>,
+    pub relations: Vec<ReadRelation>,
     /// The schemas in which names are looked up, as the setting search_path has it; without that of temporary relations.
     pub search_path: String,
 }
 
 impl Reads {
     /// What the source reads now, with the current user's rights and search path.
-    pub fn of(source: &Source) -> Result<Self, Failure> {
+    pub fn of(source: &GivenSource) -> Result<Self, Failure> {
         let source = source.table_expression()?;
         let named = query::relations_named(&written(format_args!("SELECT FROM {source}"))?);
         let relations = Spi::connect(|client| {
@@ -61,10 +61,10 @@ impl Reads {
 
     /// Refuses a source that reads something else than `before`, when the version of `model` was trained. What belongs to
     /// the model's `owner` need not have belonged to it then.
-    pub fn check(&self, before: &[Read], model: &str, owner: &str) -> Result<(), Failure> {
+    pub fn check(&self, before: &[ReadRelation], model: &str, owner: &str) -> Result<(), Failure> {
         for now in &self.relations {
             let known = before.iter().find(|known| known.relation == now.relation);
-            let is = |known: &Read| {
+            let is = |known: &ReadRelation| {
                 known.kind == now.kind && (known.owner == now.owner || now.owner == owner)
             };
             if !known.is_some_and(is) {
@@ -82,7 +82,7 @@ impl Reads {
                 ));
             }
         }
-        let gone = |known: &&Read| {
+        let gone = |known: &&ReadRelation| {
             let mut now = self.relations.iter();
             !now.any(|now| now.relation == known.relation)
         };
@@ -100,12 +100,12 @@ impl Reads {
 }
 
 /// A list of relations as JSON.
-fn read(json: &str) -> Result<Vec<Read>, OutOfMemory> {
+fn read(json: &str) -> Result<Vec<ReadRelation>, OutOfMemory> {
     // our own query wrote it: nothing else can go wrong
     json::read_list(json).map_err(|_| OutOfMemory { bytes: 0 })
 }
 
-impl Read {
+impl ReadRelation {
     fn described(&self) -> String {
         let kind = match self.kind.bytes().next().unwrap_or_default() {
             pg_sys::RELKIND_PARTITIONED_TABLE => "a partitioned table",

@@ -5,7 +5,7 @@ use crate::base::errors::Failure;
 use crate::combinations::scans;
 use crate::pg::{citus, query};
 use crate::request::kernel::KernelTerms;
-use crate::request::Method;
+use crate::request::KernelMethod;
 use crate::request::Request;
 use pgsvm_core::{Machines, Purpose, SolverChoice};
 
@@ -31,15 +31,11 @@ fn kept(request: &Request) -> Option<Refusal> {
     let plan = &request.plan;
     let validates = plan.purpose == Purpose::Validate;
     let is_grid = is(request, KernelTerms::is_grid);
-    let kept: [(bool, Refusal); 3] = [
+    let kept: [(bool, Refusal); 2] = [
         (validates && is_grid, scans::gammas),
         (
-            is(request, |kernel| kernel.method == Method::Exact),
+            is(request, |kernel| kernel.method == KernelMethod::Exact),
             scans::exact,
-        ),
-        (
-            request.terms.truncation().is_some() && !request.terms.loss().is_smooth(),
-            scans::ramp,
         ),
     ];
     let first = kept.into_iter().find(|(wanted, _)| *wanted);
@@ -73,6 +69,7 @@ fn may_spread(request: &Request) -> bool {
         _ => false,
     };
     interior
+        && request.terms.truncation().is_none()
         && request.plan.purpose == Purpose::Train
         && !keeps_rows(request)
         && kept(request).is_none()

@@ -1,25 +1,31 @@
 //! The arguments `loss`, `solver`, `tolerance`, `max_passes` and those of `options` that say how the optimization problem is
-//! solved, checked against each other: [`Terms`]. Pure.
+//! solved, checked against each other: [`SolvingTerms`]. Pure.
 
 use crate::base::errors::Failure;
-use crate::combinations::{kernels, losses, options, scans};
+use crate::combinations::{kernels, losses, novelty, options, regression, scans};
 use crate::request::kernel::checked_rank;
 use crate::request::option_words::{
-    ChunksWord, Expansion, InnerWord, MachinesWord, TruncationWord, CRAMMER_SINGER,
+    ChunksWord, ExpansionTime, InnerWord, MachinesWord, Task, TruncationWord, CRAMMER_SINGER,
 };
 use crate::request::options::{table, Choices};
 use crate::request::words::{chosen, invalid, sql_float, word};
 use crate::request::Arguments;
-use pgsvm_core::memory::received;
+use pgsvm_core::memory::{list, received};
 use pgsvm_core::{
     Blocks, Compression, Cuts, ForestShape, Formulation, Indexed, Inner, Intercept, InteriorChoice,
     InteriorRank, InteriorTerms, Loss, LowRankJob, Machines, Order, Parameters, Picks, Policy,
-    Proximal, SolverChoice, StopRule, Stopping, Updates,
+    Proximal, SolverChoice, StopRule, Stopping, TargetJob, Updates,
 };
 use serde::{Deserialize, Serialize};
 
 /// Relative gap at which training stops where nothing says another.
 const USUAL_TOLERANCE: f64 = 1e-3;
+/// The share of rows that are novel where nobody says it.
+const USUAL_NU: f64 = 0.1;
+/// Solvers that find novelties.
+const NOVELTY_SOLVERS: [&str; 5] = ["auto", "stream", "block", "selective_block", INDEXED];
+/// The same of novelties, where it says on which side of the margin rows are that lie on it.
+const TOLERANCE_OF_NOVELTIES: f64 = 1e-6;
 /// The same of the range of projected gradients: StreamSVM's.
 const USUAL_RANGE: f64 = 1e-4;
 
@@ -31,6 +37,46 @@ const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
     ("truncated_squared_hinge", (Loss::SquaredHinge, Some(1.25))),
 ];
 
+/// The same of a regression: losses of the distance from the label, zero up to epsilon.
+const OF_DISTANCE: [(&str, (Loss, Option<f64>)); 3] = [
+    ("squared_epsilon_insensitive", (Loss::SquaredHinge, None)),
+    ("epsilon_insensitive", (Loss::Hinge, None)),
+    (QUANTILE, (Loss::Hinge, None)),
+];
+/// All of them.
+const ALL_LOSSES: [(&str, (Loss, Option<f64>)); 7] = {
+    let [squared_hinge, hinge, ramp, truncated] = LOSSES;
+    let [squared, straight, quantile] = OF_DISTANCE;
+    [
+        squared_hinge,
+        hinge,
+        ramp,
+        truncated,
+        squared,
+        straight,
+        quantile,
+    ]
+};
+/// The word for the loss of a quantile, and which one it is where nobody says it: the median.
+pub(super) const QUANTILE: &str = "quantile";
+const MEDIAN: f64 = 0.5;
+/// What epsilon is where nobody says it, in deviations of the label: of straight lines LIBSVM's and scikit-learn's, which leaves most rows
+/// without a say. Squares need none: without it they are those of ridge regression, which predicts the mean.
+const EPSILON: f64 = 0.1;
+const EPSILON_OF_SQUARES: f64 = 0.0;
+/// What is made of labels where quantiles are predicted.
+const OF_QUANTILES: TargetJob = TargetJob {
+    epsilon: 0.0,
+    standardizes: true,
+};
+/// Deviations of the label that epsilon may be.
+const WIDEST: f64 = 1e6;
+
+/// Whether it is a loss of a regression.
+pub(super) fn is_of_distance(word: &str) -> bool {
+    OF_DISTANCE.iter().any(|(known, _)| *known == word)
+}
+
 /// Whether there is such a loss.
 pub(super) fn is_loss(word: &str) -> bool {
     loss_named(word).is_some()
@@ -38,7 +84,7 @@ pub(super) fn is_loss(word: &str) -> bool {
 
 /// The loss of this name, without its truncation.
 pub fn loss_named(word: &str) -> Option<Loss> {
-    let known = LOSSES.iter().find(|(known, _)| *known == word);
+    let known = ALL_LOSSES.iter().find(|(known, _)| *known == word);
     known.map(|(_, (loss, _))| *loss)
 }
 
@@ -85,18 +131,27 @@ pub struct SolvingArguments {
 
 /// How to go about the optimization problem; travels to the workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Terms {
+pub struct SolvingTerms {
     /// What the pure solver is asked.
     pub parameters: Parameters,
     /// Whether rows that do not fit the cache are compressed.
     pub compression: Compression,
     /// Where the runs of strings are made.
-    pub expansion: Expansion,
+    pub expansion: ExpansionTime,
     /// Whether the dual variables are stored with the model.
     pub keep_duals: bool,
+    /// Whether somebody said what is predicted; else the label says it.
+    pub names_task: bool,
+    /// Of a regression, what becomes of labels.
+    pub targets: Option<TargetJob>,
+    /// Of rows without labels, the share of them that is strange.
+    pub nu: Option<f64>,
+    /// Those that it predicts, ascending; none: it predicts the label itself.
+    #[serde(deserialize_with = "list")]
+    pub quantiles: Vec<f64>,
 }
 
-impl Terms {
+impl SolvingTerms {
     pub fn loss(&self) -> Loss {
         self.parameters.formulation.loss
     }
@@ -134,18 +189,46 @@ impl Terms {
         self.solver().scans()
     }
 
+    /// Whether it is a method as published for classes, or an average.
+    pub fn is_published(&self) -> bool {
+        let pegasos = matches!(self.solver().inner(), Some(Inner::Pegasos(_)));
+        pegasos
+            || matches!(
+                self.solver(),
+                SolverChoice::StreamSvm(_) | SolverChoice::Average
+            )
+    }
+
     /// Whether one thread trains, where rows stream.
     pub fn has_one_thread(&self) -> bool {
         let published = self.solver().policy().is_published();
         published || matches!(self.solver(), SolverChoice::Indexed(_))
     }
 
+    /// What a regression makes of labels, where nobody says otherwise.
+    pub fn usual_targets(loss: Loss) -> TargetJob {
+        TargetJob {
+            epsilon: match loss.is_smooth() {
+                true => EPSILON_OF_SQUARES,
+                false => EPSILON,
+            },
+            standardizes: true,
+        }
+    }
+
     /// The word for `loss`.
     pub fn loss_word(&self) -> &'static str {
+        let losses: &[_] = match self.targets {
+            Some(_) => &OF_DISTANCE,
+            None => &LOSSES,
+        };
+        if !self.quantiles.is_empty() {
+            return QUANTILE;
+        }
         let is = |(loss, s): (Loss, Option<f64>)| {
             loss == self.loss() && s.is_some() == self.truncation().is_some()
         };
-        let known = LOSSES.iter().find(|(_, known)| is(*known));
+        let known = losses.iter().find(|(_, known)| is(*known));
         known.map_or("", |(word, _)| word)
     }
 
@@ -194,7 +277,7 @@ impl Terms {
 }
 
 /// How to go about the optimization problem.
-pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failure> {
+pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<SolvingTerms, Failure> {
     // what minimizes one loss only takes that where none is given; else what the best known peers do: LIBLINEAR's loss, and LIBSVM's
     let together = choices.together()?;
     let solver = match given.solving.solver.as_deref() {
@@ -207,26 +290,50 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         .kind
         .as_deref()
         .is_some_and(|it| it != "linear");
-    let (loss, usual) = match (&given.loss, choices.get(&table::INNER)?) {
+    let named = choices.loss(given.loss.as_deref());
+    let label = given.columns.label.as_deref();
+    let (names_task, task) = choices.task(label, named)?;
+    let (regresses, is_novelty) = (task == Task::Regression, task == Task::Novelty);
+    if is_novelty && !NOVELTY_SOLVERS.contains(&solver) && SOLVERS.contains(&solver) {
+        return Err(novelty::solver(solver));
+    }
+    // a loss that nobody knows may be meant for either task
+    let losses: &[_] = match regresses {
+        true => &OF_DISTANCE,
+        false => &ALL_LOSSES,
+    };
+    let quantiles = choices.quantiles(named)?;
+    let (loss, usual) = match (named, choices.get(&table::INNER)?) {
+        (None, _) if is_novelty => (Loss::Hinge, None),
+        (Some(loss), _) if is_novelty && loss != "hinge" => return Err(novelty::loss(loss)),
         (None, Some(InnerWord::Pegasos)) => (Loss::Hinge, None),
         (None, _) if [INTERIOR_POINT, OCAS, CUTTING_PLANE].contains(&solver) => (Loss::Hinge, None),
         (None, None) if is_kernel && solver != "newton" => (Loss::Hinge, None),
-        (loss, _) => chosen("loss", loss.as_deref(), &LOSSES)?,
+        (loss, _) => chosen("loss", loss, losses)?,
     };
     let truncation = choices.truncation(usual)?;
     let rule = choices.get(&table::STOP)?.unwrap_or_default();
     let stopping = Stopping {
-        tolerance: tolerance(given.solving.tolerance, rule)?,
+        tolerance: match (given.solving.tolerance, is_novelty) {
+            (None, true) => TOLERANCE_OF_NOVELTIES,
+            (given, _) => tolerance(given, rule)?,
+        },
         max_passes: max_passes(given.solving.max_passes)?,
         rule,
     };
-    let choice = choices.solver(given, solver, (loss, usual.is_some()))?;
-    Ok(Terms {
+    let choice = choices.solver(given, solver, (named, loss, usual.is_some()))?;
+    Ok(SolvingTerms {
         parameters: Parameters {
             formulation: Formulation {
                 loss,
                 truncation,
-                intercept: choices.kind_of_intercept(solver, loss, given.intercept)?,
+                intercept: match is_novelty {
+                    true if given.intercept == Some(true) || choices.has(&table::INTERCEPT) => {
+                        return Err(novelty::intercept());
+                    }
+                    true => Intercept::None,
+                    false => choices.kind_of_intercept(solver, given.intercept)?,
+                },
                 together,
             },
             solver: choice,
@@ -237,6 +344,17 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<Terms, Failu
         compression: choices.get(&table::COMPRESSION)?.unwrap_or_default(),
         expansion: choices.get(&table::EXPANSION)?.unwrap_or_default(),
         keep_duals: choices.get(&table::DUALS)?.unwrap_or_default(),
+        names_task,
+        nu: match is_novelty {
+            true => Some(choices.get(&table::NU)?.unwrap_or(USUAL_NU)),
+            false => None,
+        },
+        targets: match (regresses, quantiles.as_slice()) {
+            (false, _) => None,
+            (true, []) => Some(choices.targets(SolvingTerms::usual_targets(loss))?),
+            (true, _) => Some(choices.targets(OF_QUANTILES)?),
+        },
+        quantiles,
     })
 }
 
@@ -280,15 +398,98 @@ fn max_passes(passes: Option<i32>) -> Result<Option<u32>, Failure> {
 }
 
 impl Choices<'_> {
+    /// The loss that is meant: quantiles have their own.
+    fn loss<'a>(&self, given: Option<&'a str>) -> Option<&'a str> {
+        given.or_else(|| self.has(&table::QUANTILES).then_some(QUANTILE))
+    }
+
+    /// The quantiles to predict with this loss; none with another one.
+    fn quantiles(&self, loss: Option<&str>) -> Result<Vec<f64>, Failure> {
+        match (loss, self.get(&table::QUANTILES)?) {
+            (Some(QUANTILE), _) if self.has(&table::EPSILON) => Err(losses::epsilon_of_quantiles()),
+            (Some(QUANTILE), given) => Ok(given.unwrap_or_else(|| vec![MEDIAN])),
+            (_, None) => Ok(Vec::new()),
+            (loss, Some(_)) => Err(losses::quantiles_without(loss.unwrap_or_default())),
+        }
+    }
+
+    /// What a regression makes of labels, which is `usual` where nobody says otherwise.
+    fn targets(&self, usual: TargetJob) -> Result<TargetJob, Failure> {
+        let job = TargetJob {
+            epsilon: self.get(&table::EPSILON)?.unwrap_or(usual.epsilon),
+            standardizes: self.get(&table::SCALE_LABEL)?.unwrap_or(usual.standardizes),
+        };
+        // offsets hold epsilon beside the label, whose digits it must not take
+        if job.standardizes && job.epsilon > WIDEST {
+            return Err(invalid(format!(
+                "epsilon is in standard deviations of the label, and {} of them are wider than any label",
+                sql_float(job.epsilon)
+            ))
+            .hint("epsilon => 0.1"));
+        }
+        Ok(job)
+    }
+
+    /// Whether a task, or a loss that belongs to one, is given; and what it is.
+    fn task(&self, label: Option<&str>, loss: Option<&str>) -> Result<(bool, Task), Failure> {
+        let task = self.get(&table::TASK)?;
+        // whoever names a loss has left the label out by mistake
+        let is_other = loss.is_some_and(|loss| loss != "hinge")
+            || self.has(&table::EPSILON)
+            || self.has(&table::SCALE_LABEL);
+        let finds_novelties = match task {
+            Some(task) => task == Task::Novelty,
+            None => self.has(&table::NU) || (label.is_none() && !is_other),
+        };
+        if finds_novelties {
+            return match label {
+                Some(label) => Err(novelty::label(label)),
+                None if self.has(&table::EPSILON) => Err(losses::epsilon_of_classes("epsilon")),
+                None if self.has(&table::SCALE_LABEL) => {
+                    Err(losses::epsilon_of_classes("\"scale_label\""))
+                }
+                None => Ok((true, Task::Novelty)),
+            };
+        }
+        if self.has(&table::NU) {
+            return Err(losses::nu_of_labels());
+        }
+        let epsilon = self.get(&table::EPSILON)?;
+        let has_terms = epsilon.is_some() || self.get(&table::SCALE_LABEL)?.is_some();
+        let given = match (task, loss.is_some_and(is_of_distance), has_terms) {
+            (Some(Task::Classification), true, _) => {
+                return Err(losses::distance_of_classes(loss.unwrap_or_default()));
+            }
+            (Some(Task::Classification), false, true) => {
+                return Err(losses::epsilon_of_classes(match epsilon {
+                    Some(_) => "epsilon",
+                    None => "\"scale_label\"",
+                }));
+            }
+            (Some(task), ..) => Some(task),
+            // what only a regression has asks for one
+            (None, true, _) | (None, _, true) => Some(Task::Regression),
+            (None, false, false) => None,
+        };
+        if let (Some(Task::Regression), Some(loss)) = (given, loss) {
+            if LOSSES.iter().any(|(known, _)| *known == loss) {
+                return Err(losses::margin_of_numbers(loss));
+            }
+        }
+        // a loss of margins is one of classes
+        let is_named = given.is_some() || loss.is_some();
+        Ok((is_named, given.unwrap_or(Task::Classification)))
+    }
+
     /// The solver, with the options that belong to it.
     fn solver(
         &self,
         given: &Arguments,
         solver: &str,
-        (loss, truncated): (Loss, bool),
+        (named, loss, truncated): (Option<&str>, Loss, bool),
     ) -> Result<SolverChoice, Failure> {
         self.check_solver(solver)?;
-        self.check_loss(solver, loss)?;
+        self.check_loss(solver, loss, named.filter(|it| is_of_distance(it)))?;
         let averages = self.averages(solver)?;
         let indexed = self.indexed()?;
         let inner = self.inner(solver, loss, truncated)?;
@@ -343,10 +544,22 @@ impl Choices<'_> {
     }
 
     /// Refuses a loss that this solver does not minimize.
-    fn check_loss(&self, solver: &str, loss: Loss) -> Result<(), Failure> {
+    fn check_loss(
+        &self,
+        solver: &str,
+        loss: Loss,
+        of_distance: Option<&str>,
+    ) -> Result<(), Failure> {
+        match (solver, of_distance) {
+            ("newton", Some(named)) if !loss.is_smooth() => Err(regression::newton(named)),
+            (OCAS | CUTTING_PLANE, Some(_)) if loss.is_smooth() => Err(regression::planes(solver)),
+            _ => self.check_loss_of_margins(solver, loss),
+        }
+    }
+
+    fn check_loss_of_margins(&self, solver: &str, loss: Loss) -> Result<(), Failure> {
         match solver {
             "newton" if !loss.is_smooth() => Err(losses::newton_hinge()),
-            INTERIOR_POINT if loss.is_smooth() => Err(losses::interior_squared_hinge()),
             OCAS | CUTTING_PLANE if loss.is_smooth() => Err(match self.together()? {
                 true => losses::together_squared_hinge(),
                 false => losses::planes_squared_hinge(solver),
@@ -398,7 +611,7 @@ impl Choices<'_> {
     }
 
     /// The s to choose from, where it is to be chosen.
-    pub(super) fn truncations(&self, terms: &Terms) -> Result<Vec<f64>, Failure> {
+    pub(super) fn truncations(&self, terms: &SolvingTerms) -> Result<Vec<f64>, Failure> {
         Ok(match (self.get(&table::TRUNCATION)?, terms.truncation()) {
             (Some(TruncationWord::Auto), Some(usual)) => {
                 TRUNCATIONS.map(|times| times * usual).to_vec()
@@ -439,20 +652,17 @@ impl Choices<'_> {
             trace_tolerance: self
                 .get(&table::TRACE_TOLERANCE)?
                 .unwrap_or(LowRankJob::DEFAULT_TOLERANCE),
+            in_norm: self.get(&table::INTERCEPT)? == Some(Intercept::InNorm),
         })
     }
 
-    /// The intercept: with interior points, whose intercept is free anyway, one in the norm before they come.
+    /// The intercept: with interior points, which know whether theirs is free, one in the norm before they come.
     fn kind_of_intercept(
         &self,
         solver: &str,
-        loss: Loss,
         intercept: Option<bool>,
     ) -> Result<Intercept, Failure> {
-        if solver == INTERIOR_POINT && self.get(&table::INTERCEPT)? == Some(Intercept::InNorm) {
-            return Err(losses::interior_regularized_intercept());
-        }
-        // whose intercept it is anyway
+        // whose intercept it is anyway, unless it is to be in the norm
         if self.get(&table::INTERCEPT)? != Some(Intercept::Free) || solver == INTERIOR_POINT {
             return Ok(match intercept {
                 Some(false) => Intercept::None,
@@ -465,8 +675,7 @@ impl Choices<'_> {
         if self.get(&table::INNER)? == Some(InnerWord::Pegasos) {
             return Err(losses::free_intercept_pegasos());
         }
-        let scans = solver == SCAN && !self.averages(solver)?;
-        if [OCAS, CUTTING_PLANE].contains(&solver) || (scans && !loss.is_smooth()) {
+        if [OCAS, CUTTING_PLANE].contains(&solver) {
             return Err(losses::free_intercept_planes(solver));
         }
         Ok(Intercept::Free)

@@ -6,6 +6,7 @@
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::text::{joined, written};
 use crate::catalog::spi_failure;
+use crate::model::NOVELTY;
 use crate::pg::call::Call;
 use crate::pg::kept_statement::read_one;
 use crate::pg::lineage::Lineage;
@@ -17,6 +18,19 @@ use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use std::ffi::CStr;
 use std::rc::Rc;
+
+/// The relation of this name; None where there is none, or where that is no name.
+pub fn relation_named(text: &str) -> Result<Option<pg_sys::Oid>, Failure> {
+    // of what is no name to_regclass() says so in words of its own, up to PostgreSQL 15
+    if !is_name(text) {
+        return Ok(None);
+    }
+    read_one::<pg_sys::Oid>(
+        "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
+        &[text.into()],
+    )
+    .map_err(spi_failure)
+}
 
 /// Whether a text is identifiers with points between them, quoted or not, as PostgreSQL splits names.
 fn is_name(text: &str) -> bool {
@@ -58,12 +72,12 @@ fn end_of_quoted(quoted: &str) -> Option<usize> {
 
 /// What the user named as the source of rows.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum GivenSource {
     Relation(pg_sys::Oid),
     Query(Rc<String>),
 }
 
-impl Source {
+impl GivenSource {
     /// A query's text.
     pub fn query(text: String) -> Self {
         Self::Query(Rc::new(text))
@@ -114,22 +128,15 @@ impl Source {
             let name = shortened(text.trim());
             let message = format!("relation \"{name}\" does not exist");
             Failure::new(Code::ERRCODE_UNDEFINED_TABLE, message)
-                .hint("Give the name of a table or a view, or a query: 'SELECT * FROM t'")
+                .hint("Give the name of a table or a view, or a query: 'SELECT … FROM …'")
         };
-        // of what is no name to_regclass() says so in words of its own, up to PostgreSQL 15
-        if !is_name(&text) {
-            return Err(unknown());
-        }
-        let found = read_one::<pg_sys::Oid>(
-            "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
-            &[text.as_str().into()],
-        );
-        let found = found.map_err(spi_failure)?;
-        found.map(Self::Relation).ok_or_else(unknown)
+        relation_named(&text)?
+            .map(Self::Relation)
+            .ok_or_else(unknown)
     }
 
     /// What messages call it.
-    pub fn told(&self) -> Result<String, Failure> {
+    pub fn named(&self) -> Result<String, Failure> {
         match self {
             Self::Relation(_) => self.table_expression(),
             Self::Query(_) => Ok("the query".to_owned()),
@@ -173,7 +180,7 @@ impl Source {
     /// What they are made of.
     pub fn lineages(&self) -> Result<Vec<Lineage>, Failure> {
         let select = self.listing()?;
-        Ok(positions::in_text(&select, || query::lineages_of(&select)))
+        Ok(positions::in_text(&select, || query::lineages_of(&select))?)
     }
 
     /// The SELECT of all that it offers.
@@ -206,7 +213,13 @@ impl Source {
                 Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                 "a model trained from a query needs a name",
             )
-            .hint("svm_train_query('SELECT …', 'label', model => 'name')")),
+            .hint(match label {
+                NOVELTY => "svm_train_query('SELECT …', model => '…')".to_owned(),
+                label => format!(
+                    "svm_train_query('SELECT …', {}, model => '…')",
+                    quote_literal(label)
+                ),
+            })),
         }
     }
 }
@@ -261,7 +274,7 @@ fn missing(oid: pg_sys::Oid) -> Failure {
         Code::ERRCODE_UNDEFINED_TABLE,
         format!("relation with OID {} does not exist", oid.to_u32()),
     )
-    .hint("Give the name of a table or a view, or a query: 'SELECT * FROM t'")
+    .hint("Give the name of a table or a view, or a query: 'SELECT … FROM …'")
 }
 
 /// A relation's name, quoted and with its schema.
@@ -308,7 +321,6 @@ fn not_one_select(reason: NotOneSelect) -> Failure {
         }
         NotOneSelect::NotASelect => "the query is not a SELECT".to_owned(),
     };
-    Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, what).hint(
-        "Give one SELECT without INTO: svm_train_query('SELECT y, x1, x2 FROM t', 'y', model => 'm')",
-    )
+    Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, what)
+        .hint("Give one SELECT without INTO: svm_train_query('SELECT … FROM …', …)")
 }

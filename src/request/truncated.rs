@@ -3,7 +3,7 @@
 use crate::base::errors::Failure;
 use crate::combinations::losses;
 use crate::request::kernel::KernelTerms;
-use crate::request::{Request, Terms};
+use crate::request::{Request, SolvingTerms};
 use pgsvm_core::{Policy, SolverChoice, StopRule};
 
 /// Refuses what solves convex problems alone.
@@ -19,11 +19,11 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     if terms.solver().policy() == Policy::Paper {
         let more = match terms.loss().is_smooth() {
             true => "'newton', 'scan', ",
-            false => "",
+            false => "'scan', ",
         };
         return Err(losses::truncated_paper(loss, more));
     }
-    if terms.by_interior_points() {
+    if terms.scans() && terms.by_interior_points() {
         return Err(losses::truncated_interior_point(loss));
     }
     if terms.solver().descends() {
@@ -36,7 +36,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
 }
 
 /// The kernel machine that is asked for: of a truncated loss one of low rank, unless an exact one is asked for.
-pub(super) fn kernel(terms: &Terms, kernel: Option<KernelTerms>) -> Option<KernelTerms> {
+pub(super) fn kernel(terms: &SolvingTerms, kernel: Option<KernelTerms>) -> Option<KernelTerms> {
     match terms.truncation() {
         Some(_) => kernel.map(KernelTerms::of_low_rank),
         None => kernel,

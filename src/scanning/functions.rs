@@ -70,8 +70,8 @@ unsafe fn add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let begin = || {
             let types =
                 (BEFORE..count).map(|at| pg_sys::get_fn_expr_argtype((*fcinfo).flinfo, at as i32));
-            let told = argument(fcinfo, 1).map(|datum| Varlena::open(datum));
-            Taking::told(told.as_ref().map_or(&[], Varlena::payload), types)
+            let message = argument(fcinfo, 1).map(|datum| Varlena::open(datum));
+            Taking::of_message(message.as_ref().map_or(&[], Varlena::payload), types)
         };
         let columns = arguments.iter().map(|it| (it.value, it.isnull));
         state.take(columns, begin).or_raise();
@@ -94,8 +94,8 @@ unsafe fn add_row(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             )
             .raise();
         };
-        let told = || argument(fcinfo, 1).map(|datum| Varlena::open(datum));
-        state.take(&RowValue::open(row), told).or_raise();
+        let message = || argument(fcinfo, 1).map(|datum| Varlena::open(datum));
+        state.take(&RowValue::open(row), message).or_raise();
         value
     }
 }

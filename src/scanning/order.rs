@@ -1,5 +1,5 @@
-//! The message of a scan, the first argument of the aggregate: plain values, encoded for processes of one and the same library. `told()`
-//! makes its bytes, and `Told` is the message as it arrives.
+//! The message of a scan, the first argument of the aggregate: plain values, encoded for processes of one and the same library. `message()`
+//! makes its bytes, and `ReceivedOrder` is the message as it arrives.
 
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
@@ -11,7 +11,7 @@ use pgrx::pg_sys;
 use pgsvm_core::memory::{list, received, OutOfMemory};
 use pgsvm_core::message::{self, Message, MessageError};
 use pgsvm_core::plan::Folds;
-use pgsvm_core::{MapView, PartOrder, ReaderJob, RowForm, ScanPass, ToldMap};
+use pgsvm_core::{MapView, PartOrder, ReaderJob, ReceivedMap, RowForm, ScanPass};
 use serde::{Deserialize, Serialize};
 
 /// What the bytes begin with.
@@ -21,7 +21,7 @@ const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// What a scan is to find out.
 #[derive(Serialize)]
-pub enum Task<'a> {
+pub enum ScanTask<'a> {
     /// What all rows are like, and a sample of so many bytes, to which each process adds so many at most.
     Survey {
         reads: ReaderJob,
@@ -29,14 +29,14 @@ pub enum Task<'a> {
         part_bytes: usize,
     },
     /// The sums of a pass.
-    Sum(Known<'a>, &'a ScanPass),
+    Sum(KnownRows<'a>, &'a ScanPass),
     /// What a training on the rows of each process alone finds.
-    Train(Known<'a>, &'a PartOrder),
+    Train(KnownRows<'a>, &'a PartOrder),
 }
 
 /// What is known of rows that have been surveyed.
 #[derive(Clone, Copy, Serialize)]
-pub struct Known<'a> {
+pub struct KnownRows<'a> {
     #[serde(with = "sent")]
     pub features: &'a FeatureSet,
     pub classes: &'a [LabelValue],
@@ -49,18 +49,18 @@ pub struct Known<'a> {
 
 /// The same as it arrives.
 #[derive(Deserialize)]
-pub(super) enum ToldTask {
+pub(super) enum OrderedTask {
     Survey {
         reads: ReaderJob,
         sample_bytes: usize,
         part_bytes: usize,
     },
-    Sum(Box<ToldRows>, Box<ScanPass>),
-    Train(Box<ToldRows>, Box<PartOrder>),
+    Sum(Box<OrderedRows>, Box<ScanPass>),
+    Train(Box<OrderedRows>, Box<PartOrder>),
 }
 
 #[derive(Deserialize)]
-pub(super) struct ToldRows {
+pub(super) struct OrderedRows {
     #[serde(with = "sent")]
     pub(super) features: FeatureSet,
     #[serde(deserialize_with = "list")]
@@ -68,13 +68,13 @@ pub(super) struct ToldRows {
     #[serde(deserialize_with = "received")]
     pub(super) folds: Vec<String>,
     pub(super) form: RowForm,
-    pub(super) map: Option<ToldMap>,
+    pub(super) map: Option<ReceivedMap>,
 }
 
-impl ToldRows {
+impl OrderedRows {
     /// Rows as they are visited, once they have been mapped.
     pub(super) fn visited(&self) -> &RowForm {
-        self.map.as_ref().map_or(&self.form, ToldMap::form)
+        self.map.as_ref().map_or(&self.form, ReceivedMap::form)
     }
 
     /// Whether its parts fit one another; those of bytes that came from elsewhere may not.
@@ -86,25 +86,25 @@ impl ToldRows {
 }
 
 #[derive(Serialize)]
-struct Order<'a> {
+struct ScanOrder<'a> {
     job: &'a Job,
     /// Names of the columns, which the call does not tell.
     names: Vec<&'a str>,
-    task: Task<'a>,
+    task: ScanTask<'a>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Told {
+pub(super) struct ReceivedOrder {
     pub(super) job: Job,
     #[serde(deserialize_with = "received")]
     names: Vec<String>,
-    pub(super) task: ToldTask,
+    pub(super) task: OrderedTask,
 }
 
 /// The bytes that tell a scan of rows with these columns what to do.
-pub fn told(job: &Job, columns: &[Column], task: Task<'_>) -> Result<Vec<u8>, OutOfMemory> {
+pub fn message(job: &Job, columns: &[Column], task: ScanTask<'_>) -> Result<Vec<u8>, OutOfMemory> {
     let names = columns.iter().map(|column| column.name.as_str());
-    let order = Order {
+    let order = ScanOrder {
         job,
         names: names.collect(),
         task,
@@ -112,7 +112,7 @@ pub fn told(job: &Job, columns: &[Column], task: Task<'_>) -> Result<Vec<u8>, Ou
     message::encode(&(MARK, RELEASE, order))
 }
 
-impl Told {
+impl ReceivedOrder {
     /// What the bytes say, for rows of columns of these types.
     pub(super) fn read(
         bytes: &[u8],
@@ -121,7 +121,7 @@ impl Told {
         let mut message = Message::of(bytes);
         let mark: &str = message.next().map_err(refused)?;
         if mark != MARK {
-            return Err(not_told());
+            return Err(no_order());
         }
         let release: &str = message.next().map_err(refused)?;
         if release != RELEASE {
@@ -147,25 +147,25 @@ impl Told {
 
     /// Refuses columns that are not what the message says: they are read as such.
     fn check(&self, columns: &[Column]) -> Result<(), Failure> {
-        let told = &self.job.statement.columns;
-        let wanted = told.weight.as_ref().map(|it| (it.at, pg_sys::FLOAT8OID));
+        let read = &self.job.statement.columns;
+        let wanted = read.weight.as_ref().map(|it| (it.at, pg_sys::FLOAT8OID));
         let are_there = columns.len() == self.names.len()
-            && told.label.at < columns.len()
-            && told.features.end <= columns.len()
-            && told.key.as_ref().is_none_or(|it| it.at < columns.len());
+            && read.label.at < columns.len()
+            && read.features.end <= columns.len()
+            && read.key.as_ref().is_none_or(|it| it.at < columns.len());
         let of_fold = match self.job.plan.folds {
             Some(Folds::Forward(_)) => pg_sys::INT4OID,
             _ => pg_sys::TEXTOID,
         };
-        let folded = told.fold.as_ref().map(|it| (it.at, of_fold));
+        let folded = read.fold.as_ref().map(|it| (it.at, of_fold));
         let mut typed = wanted.into_iter().chain(folded);
         let are_typed =
             typed.all(|(at, oid)| columns.get(at).is_some_and(|column| column.type_oid == oid));
         if !(are_there && are_typed) {
-            return Err(not_told());
+            return Err(no_order());
         }
-        let label = &columns[told.label.at];
-        match LabelKind::of_type(&label.name, label.type_oid)? == told.label.kind {
+        let label = &columns[read.label.at];
+        match LabelKind::of_type(&label.name, label.type_oid)? == read.label.kind {
             true => Ok(()),
             false => Err(Failure::new(
                 Code::ERRCODE_DATATYPE_MISMATCH,
@@ -183,15 +183,15 @@ impl Told {
 pub fn refused(error: MessageError) -> Failure {
     match error {
         MessageError::OutOfMemory(error) => error.into(),
-        MessageError::Damaged => not_told(),
+        MessageError::Damaged => no_order(),
     }
 }
 
 /// Somebody calls the aggregate with bytes of their own.
-fn not_told() -> Failure {
+fn no_order() -> Failure {
     Failure::new(
         Code::ERRCODE_INVALID_PARAMETER_VALUE,
         "svm_scan is part of trainings and not to be called by itself",
     )
-    .hint("SELECT svm_train('table', 'label', solver => 'scan')")
+    .hint("A training by scans calls it: SELECT svm_train(…, solver => 'scan')")
 }

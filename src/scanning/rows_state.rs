@@ -5,7 +5,7 @@ use crate::pg::aggregate::State;
 use crate::pg::flat_state::{self, FlatState};
 use crate::pg::record::{RowShape, RowValue};
 use crate::pg::varlena::Varlena;
-use crate::scanning::state::{unread, Found, ScanState, Taking};
+use crate::scanning::state::{unread, ScanResult, ScanState, Taking};
 use pgrx::pg_sys;
 use pgsvm_core::message::{self, MessageError};
 use serde::{Deserialize, Serialize};
@@ -29,16 +29,16 @@ pub struct Arrived {
 /// What a state says of the rows, and how it came together.
 #[derive(Serialize, Deserialize)]
 pub struct Gathered {
-    pub found: Option<Found>,
+    pub found: Option<ScanResult>,
     pub arrived: Arrived,
 }
 
 impl RowsState {
-    /// Takes a row in. `told`: the message of the scan, for the first one.
+    /// Takes a row in. `message`: the message of the scan, for the first one.
     pub(super) fn take<'a>(
         &mut self,
         row: &RowValue,
-        told: impl FnOnce() -> Option<Varlena<'a>>,
+        message: impl FnOnce() -> Option<Varlena<'a>>,
     ) -> Result<(), Failure> {
         let shape = self.shape.get_or_insert_with(|| RowShape::of(row));
         if !shape.fits(row) {
@@ -54,9 +54,9 @@ impl RowsState {
         let (values, nulls) = shape.deform(row);
         let columns = values.iter().copied().zip(nulls.iter().copied());
         self.scan.take(columns, || {
-            let told = told();
-            let told = told.as_ref().map_or(&[][..], Varlena::payload);
-            Taking::told(told, types.into_iter())
+            let message = message();
+            let message = message.as_ref().map_or(&[][..], Varlena::payload);
+            Taking::of_message(message, types.into_iter())
         })
     }
 }
@@ -106,7 +106,7 @@ impl Gathered {
     pub fn read(bytes: &[u8]) -> Result<Self, MessageError> {
         let gathered: Self = message::decode(bytes)?;
         Ok(Self {
-            found: Found::checked(gathered.found)?,
+            found: ScanResult::checked(gathered.found)?,
             ..gathered
         })
     }

@@ -2,13 +2,13 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::pg::aggregate::State;
-use crate::pg::deform::Row;
+use crate::pg::deform::DeformedRow;
 use crate::pg::origin;
 use crate::pg::query::Column;
 use crate::planning::job::Job;
-use crate::reading::learned::Learned;
+use crate::reading::learned::LearnedRows;
 use crate::reading::row_decoder::RowDecoder;
-use crate::scanning::order::{Told, ToldRows, ToldTask};
+use crate::scanning::order::{OrderedRows, OrderedTask, ReceivedOrder};
 use pgrx::pg_sys;
 use pgsvm_core::memory::filled;
 use pgsvm_core::message::{self, MessageError};
@@ -18,21 +18,21 @@ use std::mem::take;
 
 /// What a scan knows of the rows so far.
 #[derive(Default)]
-pub struct ScanState(Stage);
+pub struct ScanState(ScanStage);
 
 #[derive(Default)]
-enum Stage {
+enum ScanStage {
     /// No row has come.
     #[default]
     New,
     Taking(Box<Taking>),
-    Ended(Found),
+    Ended(ScanResult),
 }
 
 /// What has become of rows.
 #[derive(Serialize, Deserialize)]
-pub enum Found {
-    Learned(Box<Learned>),
+pub enum ScanResult {
+    Learned(Box<LearnedRows>),
     Summed(Box<ScanSums>),
     Trained(Box<PartsFound>),
 }
@@ -53,11 +53,11 @@ enum Sink {
         /// What the sample takes when it has been joined with others.
         sample_bytes: usize,
     },
-    Sum(Box<Summing>),
+    Sum(Box<SummingRows>),
     Train(Box<(ScannedRows, PartRows)>),
 }
 
-struct Summing {
+struct SummingRows {
     rows: ScannedRows,
     pass: ScanPass,
     sums: ScanSums,
@@ -67,7 +67,7 @@ struct Summing {
 fn knowing(
     job: &Job,
     columns: &[Column],
-    rows: ToldRows,
+    rows: OrderedRows,
 ) -> Result<(RowDecoder, ScannedRows), Failure> {
     let known = (&rows.classes[..], &rows.folds[..]);
     let decode = RowDecoder::knowing(job, columns, &rows.features, known)?;
@@ -83,12 +83,12 @@ impl ScanState {
         columns: impl Iterator<Item = (pg_sys::Datum, bool)>,
         begin: impl FnOnce() -> Result<Taking, Failure>,
     ) -> Result<(), Failure> {
-        if matches!(self.0, Stage::New) {
-            self.0 = Stage::Taking(Box::new(begin()?));
+        if matches!(self.0, ScanStage::New) {
+            self.0 = ScanStage::Taking(Box::new(begin()?));
         }
         match &mut self.0 {
-            Stage::Taking(taking) => taking.take(columns),
-            Stage::New | Stage::Ended(_) => Err(damaged()),
+            ScanStage::Taking(taking) => taking.take(columns),
+            ScanStage::New | ScanStage::Ended(_) => Err(damaged()),
         }
     }
 
@@ -102,58 +102,61 @@ impl ScanState {
 
     /// Whether no row has come yet.
     pub(super) fn is_new(&self) -> bool {
-        matches!(self.0, Stage::New)
+        matches!(self.0, ScanStage::New)
     }
 
     /// Of rows that have become this.
-    pub(super) fn ended(found: Option<Found>) -> Self {
-        Self(found.map_or(Stage::New, Stage::Ended))
+    pub(super) fn ended(found: Option<ScanResult>) -> Self {
+        Self(found.map_or(ScanStage::New, ScanStage::Ended))
     }
 
     /// What has become of the rows.
-    pub(super) fn end(&mut self) -> Result<Option<Found>, Failure> {
+    pub(super) fn end(&mut self) -> Result<Option<ScanResult>, Failure> {
         Ok(match take(&mut self.0) {
-            Stage::New => None,
-            Stage::Taking(taking) => Some(taking.end()?),
-            Stage::Ended(found) => Some(found),
+            ScanStage::New => None,
+            ScanStage::Taking(taking) => Some(taking.end()?),
+            ScanStage::Ended(found) => Some(found),
         })
     }
 }
 
 impl Taking {
     /// As these bytes say, for columns of these types.
-    pub(super) fn told(
+    pub(super) fn of_message(
         bytes: &[u8],
         types: impl Iterator<Item = pg_sys::Oid>,
     ) -> Result<Self, Failure> {
-        let (told, columns) = Told::read(bytes, types)?;
-        let read = &columns[..told.job.statement.columns.features.end];
-        let (decode, sink) = match told.task {
-            ToldTask::Survey {
+        let (received, columns) = ReceivedOrder::read(bytes, types)?;
+        let read = &columns[..received.job.statement.columns.features.end];
+        let (decode, sink) = match received.task {
+            OrderedTask::Survey {
                 reads,
                 sample_bytes,
                 part_bytes,
             } => (
-                RowDecoder::learning(&told.job, read)?,
+                RowDecoder::learning(&received.job, read)?,
                 Sink::Survey {
                     survey: Box::new(Survey::new(&reads, part_bytes)),
                     failed: false,
                     sample_bytes,
                 },
             ),
-            ToldTask::Sum(rows, pass) => {
+            OrderedTask::Sum(rows, pass) => {
                 if !(rows.are_sound() && pass.fits(rows.visited())) {
                     return Err(damaged());
                 }
-                let (decode, rows) = knowing(&told.job, read, *rows)?;
+                let (decode, rows) = knowing(&received.job, read, *rows)?;
                 let (sums, pass) = (pass.begin()?, *pass);
-                (decode, Sink::Sum(Box::new(Summing { rows, pass, sums })))
+                (
+                    decode,
+                    Sink::Sum(Box::new(SummingRows { rows, pass, sums })),
+                )
             }
-            ToldTask::Train(rows, order) => {
+            OrderedTask::Train(rows, order) => {
                 if !(rows.are_sound() && order.fits(rows.visited())) {
                     return Err(damaged());
                 }
-                let (decode, rows) = knowing(&told.job, read, *rows)?;
+                let (decode, rows) = knowing(&received.job, read, *rows)?;
                 let part = PartRows::new(*order);
                 (decode, Sink::Train(Box::new((rows, part))))
             }
@@ -174,7 +177,7 @@ impl Taking {
         for (column, (value, null)) in columns.zip(places) {
             (*value, *null) = column;
         }
-        let row = Row {
+        let row = DeformedRow {
             values: &self.values,
             nulls: &self.nulls,
             origin: origin::NONE,
@@ -193,7 +196,7 @@ impl Taking {
                 Ok(())
             }
             Sink::Sum(summing) => {
-                let Summing { rows, pass, sums } = &mut **summing;
+                let SummingRows { rows, pass, sums } = &mut **summing;
                 self.decode.visit(&row, &mut |example| {
                     rows.take(example, &mut |row| pass.add(sums, row))
                 })
@@ -207,7 +210,7 @@ impl Taking {
         }
     }
 
-    fn end(self: Box<Self>) -> Result<Found, Failure> {
+    fn end(self: Box<Self>) -> Result<ScanResult, Failure> {
         Ok(match self.sink {
             Sink::Survey {
                 mut survey,
@@ -215,22 +218,22 @@ impl Taking {
                 sample_bytes,
             } => {
                 survey.widen(sample_bytes);
-                Found::Learned(Box::new(Learned::of(self.decode, *survey, failed)?))
+                ScanResult::Learned(Box::new(LearnedRows::of(self.decode, *survey, failed)?))
             }
             Sink::Sum(summing) => {
-                let Summing {
+                let SummingRows {
                     mut rows,
                     pass,
                     mut sums,
                 } = *summing;
                 rows.finish(&mut |row| pass.add(&mut sums, row))?;
                 sums.finish();
-                Found::Summed(Box::new(sums))
+                ScanResult::Summed(Box::new(sums))
             }
             Sink::Train(training) => {
                 let (mut rows, mut part) = *training;
                 rows.finish(&mut |row| part.take(row))?;
-                Found::Trained(Box::new(part.train()))
+                ScanResult::Trained(Box::new(part.train()))
             }
         })
     }
@@ -241,24 +244,28 @@ impl State for ScanState {
         let joined = match (self.end()?, other.end()?) {
             (own, None) => own,
             (None, more) => more,
-            (Some(Found::Learned(mut own)), Some(Found::Learned(more))) => {
+            (Some(ScanResult::Learned(mut own)), Some(ScanResult::Learned(more))) => {
                 if !own.fits(&more) {
                     return Err(damaged());
                 }
                 own.join(*more)?;
-                Some(Found::Learned(own))
+                Some(ScanResult::Learned(own))
             }
-            (Some(Found::Summed(mut own)), Some(Found::Summed(more))) => match own.join(&more) {
-                true => Some(Found::Summed(own)),
-                false => return Err(damaged()),
-            },
-            (Some(Found::Trained(mut own)), Some(Found::Trained(more))) => match own.join(&more) {
-                true => Some(Found::Trained(own)),
-                false => return Err(damaged()),
-            },
+            (Some(ScanResult::Summed(mut own)), Some(ScanResult::Summed(more))) => {
+                match own.join(&more) {
+                    true => Some(ScanResult::Summed(own)),
+                    false => return Err(damaged()),
+                }
+            }
+            (Some(ScanResult::Trained(mut own)), Some(ScanResult::Trained(more))) => {
+                match own.join(&more) {
+                    true => Some(ScanResult::Trained(own)),
+                    false => return Err(damaged()),
+                }
+            }
             _ => return Err(damaged()),
         };
-        self.0 = joined.map_or(Stage::New, Stage::Ended);
+        self.0 = joined.map_or(ScanStage::New, ScanStage::Ended);
         Ok(())
     }
 
@@ -267,11 +274,11 @@ impl State for ScanState {
     }
 
     fn read(bytes: &[u8]) -> Result<Option<Self>, Failure> {
-        Ok(Some(Self::ended(Found::read(bytes).map_err(unread)?)))
+        Ok(Some(Self::ended(ScanResult::read(bytes).map_err(unread)?)))
     }
 }
 
-impl Found {
+impl ScanResult {
     /// What a state's bytes say; None where there was no row.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, MessageError> {
         Self::checked(message::decode(bytes)?)

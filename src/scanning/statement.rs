@@ -17,7 +17,7 @@ use crate::pg::subtransaction::attempt;
 use crate::pg::{failure_of, is_unreachable, lacks_functions, wait};
 use crate::planning::job::Job;
 use crate::scanning::rows_state::{Arrived, Gathered};
-use crate::scanning::state::{unread, Found};
+use crate::scanning::state::{unread, ScanResult};
 use crate::scanning::worker;
 use core::fmt::Write;
 use pgrx::{pg_sys, PgTryBuilder};
@@ -33,14 +33,14 @@ const MOST_COLUMNS: usize = 98;
 /// A scan over the rows of a job; where it has parts, one over each, all of which are joined.
 pub struct Scan {
     text: CString,
-    form: Form,
+    form: StatementForm,
     /// Whether servers of postgres_fdw have some of the rows.
     is_foreign: bool,
     sent: Cell<Sent>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum StatementForm {
     Columns,
     Rows,
 }
@@ -81,15 +81,15 @@ impl Scan {
             let _ = write!(names, "{comma}c{at}");
         }
         let form = match planned.spread.is_citus || count > MOST_COLUMNS {
-            true => Form::Rows,
-            false => Form::Columns,
+            true => StatementForm::Rows,
+            false => StatementForm::Columns,
         };
         let call = match form {
-            Form::Columns => format!("svm_internal.svm_scan($1, {names})"),
-            Form::Rows => format!("svm_internal.svm_scan_rows($1, ROW({names}))"),
+            StatementForm::Columns => format!("svm_internal.svm_scan($1, {names})"),
+            StatementForm::Rows => format!("svm_internal.svm_scan_rows($1, ROW({names}))"),
         };
         let scan = |select: &String| format!("SELECT {call} FROM ({select}\n) AS source ({names})");
-        let text = match parts.is_empty() || form == Form::Rows {
+        let text = match parts.is_empty() || form == StatementForm::Rows {
             true => scan(&job.statement.select),
             false => {
                 let all: Vec<_> = parts.iter().map(scan).collect();
@@ -108,14 +108,14 @@ impl Scan {
     /// Runs it to its end with the active snapshot; None where there was no row. Where a server of postgres_fdw is out of reach it is run
     /// again, for as long as the settings say, each time by a worker and so by new connections. Not with Citus, which keeps broken
     /// connections, and those that were at work beside them, until the transaction ends.
-    pub fn run(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
+    pub fn run(&self, message: &[u8]) -> Result<Option<ScanResult>, Failure> {
         let patience = settings::retry_time();
         if patience.is_zero() || !self.is_foreign || !worker::may_connect() {
-            return self.run_once(|| self.scan(told));
+            return self.run_once(|| self.scan(message));
         }
         let until = Instant::now() + patience;
         loop {
-            match attempt(|| self.run_once(|| self.scan_by_worker(told))) {
+            match attempt(|| self.run_once(|| self.scan_by_worker(message))) {
                 Ok(found) => return found,
                 Err(error) if is_unreachable(&error) && Instant::now() < until => {
                     let mut sent = self.sent.get();
@@ -131,8 +131,8 @@ impl Scan {
     /// What errors of other servers mean here.
     fn run_once(
         &self,
-        scan: impl FnOnce() -> Result<Option<Found>, Failure>,
-    ) -> Result<Option<Found>, Failure> {
+        scan: impl FnOnce() -> Result<Option<ScanResult>, Failure>,
+    ) -> Result<Option<ScanResult>, Failure> {
         let is_foreign = self.is_foreign;
         PgTryBuilder::new(AssertUnwindSafe(scan))
             .catch_others(|error| match lacks_functions(&error) {
@@ -149,29 +149,29 @@ impl Scan {
     }
 
     /// The same as `scan` by a worker, or where the server has none left by this process.
-    fn scan_by_worker(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
+    fn scan_by_worker(&self, message: &[u8]) -> Result<Option<ScanResult>, Failure> {
         let read = |bytes: &[u8]| match bytes.is_empty() {
             true => Ok(None),
-            false => self.found(told, bytes),
+            false => self.found(message, bytes),
         };
-        match worker::run(&self.text, told, read) {
+        match worker::run(&self.text, message, read) {
             Some(found) => found,
-            None => self.scan(told),
+            None => self.scan(message),
         }
     }
 
-    fn scan(&self, told: &[u8]) -> Result<Option<Found>, Failure> {
+    fn scan(&self, message: &[u8]) -> Result<Option<ScanResult>, Failure> {
         let mut found = Ok(None);
         connected(|| {
             let types = [pg_sys::BYTEAOID];
             let scan = match self.form {
-                Form::Columns => PreparedSelect::parallel(&self.text, &types),
+                StatementForm::Columns => PreparedSelect::parallel(&self.text, &types),
                 // Citus sends what is known when it plans
-                Form::Rows => PreparedSelect::for_values(&self.text, &types),
+                StatementForm::Rows => PreparedSelect::for_values(&self.text, &types),
             };
-            scan.for_each_at_once(&[Parameter::Bytes(told)], |row| {
+            scan.for_each_at_once(&[Parameter::Bytes(message)], |row| {
                 if let Some(bytes) = row.varlena(1) {
-                    found = self.found(told, bytes.payload());
+                    found = self.found(message, bytes.payload());
                 }
             });
         });
@@ -179,21 +179,21 @@ impl Scan {
     }
 
     /// What its result says.
-    fn found(&self, told: &[u8], bytes: &[u8]) -> Result<Option<Found>, Failure> {
+    fn found(&self, message: &[u8], bytes: &[u8]) -> Result<Option<ScanResult>, Failure> {
         Ok(match self.form {
-            Form::Columns => Found::read(bytes).map_err(unread)?,
-            Form::Rows => {
+            StatementForm::Columns => ScanResult::read(bytes).map_err(unread)?,
+            StatementForm::Rows => {
                 let gathered = Gathered::read(bytes).map_err(unread)?;
-                self.count(told, gathered.arrived);
+                self.count(message, gathered.arrived);
                 gathered.found
             }
         })
     }
 
-    fn count(&self, told: &[u8], arrived: Arrived) {
+    fn count(&self, message: &[u8], arrived: Arrived) {
         let mut sent = self.sent.get();
-        let told = arrived.states.saturating_mul(told.len() as u64);
-        let bytes = told.saturating_add(arrived.bytes).saturating_mul(2);
+        let copies = arrived.states.saturating_mul(message.len() as u64);
+        let bytes = copies.saturating_add(arrived.bytes).saturating_mul(2);
         sent.bytes = sent.bytes.saturating_add(bytes);
         self.sent.set(sent);
     }

@@ -2,31 +2,36 @@
 //! WARNING for each thing that is wrong.
 
 use crate::base::errors::{Code, Failure};
-use crate::base::text::{array_literal, duration, listed};
+use crate::base::text::{array_literal, duration, listed, listed_by};
 use crate::features::{
-    excluding, naming, ArrayPart, Dictionary, FeaturePart, MOST_TYPED, SUPPORT_VECTORS,
+    excluding, naming, ArrayPart, Dictionary, FeaturePart, KernelForm, MOST_TYPED, SUPPORT_VECTORS,
 };
-use crate::pg::citus::Spread;
-use crate::planning::source_columns::LeftOut;
+use crate::pg::citus::ShardSpread;
+use crate::planning::source_columns::LeftOutColumns;
 use crate::request::kernel::KernelTerms;
-use crate::request::source::Source;
-use crate::request::{scoring_words, ClassWeight, Request, Terms};
-use crate::sql::columns_told::{
+use crate::request::source::GivenSource;
+use crate::request::{scoring_words, ClassWeight, Request, SolvingTerms};
+use crate::sql::column_notes::{
     counted, missing_categories, nulls, number_columns, read_texts, short, split_categories,
     text_categories, texts, with_units,
 };
 use crate::sql::giveaways::Giveaways;
-use crate::sql::labels_told::doubtful_labels;
+use crate::sql::label_notes::doubtful_labels;
 use crate::storing::predecessor::TakenOver;
 use crate::storing::version_row::{self, Labelled};
 use crate::targets::amounts::{are_doubtful, if_to_predict};
 use crate::targets::labels::LabelValue;
-use crate::training::fit::{troubles, OnTrainingRows, Trouble, VERY_MANY_CLASSES};
+use crate::training::fit::{
+    novel_share, troubles, OffTarget, OnTrainingRows, Trouble, POOR_R2, SMALL_DEVIATION,
+    VERY_MANY_CLASSES,
+};
 use crate::training::outcome::{Approximate, Away, Coarse, Trained};
 use crate::training::validation;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::engine::Compared;
-use pgsvm_core::{CalibrationRows, MachineTimes, Scoring, StopReason, StopRule, Stopping};
+use pgsvm_core::{
+    quantiles, CalibrationRows, LowRankJob, MachineTimes, Scoring, StopReason, StopRule, Stopping,
+};
 use pgsvm_expand::reading::is_marker;
 
 /// The part of a kernel's trace that landmarks may leave out and be as good as all rows.
@@ -46,7 +51,7 @@ pub struct Announcement<'a> {
     pub classed: &'a str,
     pub version: i32,
     /// Columns that are no features though nobody said so.
-    pub left_out: &'a LeftOut,
+    pub left_out: &'a LeftOutColumns,
     /// Features that WARNINGs want left out.
     pub giveaways: &'a Giveaways<'a>,
     /// Threads that were to train.
@@ -56,6 +61,11 @@ pub struct Announcement<'a> {
     /// Whether nodes of Citus have the rows and not the model.
     pub is_for_nodes: bool,
 }
+
+/// The share of rows held out that the NOTICE tells something of.
+const COVERAGE_SAID: f64 = 0.9;
+/// How far the share of novel rows may be from nu.
+const MOST_OFF_NU: f64 = 0.01;
 
 impl Announcement<'_> {
     pub fn make(&self) {
@@ -76,9 +86,13 @@ impl Announcement<'_> {
             (&self.request.columns.label, self.classed),
             &self.trained.reader.classes,
         );
+        let labels = labels.filter(|_| self.tells_classes());
         let warnings = [
             self.unfinished(),
-            self.learned_nothing(labels.is_some()),
+            self.learned_nothing(labels.is_some())
+                .filter(|_| self.tells_classes()),
+            self.explains_nothing(),
+            self.finds_others(),
             self.follows_chance(),
             self.coarse(),
             self.hardly_read(),
@@ -110,13 +124,7 @@ impl Announcement<'_> {
         ) {
             parts.push(self.held_out(c));
         }
-        let on_rows = OnTrainingRows::of(self.trained);
-        if let Some(accuracy) = on_rows.accuracy {
-            parts.push(format!("training accuracy {accuracy:.4}"));
-        }
-        if let Some(auc) = on_rows.auc {
-            parts.push(format!("training AUC {auc:.4}"));
-        }
+        parts.extend(self.on_rows());
         parts.push(counted(reader.rows, "row"));
         if let Some(served) = &self.trained.served {
             parts.push(format!("{} by index {}", served.used, served.name));
@@ -139,6 +147,177 @@ impl Announcement<'_> {
             classes => parts.push(format!("{classes} classes")),
         }
         format!("model {}: {}", self.name(), parts.join(", "))
+    }
+
+    /// How good it is on its own rows.
+    fn on_rows(&self) -> Vec<String> {
+        if self.regresses() {
+            let Some(off) = OffTarget::of(self.trained) else {
+                return Vec::new();
+            };
+            let quantiles = self.request.terms.quantiles.as_slice();
+            if !quantiles.is_empty() {
+                let pinball = format!("training pinball {}", short(off.pinball));
+                let share = format!(
+                    "{:.1} % of labels are not above quantile {}",
+                    100.0 * off.coverage,
+                    quantiles[quantiles::middle(quantiles)]
+                );
+                return vec![pinball, share];
+            }
+            let r2 = off.r2.map(|r2| format!("training R2 {r2:.4}"));
+            let rmse = format!("training RMSE {}", short(off.rmse));
+            return r2.into_iter().chain([rmse]).collect();
+        }
+        if let Some(share) = novel_share(self.trained) {
+            return vec![format!("{:.1} % of the training rows novel", 100.0 * share)];
+        }
+        let on_rows = OnTrainingRows::of(self.trained);
+        let accuracy = on_rows
+            .accuracy
+            .map(|it| format!("training accuracy {it:.4}"));
+        let auc = on_rows.auc.map(|it| format!("training AUC {it:.4}"));
+        accuracy.into_iter().chain(auc).collect()
+    }
+
+    fn tells_classes(&self) -> bool {
+        !self.regresses() && self.request.terms.nu.is_none()
+    }
+
+    /// Of a regression, how far predictions of rows held out were off.
+    fn off(&self) -> Option<String> {
+        let residuals = self
+            .trained
+            .trainer
+            .report
+            .calibrations
+            .residuals
+            .as_ref()?;
+        let off = residuals.half_width(COVERAGE_SAID);
+        off.is_finite().then(|| {
+            format!(
+                "Of rows held out 9 in 10 are predicted within {}; svm_interval says it row by row.",
+                short(off)
+            )
+        })
+    }
+
+    /// Of novelties, what was asked for and found.
+    fn novelty(&self) -> Option<String> {
+        let nu = self.request.terms.nu?;
+        let mut text = format!("A machine of one class, as there is no label: nu {nu}");
+        if self.request.call.options.get("task").is_some() {
+            text = format!("A machine of one class: nu {nu}");
+        }
+        Some(text + "; svm_decision is below 0 for novel rows.")
+    }
+
+    /// Where another share of rows is novel than asked for.
+    fn finds_others(&self) -> Option<Failure> {
+        let nu = self.request.terms.nu?;
+        let share = novel_share(self.trained)?;
+        let report = &self.trained.trainer.report;
+        let rows = report.rows as f64;
+        // of rows that are looked at some are on the margin, as many as there are weights that are free
+        let mut off = MOST_OFF_NU.max(10.0 / rows);
+        if let Some(fit) = report.fit.as_ref().filter(|fit| fit.rows < report.rows) {
+            // and of a sample the share has a standard error
+            off += 4.0 * (nu * (1.0 - nu) / fit.rows.max(1) as f64).sqrt();
+        }
+        let reached = report.nu.unwrap_or(1.0);
+        // where rows weigh the share is one of weights
+        let is_share = (share - nu).abs() <= off || self.request.columns.weight.is_some();
+        if is_share && (reached - nu).abs() <= MOST_OFF_NU {
+            return None;
+        }
+        let message = format!(
+            "model {} takes {:.1} % of its rows for novel, and nu asks for {:.1} %",
+            self.name(),
+            100.0 * share,
+            100.0 * nu
+        );
+        let warning = Failure::new(Code::ERRCODE_WARNING, message);
+        Some(match (self.request.kernel.is_none(), reached > 1.05 * nu) {
+            (true, true) => {
+                warning.hint("kernel => 'rbf' encloses rows wherever they are; or a larger nu")
+            }
+            (_, true) => warning.hint("A larger nu, a larger gamma, or more passes: max_passes"),
+            (_, false) => warning.hint(
+                "Rows that are the same are novel together, or not at all; or a smaller tolerance",
+            ),
+        })
+    }
+
+    fn of_quantiles(&self) -> bool {
+        !self.request.terms.quantiles.is_empty()
+    }
+
+    fn regresses(&self) -> bool {
+        self.trained.reader.report.targets.is_some()
+    }
+
+    /// Of a regression what was predicted, and what to type where that was not meant.
+    fn target(&self) -> Option<String> {
+        let targets = self.trained.reader.report.targets?;
+        let label = &self.request.columns.label;
+        let why = match self.request.call.amount {
+            None => format!("A regression of {label}"),
+            Some(amount) => format!(
+                "A regression, as {} (task => 'classification' takes each for a class)",
+                amount.reason(label)
+            ),
+        };
+        let standardizes = self.request.terms.targets.is_some_and(|it| it.standardizes);
+        let terms = match (self.request.terms.quantiles.as_slice(), targets.epsilon) {
+            ([tau], _) => format!("quantile {tau}"),
+            ([_, ..], _) => {
+                let all = self.request.terms.quantiles.iter();
+                let all: Vec<_> = all.map(f64::to_string).collect();
+                format!("quantiles {}", all.join(", "))
+            }
+            ([], 0.0) => "epsilon 0".to_owned(),
+            ([], epsilon) if standardizes => {
+                format!("epsilon {} standard deviations", short(epsilon))
+            }
+            ([], epsilon) => format!("epsilon {}", short(epsilon)),
+        };
+        let label = match standardizes {
+            true => format!(
+                "; its mean is {}, its standard deviation {}",
+                short(targets.centre),
+                short(targets.deviation)
+            ),
+            false => String::new(),
+        };
+        Some(format!("{why}: {terms}{label}."))
+    }
+
+    /// Where predictions of a regression say next to nothing, or the same for all rows.
+    fn explains_nothing(&self) -> Option<Failure> {
+        let off = OffTarget::of(self.trained)?;
+        let fit = self.trained.trainer.report.fit.as_ref()?;
+        let why = match off.r2 {
+            None => "its label is the same in all rows".to_owned(),
+            Some(_) if fit.deviation < SMALL_DEVIATION => {
+                "it predicts almost the same for every row".to_owned()
+            }
+            // a quantile is not to be near all labels
+            Some(r2) if r2 < POOR_R2 && !self.of_quantiles() => {
+                format!(
+                    "it explains {:.1} % of the variance of its label",
+                    100.0 * r2.max(0.0)
+                )
+            }
+            Some(_) => return None,
+        };
+        let message = format!("model {} has learned next to nothing: {why}", self.name());
+        let warning = Failure::new(Code::ERRCODE_WARNING, message);
+        if off.r2.is_none() {
+            return Some(warning);
+        }
+        Some(warning.hint(
+            "Give it features that say more, a larger c, or kernel => 'rbf' for what is not linear",
+        ))
     }
 
     /// How good the model of the C chosen was on rows that were held out.
@@ -329,9 +508,16 @@ impl Announcement<'_> {
         let report = &self.trained.trainer.report;
         let terms = &self.request.terms;
         let mut sentences = vec![format!(
-            "Loss {}, c {}, scale {}; solver {}, {}, gap {:.1e}; {}, {}; {:.2} s.",
+            "Loss {}{}, c {}, scale {}; solver {}, {}, gap {:.1e}; {}, {}; {:.2} s.",
             terms.loss_of(self.labelled.values.len()),
-            report.c.unwrap_or_default(),
+            match self.request.call.options.get("intercept") {
+                Some(word) if word == "free" => ", free intercept",
+                _ => "",
+            },
+            match (report.c, report.nu) {
+                (Some(c), Some(_)) => short(c),
+                (c, _) => c.unwrap_or_default().to_string(),
+            },
             self.labelled.scale,
             terms.solver_taken(report.newton),
             counted(report.passes.into(), terms.what_is_counted()),
@@ -340,7 +526,11 @@ impl Announcement<'_> {
             processes(self.trained, self.trainers, terms),
             self.labelled.seconds,
         )];
-        if let Some(fit) = report.fit.as_ref().filter(|fit| fit.rows < report.rows) {
+        sentences.extend(self.target());
+        sentences.extend(self.off());
+        sentences.extend(self.novelty());
+        let fit = report.fit.as_ref().filter(|_| self.tells_classes());
+        if let Some(fit) = fit.filter(|fit| fit.rows < report.rows) {
             let what = match self.labelled.values.len() {
                 2 => "The AUC is",
                 _ => "The accuracy is",
@@ -355,7 +545,7 @@ impl Announcement<'_> {
         sentences.extend(self.kernel());
         sentences.extend(self.exact_instead());
         sentences.extend(self.factored());
-        sentences.extend(self.taken_over.map(TakenOver::sentence));
+        sentences.extend(self.taken_over.and_then(TakenOver::sentence));
         sentences.extend(self.at_the_edge());
         sentences.extend(self.at_the_edge_of_gammas());
         sentences.extend(self.followed());
@@ -399,10 +589,12 @@ impl Announcement<'_> {
             ("gamma", self.is_grid()),
             ("the truncation", plan.truncations.len() > 1),
             ("probabilities", plan.probability),
+            ("intervals", plan.intervals),
         ];
         let all = all.iter().filter(|(_, so)| *so).map(|(name, _)| *name);
         let what = match all.collect::<Vec<_>>().as_slice() {
             ["probabilities"] => "Probabilities are".to_owned(),
+            ["intervals"] => "Intervals are".to_owned(),
             ["the truncation"] => "The truncation is".to_owned(),
             [one] => format!("{one} is"),
             [several @ .., last] => format!("{} and {last} are", several.join(", ")),
@@ -484,24 +676,42 @@ impl Announcement<'_> {
             return Some(format!(
                 "Kernel {}; exact, {count}{}.",
                 kernel.words(),
-                self.classes_told()
+                self.classes_sentence()
             ));
         }
         Some(format!(
-            "Kernel {}; {} ({}), which reproduce the kernel but for {:.1e} of its trace{}.",
+            "Kernel {}; {} ({}), which reproduce the kernel but for {:.1e} of its trace{}.{}",
             kernel.words(),
             counted(kernel.landmarks as u64, "landmark"),
             kernel.chosen,
             kernel.left_out,
-            self.classes_told()
+            self.classes_sentence(),
+            self.fewer_landmarks(kernel).unwrap_or_default()
         ))
     }
 
+    /// Of fewer landmarks than `rank` says why there are no more.
+    fn fewer_landmarks(&self, kernel: &KernelForm) -> Option<String> {
+        let maps = &self.request.kernel.as_ref()?.maps;
+        let rank = maps.iter().find_map(|map| map.rank)?;
+        let fewer = self.trained.factored.is_none() && kernel.landmarks < rank;
+        fewer.then(|| {
+            format!(
+                "\nrank => {rank} allows for more landmarks: {}",
+                match kernel.left_out <= LowRankJob::DEFAULT_TOLERANCE {
+                    true => "they would add next to nothing.",
+                    false => "these reproduce all rows of the sample that they are chosen of. With a larger pgsvm.cache_size the sample may be larger.",
+                }
+            )
+        })
+    }
+
     /// How more than two classes are told apart.
-    fn classes_told(&self) -> String {
+    fn classes_sentence(&self) -> String {
         let report = &self.trained.trainer.report;
         match report.heads.len() {
             ..=1 => String::new(),
+            quantiles if self.of_quantiles() => format!("; {quantiles} quantiles"),
             pairs if report.in_pairs => format!("; {pairs} pairs of classes"),
             classes => format!("; {classes} classes, each against the rest"),
         }
@@ -614,22 +824,28 @@ impl Announcement<'_> {
                 split_categories(features),
             ),
             ("The same value in all rows", features.of_one_value()),
-            ("Text that looks like numbers", number_columns(features)),
+            (
+                "Text that looks like numbers, taken as categories (number(column) in features reads the numbers)",
+                number_columns(features),
+            ),
         ];
-        let told = all.map(|(what, columns)| (what, listed(&columns)));
+        let columns_said = all.map(|(what, columns)| (what, listed(&columns)));
         // these have commas of their own
         let more = [
             (
                 "Texts read as numbers and times",
-                read_texts(features).join("; "),
+                listed_by(&read_texts(features), "; "),
             ),
-            ("NULLs", nulls(features, self.request.rows.nulls).join("; ")),
+            (
+                "NULLs",
+                listed_by(&nulls(features, self.request.rows.nulls), "; "),
+            ),
             (
                 "Numbers with a unit, taken as categories; as numbers in svm_train_query",
-                with_units(features).join("; "),
+                listed_by(&with_units(features), "; "),
             ),
         ];
-        let said = told.into_iter().chain(more);
+        let said = columns_said.into_iter().chain(more);
         let said = said.filter(|(_, columns)| !columns.is_empty());
         said.map(|(what, columns)| format!("{what}: {columns}."))
             .collect()
@@ -686,7 +902,7 @@ impl Announcement<'_> {
             counted(served.unmet, "row"),
         );
         // a query may leave out rows that are there
-        if served.unmet > 0 && matches!(self.request.source, Source::Relation(_)) {
+        if served.unmet > 0 && matches!(self.request.source, GivenSource::Relation(_)) {
             let name = quote_literal(&served.name);
             text += &format!(" What is gone or has changed is still in it: svm_refresh_index({name}) takes it out.");
         }
@@ -822,9 +1038,9 @@ impl Announcement<'_> {
             StopRule::ProjectedGradient => "the range of projected gradients",
         };
         let text = format!(
-            "model {} stopped at a gap of {:.1e} before {of_what} {tolerance:e} was reached",
+            "model {} stopped at a gap of {} before {of_what} {tolerance:e} was reached",
             self.name(),
-            sum.gap,
+            above(sum.gap, tolerance),
         );
         let warning = Failure::new(Code::ERRCODE_WARNING, text);
         if let Some(parts) = self.trained.processes.averaged {
@@ -893,9 +1109,16 @@ impl Announcement<'_> {
             ));
         }
         let mut tries = Vec::new();
+        let targets = self.request.terms.targets;
+        if targets.is_some_and(|it| !it.standardizes) {
+            tries.push("options => '{\"scale_label\": \"standard\"}'");
+        }
         tries.extend(self.scaling());
         tries.extend(self.another_solver());
-        tries.push("a smaller c");
+        match self.request.terms.nu {
+            Some(_) => tries.push("a larger nu"),
+            None => tries.push("a smaller c"),
+        }
         Some(warning.hint(format!(
             "Try {}, or more passes: max_passes",
             tries.join(", or ")
@@ -907,6 +1130,7 @@ impl Announcement<'_> {
         let kernel = self.trained.reader.features.kernel.as_ref();
         let exact = kernel.is_some_and(|kernel| kernel.chosen == SUPPORT_VECTORS);
         match exact {
+            _ if self.request.terms.nu.is_some() => "Try a larger nu, or a larger gamma",
             true => "Try a smaller c, or a larger gamma",
             false => "Try a smaller c, a larger gamma, or options => '{\"method\": \"exact\"}'",
         }
@@ -928,7 +1152,7 @@ impl Announcement<'_> {
     }
 
     /// What is said of a model that looks as if it had learned nothing. `of_labels`: whether labels that are no classes of their own are
-    /// told of, which nobody wonders about if they are never predicted.
+    /// said to be such, which nobody wonders about if they are never predicted.
     fn learned_nothing(&self, of_labels: bool) -> Option<Failure> {
         let report = &self.trained.trainer.report;
         let classes = &self.trained.reader.classes;
@@ -1127,19 +1351,31 @@ pub fn warn_of_lost_digits(trained: &Trained) {
     if more > 0 {
         named += &format!(" and {more} more");
     }
+    let mut dense = report.imprecise.iter();
+    let dense = dense.find(|id| **id < report.dense_features);
+    let dense = dense.map(|id| {
+        let name = features.feature_name(*id);
+        match features.columns().contains(&name.as_str()) {
+            true => quote_identifier(name),
+            false => "…".to_owned(),
+        }
+    });
     let what = format!(
         "the values of {named} differ by less than 32-bit numbers of their size can tell apart"
     );
     Failure::new(Code::ERRCODE_WARNING, what)
         .detail("Rows are kept in 32 bits, here with an error of more than a millionth of a column's standard deviation; the gap of a linear model counts what that may change.")
-        .hint(match report.imprecise.iter().any(|id| *id < report.dense_features) {
-            true => "Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query('SELECT x - 1e6 AS x, …')",
-            false => "Subtract what all values have in common, or give such features in columns of their own, where scale => 'standard' does that.",
+        .hint(match &dense {
+            Some(column) => format!(
+                "Subtract what all values have in common, as scale => 'standard' does with the first row's value: svm_train_query({}, …)",
+                quote_literal(format!("SELECT {column} - … AS {column}, … FROM …"))
+            ),
+            None => "Subtract what all values have in common, or give such features in columns of their own, where scale => 'standard' does that.".to_owned(),
         })
         .warn();
 }
 
-fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
+fn processes(trained: &Trained, trainers: usize, terms: &SolvingTerms) -> String {
     let away = trained.processes.away.as_ref();
     let mut text = match (away.and_then(nodes), trained.processes.workers) {
         (Some(nodes), _) => nodes,
@@ -1168,7 +1404,7 @@ fn processes(trained: &Trained, trainers: usize, terms: &Terms) -> String {
 
 /// On which nodes rows were summed up, and what went there and back; None where that is not known.
 fn nodes(away: &Away) -> Option<String> {
-    let Spread { shards, nodes, .. } = away.spread;
+    let ShardSpread { shards, nodes, .. } = away.spread;
     (shards > 0).then(|| {
         format!(
             "{} on {}, {} sent",
@@ -1192,7 +1428,7 @@ fn troubles_away(away: &Away) -> String {
     text
 }
 
-fn memory(trained: &Trained, terms: &Terms, cache_bytes: usize) -> String {
+fn memory(trained: &Trained, terms: &SolvingTerms, cache_bytes: usize) -> String {
     let reader = &trained.reader.report;
     let rows = readable_bytes(reader.bytes);
     let cache = readable_bytes(cache_bytes as u64);
@@ -1224,4 +1460,12 @@ fn readable_bytes(bytes: u64) -> String {
     .unwrap_or((1.0, "B"));
     let number = format!("{:.1}", bytes / unit);
     format!("{} {name}", number.trim_end_matches(".0"))
+}
+
+/// A gap with as many digits as it takes to see that it is above a tolerance, two at least.
+fn above(gap: f64, tolerance: f64) -> String {
+    let shown = (1..=6).map(|digits| format!("{gap:.digits$e}"));
+    let is_above = |text: &String| text.parse().is_ok_and(|shown: f64| shown > tolerance);
+    let mut shown = shown.skip_while(|text| gap > tolerance && !is_above(text));
+    shown.next().unwrap_or_else(|| format!("{gap:e}"))
 }

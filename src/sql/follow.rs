@@ -23,11 +23,11 @@ use crate::features::{FeaturePart, FeatureSet};
 use crate::keys::chunks::KeyKind;
 use crate::keys::column::{check_kind, null_key};
 use crate::model::{self, Model};
-use crate::pg::acting::Acting;
+use crate::pg::acting::ActingAs;
 use crate::pg::call::Call;
 use crate::pg::executor::Continue;
 use crate::pg::json::JsonText;
-use crate::pg::kept_rows::KeptRows;
+use crate::pg::kept_rows::KeptTuples;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::pg::query::{self, Planned};
@@ -37,20 +37,21 @@ use crate::pg::{check_for_interrupts, statement};
 use crate::planning::prepare::{prepare_added, Continuing, Prepared};
 use crate::planning::source_columns;
 use crate::request::reads::Reads;
-use crate::request::source::{free_name, qualified_relation, quote, relation_name, Source};
-use crate::request::{Method, Request};
-use crate::sql::life::Owned;
+use crate::request::source::{free_name, qualified_relation, quote, relation_name, GivenSource};
+use crate::request::{regression, KernelMethod, Request};
+use crate::sql::life::OwnedModel;
 use crate::sql::train;
 use crate::storing::deployment;
 use crate::storing::predecessor::Inherited;
+use crate::training::entrance;
 use crate::training::outcome::Trained;
 use crate::training::Covers;
-use crate::warm_start::following::{Choice, Following, Rows};
-use crate::warm_start::memory::Memory;
-use crate::warm_start::stored::{self, Stored};
+use crate::warm_start::following::{CheaperStart, FollowedRows, Following};
+use crate::warm_start::memory::VersionMemory;
+use crate::warm_start::stored::{self, StoredVersion};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgrx::spi::quote_literal;
+use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::kernels::KernelKind;
 use pgsvm_core::StopRule;
 use std::cell::{Cell, RefCell};
@@ -63,8 +64,8 @@ const KEYS_AT_A_TIME: u64 = 10_000;
 /// What is to be done with a model.
 enum Change {
     Refresh,
-    Update(Source),
-    Forget(Source),
+    Update(GivenSource),
+    Forget(GivenSource),
 }
 
 /// `svm_refresh(model, options)`: trains on the source as it is now.
@@ -91,9 +92,9 @@ fn svm_forget(fcinfo: pg_sys::FunctionCallInfo) -> String {
 }
 
 /// The rows that the call names.
-fn given(call: &Call) -> Result<Source, Failure> {
+fn given(call: &Call) -> Result<GivenSource, Failure> {
     // SAFETY: the arguments have the types that sql/ gives them.
-    unsafe { Source::of_call(call) }
+    unsafe { GivenSource::of_call(call) }
 }
 
 fn follow(
@@ -107,10 +108,10 @@ fn follow(
     // SAFETY: the arguments have these types.
     let (name, options) = unsafe { (call.text("model"), call.get::<JsonText>("options")) };
     // from here on nobody else changes the model, and what is read is what others had committed before
-    let owned = Owned::lock(function, name.as_deref(), fcinfo)?;
+    let owned = OwnedModel::lock(function, name.as_deref(), fcinfo)?;
     let change = change(&call)?;
     statement::with_fresh_snapshot(|| {
-        let deployed = Deployed::load(fcinfo, &owned, &change, options.as_ref())?;
+        let deployed = DeployedVersion::load(fcinfo, &owned, &change, options.as_ref())?;
         let continuing = deployed.continuing()?;
         // whoever calls: the source is planned and read with the rights of the model's owner, and nothing else is
         let acting = owned.acting(deployed.stored.source.search_path.as_deref())?;
@@ -123,10 +124,12 @@ fn follow(
                 let following = deployed.begin_without_key(&request);
                 deployed.say_without_key(&request, &following);
                 let following = Some(following);
-                acting.run(|| train::fit(&mut request, &mut prepared, Some(&continuing), following))
+                acting.run(|| {
+                    entrance::train(&mut request, &mut prepared, Some(&continuing), following)
+                })
             }
             Some(_) => with_latest(|| {
-                let given = planned.map(|it| Rc::new(RefCell::new(KeptRows::of(&it))));
+                let given = planned.map(|it| Rc::new(RefCell::new(KeptTuples::of(&it))));
                 let may_screen = deployed.may_screen(&prepared);
                 run(&acting, &mut prepared, may_screen, |screen| {
                     deployed.begin(&request, given.as_ref(), screen)
@@ -147,11 +150,11 @@ fn follow(
 }
 
 /// The deployed version of a model, which a training is to continue.
-struct Deployed<'a> {
-    owned: &'a Owned,
+struct DeployedVersion<'a> {
+    owned: &'a OwnedModel,
     change: &'a Change,
     known: Rc<Model>,
-    stored: Stored,
+    stored: StoredVersion,
     /// The column of its key, and of what kind that is; None of a version without one, which can only be refreshed.
     key: Option<(String, KeyKind)>,
     keeps_scaling: bool,
@@ -159,17 +162,24 @@ struct Deployed<'a> {
     unknown: Cell<(u64, u64)>,
 }
 
-impl<'a> Deployed<'a> {
+impl<'a> DeployedVersion<'a> {
     fn load(
         fcinfo: pg_sys::FunctionCallInfo,
-        owned: &'a Owned,
+        owned: &'a OwnedModel,
         change: &'a Change,
         options: Option<&JsonText>,
     ) -> Result<Self, Failure> {
         let version = owned.current_version;
-        let stored = Stored::load(&owned.schema, &owned.name, version)?;
+        let stored = StoredVersion::load(&owned.schema, &owned.name, version)?;
         let key = stored.key().map(|(column, kind)| (column.to_owned(), kind));
         if key.is_none() && !matches!(change, Change::Refresh) {
+            let known = model::of_call(fcinfo, &format!("{}@{version}", owned.name))?;
+            if known.regresses {
+                return Err(crate::combinations::regression::key());
+            }
+            if known.finds_novelties {
+                return Err(crate::combinations::novelty::key());
+            }
             let how = how_to_key(owned, &stored);
             return Err(following::follow_without_key(&owned.name, how));
         }
@@ -218,7 +228,7 @@ impl<'a> Deployed<'a> {
             if let Some(kernel) = &mut request.kernel {
                 // scans know no other kernel machine
                 kernel.method = match kernel.method {
-                    Method::Auto => Method::LowRank,
+                    KernelMethod::Auto => KernelMethod::LowRank,
                     method => method,
                 };
             }
@@ -232,15 +242,24 @@ impl<'a> Deployed<'a> {
             .notice();
         }
         check_reads(&self.stored, &request, self.owned)?;
-        let prepared = train::plan(&mut request, Some(continuing))?;
+        regression::keep(&mut request, self.known.regresses);
+        let prepared = entrance::plan(&mut request, Some(continuing))?;
         Ok((request, prepared))
     }
 
     /// What a training of a version without a key begins from: its weights, where the solver can begin there.
     fn begin_without_key(&self, request: &Request) -> Following {
-        let memory = Memory::of_weights(self.known.clone());
-        let mut following = Following::new(self.owned.name.clone(), memory, Rows::All);
-        if request.kernel.is_some() || request.terms.solver().descends() {
+        let memory = VersionMemory::of_weights(self.known.clone());
+        let mut following = Following::new(self.owned.name.clone(), memory, FollowedRows::All);
+        // weights of a regression are in the units of the label as it was
+        let regresses = request.terms.targets.is_some();
+        // and of one class another c is where training begins
+        let finds_novelties = request.terms.nu.is_some();
+        if request.kernel.is_some()
+            || request.terms.solver().descends()
+            || regresses
+            || finds_novelties
+        {
             following.begin_from_nothing();
         }
         following
@@ -258,8 +277,11 @@ impl<'a> Deployed<'a> {
         );
         let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
             .detail("Which of its rows have changed cannot be known.");
-        // a kernel machine is trained anew with a key too, and classes that are told apart together have no key
-        match self.known.features.kernel.is_some() || request.terms.together() {
+        // a kernel machine is trained anew with a key too, and classes that are told apart together and regressions have no key
+        let has_none = request.terms.together()
+            || request.terms.targets.is_some()
+            || request.terms.nu.is_some();
+        match self.known.features.kernel.is_some() || has_none {
             true => said.notice(),
             false => said.hint(how_to_key(self.owned, &self.stored)).notice(),
         }
@@ -318,7 +340,7 @@ impl<'a> Deployed<'a> {
     fn begin(
         &self,
         request: &Request,
-        given: Option<&Rc<RefCell<KeptRows>>>,
+        given: Option<&Rc<RefCell<KeptTuples>>>,
         screen: bool,
     ) -> Result<Following, Failure> {
         let Some((column, kind)) = &self.key else {
@@ -326,20 +348,20 @@ impl<'a> Deployed<'a> {
         };
         let (schema, name, id) = (&self.owned.schema, &self.owned.name, self.stored.id);
         let tolerance = request.terms.stopping().tolerance;
-        let mut memory = Memory::load(schema, self.known.clone(), id, *kind)?;
+        let mut memory = VersionMemory::load(schema, self.known.clone(), id, *kind)?;
         if let (Change::Forget(_), Some(keys)) = (self.change, given) {
             let keys = &mut keys.borrow_mut();
             let unknown = forget(&mut memory, name, keys, column, *kind)?;
             self.unknown.set(unknown);
         }
         let (rows, added) = match self.change {
-            Change::Refresh => (Rows::All, None),
-            Change::Update(_) => (Rows::Known, given.cloned()),
-            Change::Forget(_) => (Rows::Known, None),
+            Change::Refresh => (FollowedRows::All, None),
+            Change::Update(_) => (FollowedRows::Known, given.cloned()),
+            Change::Forget(_) => (FollowedRows::Known, None),
         };
         let mut following = Following::new(name.clone(), memory, rows);
         following.added = added;
-        following.choice = Some(Choice {
+        following.choice = Some(CheaperStart {
             tolerance,
             carries_on: request.terms.solver().descends(),
         });
@@ -355,7 +377,11 @@ impl<'a> Deployed<'a> {
 }
 
 /// Refuses a source that reads something else than when the version was trained.
-fn check_reads(stored: &Stored, request: &Request, owned: &Owned) -> Result<(), Failure> {
+fn check_reads(
+    stored: &StoredVersion,
+    request: &Request,
+    owned: &OwnedModel,
+) -> Result<(), Failure> {
     match &stored.source.reads {
         Some(before) => Reads::of(&request.source)?.check(before, &owned.name, &owned.owner_name()),
         None => Ok(()),
@@ -375,12 +401,12 @@ fn unsaid(name: &str, version: i32) -> Failure {
 /// Trains, and screens rows where that may and does do; `begin` reads what the training begins from,
 /// and whether rows may be screened.
 fn run(
-    acting: &Acting,
+    acting: &ActingAs,
     prepared: &mut Prepared,
     may_screen: bool,
     begin: impl Fn(bool) -> Result<Following, Failure>,
 ) -> Result<Trained, Failure> {
-    let train = |prepared: &Prepared, following| acting.run(|| train::run(prepared, following));
+    let train = |prepared: &Prepared, following| acting.run(|| entrance::run(prepared, following));
     // the shares of the tolerance to which rows are screened: where the first is too much, one that should do
     let mut share = may_screen.then_some(1.0);
     loop {
@@ -405,13 +431,13 @@ fn run(
 /// Plans the query for the keys in `source`.
 fn plan_keys(
     model: &str,
-    source: &Source,
+    source: &GivenSource,
     column: &str,
     kind: KeyKind,
 ) -> Result<Planned, Failure> {
     let columns = source.columns().map_err(|failure| match source {
         // a key where the rows to forget are a relation's
-        Source::Relation(oid) if relation_name(*oid).is_none() => failure.hint(format!(
+        GivenSource::Relation(oid) if relation_name(*oid).is_none() => failure.hint(format!(
             "Rows are told by their keys in a relation or a query: SELECT svm_forget({}, 'SELECT {} AS {}')",
             quote_literal(model),
             oid.to_u32(),
@@ -428,9 +454,9 @@ fn plan_keys(
 
 /// Removes the keys given from what is known; returns how many were given, and how many of them are not known.
 fn forget(
-    memory: &mut Memory,
+    memory: &mut VersionMemory,
     model: &str,
-    given: &mut KeptRows,
+    given: &mut KeptTuples,
     column: &str,
     kind: KeyKind,
 ) -> Result<(u64, u64), Failure> {
@@ -442,13 +468,18 @@ fn forget(
         Code::ERRCODE_NO_DATA,
         format!("none of the rows to forget is among those that model \"{model}\" was trained on"),
     )
-    .detail(format!("Keys given in column \"{column}\": {keys}.")))
+    .detail(format!("Keys given in column \"{column}\": {keys}."))
+    .hint(format!(
+        "Keys are values of {} in the model's source, as they were when it was last trained; SELECT svm_refresh({}) takes the source as it is now",
+        quote_identifier(column),
+        quote_literal(model)
+    )))
 }
 
 /// The same; returns how many keys were given, and how many of them were known.
 fn forget_keys(
-    memory: &mut Memory,
-    given: &mut KeptRows,
+    memory: &mut VersionMemory,
+    given: &mut KeptTuples,
     column: &str,
     kind: KeyKind,
 ) -> Result<(u64, u64), Failure> {
@@ -477,11 +508,11 @@ fn forget_keys(
 }
 
 /// How a model without a key gets one: its source, as its owner sees it, may have one.
-fn how_to_key(owned: &Owned, stored: &Stored) -> String {
+fn how_to_key(owned: &OwnedModel, stored: &StoredVersion) -> String {
     let model = &owned.name;
     let again = |key: &str| training(model, &format!("key => {}", quote_literal(key)));
     let look = |text| {
-        let source = Source::of_text(text).ok()?;
+        let source = GivenSource::of_text(text).ok()?;
         Some((source.columns().ok()?, source))
     };
     // only with its owner's rights: to look at a query may run functions of theirs; and what it reads may be gone
@@ -493,7 +524,7 @@ fn how_to_key(owned: &Owned, stored: &Stored) -> String {
         .and_then(|(columns, _)| source_columns::likely_key(columns));
     match (key, &found) {
             (Some(key), _) => format!("Train it again with one: {}", again(&key)),
-            (None, Some((columns, source @ Source::Relation(oid)))) if source.is_table() => {
+            (None, Some((columns, source @ GivenSource::Relation(oid)))) if source.is_table() => {
                 let (table, key) = (qualified_relation(*oid), free_name("id", columns));
                 format!(
                     "Give its rows one: ALTER TABLE {} ADD COLUMN {} bigint GENERATED ALWAYS AS IDENTITY. Then train it again: {}",
@@ -524,13 +555,13 @@ pub fn warm_start(
     let known = model::of_call(fcinfo, name)?;
     check_kernel(&known, request)?;
     let (_, version) = known.name_and_version();
-    let stored = Stored::load(schema, base, version.unwrap_or_default())?;
+    let stored = StoredVersion::load(schema, base, version.unwrap_or_default())?;
     check_features(&known, request, features)?;
     let mut memory = remembered(schema, base, &stored, &known, prepared.key())?;
     if let [c] = request.plan.costs.as_slice() {
         memory.scale(c / stored.minimized.c);
     }
-    let following = Following::new(known.name.clone(), memory, Rows::All);
+    let following = Following::new(known.name.clone(), memory, FollowedRows::All);
     Ok(Some((following, known_parts(&known, request, features)?)))
 }
 
@@ -586,18 +617,18 @@ fn leaves_out(known: &Model, request: &Request, part: &FeaturePart) -> bool {
 fn remembered(
     schema: &str,
     name: &str,
-    stored: &Stored,
+    stored: &StoredVersion,
     known: &Rc<Model>,
     key: Option<KeyKind>,
-) -> Result<Memory, Failure> {
+) -> Result<VersionMemory, Failure> {
     match (stored.key(), key) {
         (Some((_, theirs)), Some(ours)) if theirs == ours => {
             // dual variables are their owner's to see
             let why = "Only its owner sees which rows it was trained on.";
             rights::check_owner(schema, name, why)?;
-            Memory::load(schema, known.clone(), stored.id, ours)
+            VersionMemory::load(schema, known.clone(), stored.id, ours)
         }
-        _ => Ok(Memory::of_weights(known.clone())),
+        _ => Ok(VersionMemory::of_weights(known.clone())),
     }
 }
 

@@ -30,7 +30,7 @@ fn svm_create_function(
     let _prepared = prepared();
     let Some(model) = model else {
         Failure::new(Code::ERRCODE_NULL_VALUE_NOT_ALLOWED, "the model is NULL")
-            .hint("Name one: SELECT svm_create_function('my_model').")
+            .hint("Name one: SELECT svm_create_function('…'). The models you can use: SELECT name FROM svm_models.")
             .raise()
     };
     rights::check_writable("svm_create_function()").or_raise();
@@ -41,7 +41,7 @@ fn svm_create_function(
         let call = Call::of(fcinfo);
         (call.text("kind"), call.get::<bool>("immutable"))
     };
-    let kind = Kind::of(kind.as_deref(), &found).or_raise();
+    let kind = FunctionKind::of(kind.as_deref(), &found).or_raise();
     name.map_or(Ok(()), identifiers::check_length).or_raise();
     let name = name.map_or_else(
         || quote(&format!("{}_{}", kind.verb(), found.base_name())),
@@ -53,8 +53,8 @@ fn svm_create_function(
     };
     let created = created
         .map_err(|error| match error {
-            Problem::Ours(failure) => failure,
-            Problem::Spi(error) => Failure::new(
+            FunctionProblem::Ours(failure) => failure,
+            FunctionProblem::Spi(error) => Failure::new(
                 Code::ERRCODE_INTERNAL_ERROR,
                 format!("could not create the function: {error}"),
             ),
@@ -87,13 +87,13 @@ fn check_name(name: &str, created: pg_sys::Oid) -> Result<(), Failure> {
 
 /// What a function says of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FunctionKind {
     Class,
     Decision,
     Probability,
 }
 
-impl Kind {
+impl FunctionKind {
     /// The kind of that name, which the model must be able to say.
     fn of(word: Option<&str>, model: &Model) -> Result<Self, Failure> {
         let kind = match word {
@@ -108,7 +108,10 @@ impl Kind {
                 .hint("kind => 'class' or 'decision' or 'probability'"))
             }
         };
-        if kind != Self::Class && model.heads.len() != 1 {
+        if kind == Self::Probability {
+            model.check_classes()?;
+        }
+        if kind != Self::Class && model.heads.len() != 1 && !model.regresses {
             let classes = model.labels.len();
             return Err(models::function_classes(&model.name, classes, kind.noun()));
         }
@@ -138,12 +141,12 @@ impl Kind {
     }
 }
 
-pub(super) enum Problem {
+pub(super) enum FunctionProblem {
     Ours(Failure),
     Spi(SpiError),
 }
 
-impl From<SpiError> for Problem {
+impl From<SpiError> for FunctionProblem {
     fn from(error: SpiError) -> Self {
         Self::Spi(error)
     }
@@ -157,21 +160,21 @@ fn create(
     extension: &str,
     model: &str,
     found: &Model,
-    kind: Kind,
+    kind: FunctionKind,
     name: &str,
-) -> Result<pg_sys::Oid, Problem> {
+) -> Result<pg_sys::Oid, FunctionProblem> {
     let (schema, name) = place(name)?;
     let full_name = format!("{}.{}", quote(&schema), quote(&name));
     let (result, function, more) = match kind {
-        Kind::Class => match returns(found)? {
+        FunctionKind::Class => match returns(found)? {
             Returns::Type(name) => {
                 let more = format!(", NULL::{name}");
                 (name, "svm_predict", more)
             }
             Returns::Text => ("pg_catalog.text".to_owned(), "svm_classify", String::new()),
         },
-        Kind::Decision => (FLOAT.to_owned(), "svm_decision", String::new()),
-        Kind::Probability => (FLOAT.to_owned(), "svm_probability", String::new()),
+        FunctionKind::Decision => (FLOAT.to_owned(), "svm_decision", String::new()),
+        FunctionKind::Probability => (FLOAT.to_owned(), "svm_probability", String::new()),
     };
     let body = format!(
         "SELECT svm_internal.{function}({}, $1{more})",
@@ -182,7 +185,7 @@ fn create(
         Some(Existing::OfCaller) => "CREATE OR REPLACE",
         None => "CREATE",
         Some(Existing::OfAnother(owner)) => {
-            return Err(Problem::Ours(
+            return Err(FunctionProblem::Ours(
                 of_another_role(&format!("{full_name}(anyelement)"), &owner).hint(format!(
                     "Give another name: svm_create_function({}, 'another_name').",
                     quote_literal(model)
@@ -190,7 +193,7 @@ fn create(
             ))
         }
         Some(Existing::Foreign) => {
-            return Err(Problem::Ours(
+            return Err(FunctionProblem::Ours(
                 Failure::new(
                     Code::ERRCODE_DUPLICATE_FUNCTION,
                     format!(
@@ -225,10 +228,10 @@ fn create(
 }
 
 /// Schema and name of the function; the schema in which the caller creates things where `name` has none.
-pub(super) fn place(name: &str) -> Result<(String, String), Problem> {
+pub(super) fn place(name: &str) -> Result<(String, String), FunctionProblem> {
     let parts = read_one::<Vec<String>>("SELECT pg_catalog.parse_ident($1)", &[name.into()])?;
     let mut parts = parts.unwrap_or_default();
-    let wrong = |code, message: String| Problem::Ours(Failure::new(code, message));
+    let wrong = |code, message: String| FunctionProblem::Ours(Failure::new(code, message));
     match (parts.pop(), parts.pop(), parts.len()) {
         (Some(name), Some(schema), 0) => Ok((schema, name)),
         (Some(name), None, 0) => {
@@ -258,7 +261,7 @@ enum Returns {
 /// owner's rights. So it is one of PostgreSQL's own, or one that the caller or a superuser has made, in a schema of theirs;
 /// of any other the labels are returned as text. What the model says is not written into a statement as it stands: whoever
 /// owns the model may have put anything there.
-fn returns(model: &Model) -> Result<Returns, Problem> {
+fn returns(model: &Model) -> Result<Returns, FunctionProblem> {
     if let Some(own) = labels::own_type(&model.label_type) {
         return Ok(Returns::Type(own.to_owned()));
     }
@@ -284,7 +287,7 @@ fn returns(model: &Model) -> Result<Returns, Problem> {
             ));
             Ok(Returns::Text)
         }
-        Ok(_) | Err(SpiError::InvalidPosition) => Err(Problem::Ours(
+        Ok(_) | Err(SpiError::InvalidPosition) => Err(FunctionProblem::Ours(
             Failure::new(
                 Code::ERRCODE_UNDEFINED_OBJECT,
                 format!("type {} does not exist", model.label_type),
@@ -320,7 +323,11 @@ enum Existing {
 }
 
 /// Whether there is one, which is one of ours by how its body starts, here or under 0.2.0.
-fn existing(schema: &str, name: &str, extension: &str) -> Result<Option<Existing>, Problem> {
+fn existing(
+    schema: &str,
+    name: &str,
+    extension: &str,
+) -> Result<Option<Existing>, FunctionProblem> {
     let starts = [
         "svm_predict",
         "svm_classify",

@@ -4,7 +4,7 @@ use crate::base::errors::{Code, Failure};
 use crate::base::text::listed;
 use crate::catalog::identifiers::is_named_as_key;
 use crate::features::{excluding, naming, FeaturePart, ReadAs, TextPart};
-use crate::planning::source_columns::LeftOut;
+use crate::planning::source_columns::LeftOutColumns;
 use crate::request::Request;
 use crate::training::fit::OnTrainingRows;
 use crate::training::outcome::Trained;
@@ -33,7 +33,7 @@ pub struct Giveaways<'a> {
 }
 
 impl<'a> Giveaways<'a> {
-    pub fn of(request: &'a Request, trained: &'a Trained, left_out: &'a LeftOut) -> Self {
+    pub fn of(request: &'a Request, trained: &'a Trained, left_out: &'a LeftOutColumns) -> Self {
         let telltales = &trained.reader.telltales;
         // who names what counts up may mean it, unless it is called as keys are
         let is_meant = |name: &&str| request.columns.features.is_some() && !is_named_as_key(name);
@@ -147,7 +147,7 @@ impl<'a> Giveaways<'a> {
 
     /// How words that tell the classes apart are taken out of their texts; nothing where there are none.
     fn without_words(&self) -> String {
-        let mut told = String::new();
+        let mut list = String::new();
         for part in self.parts {
             let Some(text) = part.as_one::<TextPart>() else {
                 continue;
@@ -173,13 +173,13 @@ impl<'a> Giveaways<'a> {
                 r"\M"
             };
             let pattern = format!(r"\m({}){end}", words.join("|"));
-            told += &format!(
+            list += &format!(
                 "; words are taken out of a text in svm_train_query: regexp_replace({}, {}, ' ', 'gi') AS other_words",
                 quote_identifier(name),
                 quote_literal(pattern)
             );
         }
-        told
+        list
     }
 
     /// How what tells the classes apart, and what else is not to be there, is left out of the features that are named.

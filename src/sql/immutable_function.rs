@@ -2,7 +2,7 @@
 //! in a language of the extension's own (`predict::language`), whose body is the model's text (`model::text`): a
 //! plan shows the call alone, a call costs what a prediction does, and the version may be dropped.
 
-use super::function::{of_another_role, place, Kind, Problem, FLOAT, OTHER_OWNER};
+use super::function::{of_another_role, place, FunctionKind, FunctionProblem, FLOAT, OTHER_OWNER};
 use crate::base::errors::{Code, Failure};
 use crate::combinations::models;
 use crate::features::{FeaturePart, ReadAs, ReadColumn};
@@ -22,7 +22,11 @@ const MOST_COLUMNS: usize = 90;
 const MOST_BYTES: usize = 16 << 20;
 
 /// Creates the function, or replaces one that this has created and that nothing is made of.
-pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Problem> {
+pub fn create(
+    model: &Model,
+    kind: FunctionKind,
+    name: &str,
+) -> Result<pg_sys::Oid, FunctionProblem> {
     let (schema, name) = place(name)?;
     let full_name = format!("{}.{}", quote(&schema), quote(&name));
     let parameters = parameters(model)?;
@@ -48,27 +52,27 @@ pub fn create(model: &Model, kind: Kind, name: &str) -> Result<pg_sys::Oid, Prob
 /// CREATE FUNCTION, with the model in it.
 fn statement(
     model: &Model,
-    kind: Kind,
+    kind: FunctionKind,
     full_name: &str,
     parameters: &[(String, String)],
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, FunctionProblem> {
     let declared = parameters.iter();
     let declared: Vec<_> = declared
         .map(|(name, kind)| format!("{} {kind}", quote(name)))
         .collect();
-    let written = text::write(model, None).map_err(Problem::Ours)?;
+    let written = text::write(model, None).map_err(FunctionProblem::Ours)?;
     check_length(model, &written)?;
     let (result, answer) = match kind {
-        Kind::Class => (result_type(model), "class"),
-        Kind::Decision => (FLOAT, "decision"),
-        Kind::Probability => (FLOAT, "probability"),
+        FunctionKind::Class => (result_type(model), "class"),
+        FunctionKind::Decision => (FLOAT, "decision"),
+        FunctionKind::Probability => (FLOAT, "probability"),
     };
     let before = format!(
         "CREATE OR REPLACE FUNCTION {full_name}({}) RETURNS {result}
          LANGUAGE pgsvm IMMUTABLE PARALLEL SAFE COST 50 AS ",
         declared.join(", ")
     );
-    with_literal(&before, (answer, &written)).map_err(|error| Problem::Ours(error.into()))
+    with_literal(&before, (answer, &written)).map_err(|error| FunctionProblem::Ours(error.into()))
 }
 
 /// A statement with a function's body behind it as a literal, and a zero byte behind that.
@@ -92,7 +96,7 @@ fn with_literal(before: &str, (answer, model): (&str, &str)) -> Result<Vec<u8>, 
 }
 
 /// Names and types of the parameters: the model's columns or, where they are too many, one array.
-fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
+fn parameters(model: &Model) -> Result<Vec<(String, String)>, FunctionProblem> {
     let mut parameters: Vec<(String, String)> = Vec::new();
     let parts = &model.features.parts;
     for column in parts.iter().flat_map(|part| part.reads()) {
@@ -113,7 +117,7 @@ fn parameters(model: &Model) -> Result<Vec<(String, String)>, Problem> {
     let is_number = |part: &FeaturePart| part.is_number() && part.reading().is_none();
     match parts.iter().find(|part| !is_number(part)) {
         None => Ok(vec![("features".to_owned(), format!("{FLOAT}[]"))]),
-        Some(part) => Err(Problem::Ours(models::many_columns(
+        Some(part) => Err(FunctionProblem::Ours(models::many_columns(
             &model.name,
             parameters.len(),
             MOST_COLUMNS,
@@ -209,10 +213,10 @@ fn result_type(model: &Model) -> &str {
     }
 }
 
-fn check_length(model: &Model, written: &str) -> Result<(), Problem> {
+fn check_length(model: &Model, written: &str) -> Result<(), FunctionProblem> {
     match written.len() > MOST_BYTES {
         false => Ok(()),
-        true => Err(Problem::Ours(
+        true => Err(FunctionProblem::Ours(
             Failure::new(
                 Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
                 format!(
@@ -228,17 +232,17 @@ fn check_length(model: &Model, written: &str) -> Result<(), Problem> {
 
 /// Refuses a signature that belongs to a function which is not of this kind, or another role's, or which others are made of: an
 /// index would go on with what the function said before.
-fn check_free(signature: &str) -> Result<(), Problem> {
+fn check_free(signature: &str) -> Result<(), FunctionProblem> {
     let failure = match function_before(signature)? {
         None => return Ok(()),
-        Some(Before { is_ours: false, .. }) => Failure::new(
+        Some(FunctionBefore { is_ours: false, .. }) => Failure::new(
             Code::ERRCODE_DUPLICATE_FUNCTION,
             format!("function {signature} exists and does not hold a model"),
         ),
-        Some(Before {
+        Some(FunctionBefore {
             other: Some(owner), ..
         }) => of_another_role(signature, &owner),
-        Some(Before {
+        Some(FunctionBefore {
             used: Some(used), ..
         }) => Failure::new(
             Code::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST,
@@ -247,15 +251,15 @@ fn check_free(signature: &str) -> Result<(), Problem> {
         .detail(format!(
             "It would go on with what the function said before: {used}."
         )),
-        Some(Before { .. }) => return Ok(()),
+        Some(FunctionBefore { .. }) => return Ok(()),
     };
-    Err(Problem::Ours(failure.hint(
+    Err(FunctionProblem::Ours(failure.hint(
         "Give another name: svm_create_function(…, 'another_name', immutable => true).",
     )))
 }
 
 /// A function that there is.
-struct Before {
+struct FunctionBefore {
     /// Whether it holds a model.
     is_ours: bool,
     /// Whose it is, where it is another role's.
@@ -265,7 +269,7 @@ struct Before {
 }
 
 /// The function of that signature; None where there is none.
-fn function_before(signature: &str) -> Result<Option<Before>, SpiError> {
+fn function_before(signature: &str) -> Result<Option<FunctionBefore>, SpiError> {
     let query = format!(
         "SELECT EXISTS (
                  SELECT FROM pg_catalog.pg_language AS l
@@ -283,7 +287,7 @@ fn function_before(signature: &str) -> Result<Option<Before>, SpiError> {
             return Ok(None);
         }
         let row = rows.first();
-        Ok(Some(Before {
+        Ok(Some(FunctionBefore {
             is_ours: row.get::<bool>(1)?.unwrap_or(false),
             used: row.get(2)?,
             other: row.get(3)?,

@@ -11,19 +11,19 @@ use crate::features::{
 use crate::index::chunks::ChunkBuilder;
 use crate::index::lists::MOST_ENTRIES;
 use crate::index::renewal::{Met, Renewal};
-use crate::index::stored::{self, Description, KeptList, Size, Stored, Storing};
-use crate::pg::acting::Acting;
+use crate::index::stored::{self, Description, KeptList, Size, StoredIndex, Storing};
+use crate::pg::acting::ActingAs;
 use crate::pg::call::Call;
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{Continue, DeformedRow, RunningQuery};
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
-use crate::pg::origin::{self, Derived, Known};
+use crate::pg::origin::{self, DerivedOrigin, KnownColumns};
 use crate::pg::query;
 use crate::pg::snapshot::with_latest;
 use crate::planning::source_columns::check_excluded;
 use crate::reading::vocabularies::find_texts;
-use crate::request::source::{qualified_relation, quote, Source};
+use crate::request::source::{qualified_relation, quote, GivenSource};
 use crate::request::words::{entries, excluded};
 use crate::request::{invalid, required};
 use pgrx::pg_sys;
@@ -40,7 +40,7 @@ fn svm_index(fcinfo: pg_sys::FunctionCallInfo) -> String {
     // SAFETY: PostgreSQL calls the function by its SQL declaration, whose arguments have these types.
     let asked = unsafe {
         let call = Call::of(fcinfo);
-        Asked {
+        IndexArguments {
             relation: call.get("relation"),
             features: call.texts("features"),
             name: call.text("name"),
@@ -71,7 +71,7 @@ fn svm_drop_index(name: Option<&str>) -> String {
 }
 
 /// The arguments of `svm_index`.
-struct Asked {
+struct IndexArguments {
     relation: Option<pg_sys::Oid>,
     features: Option<Vec<Option<String>>>,
     name: Option<String>,
@@ -79,14 +79,14 @@ struct Asked {
 }
 
 /// What is kept, and which columns are not.
-struct Columns {
+struct IndexColumns {
     /// What is so many numbers in every row, and lists.
     numbers: FeatureSet,
     lists: FeatureSet,
     others: Vec<String>,
 }
 
-impl Columns {
+impl IndexColumns {
     /// Of parts that may be kept.
     fn new(parts: Vec<FeaturePart>, others: Vec<String>) -> Self {
         let (lists, numbers) = parts
@@ -100,7 +100,7 @@ impl Columns {
     }
 
     /// Has arrays be as long as an index has them; whether it has the same columns and as many lists.
-    fn take_lengths(&mut self, index: &Stored) -> bool {
+    fn take_lengths(&mut self, index: &StoredIndex) -> bool {
         let names = self.names().unwrap_or_default();
         let kept = index.columns.iter().map(|column| column.name.as_str());
         if !kept.eq(names.iter().copied()) || self.lists.parts.len() != index.lists.len() {
@@ -140,11 +140,11 @@ impl Columns {
     }
 }
 
-impl Asked {
+impl IndexArguments {
     fn make(self) -> Result<String, Failure> {
         rights::check_writable("svm_index()")?;
         let relation = required(self.relation, "relation")?;
-        let source = Source::Relation(relation);
+        let source = GivenSource::Relation(relation);
         let columns = columns(
             &source,
             self.features.map(entries).transpose()?,
@@ -164,17 +164,17 @@ impl Asked {
 
 /// What is kept: what is named, or all columns that may be kept as they are and are no identifiers.
 fn columns(
-    source: &Source,
+    source: &GivenSource,
     named: Option<Vec<String>>,
     exclude: &[String],
-) -> Result<Columns, Failure> {
+) -> Result<IndexColumns, Failure> {
     let all = source.columns()?;
     check_excluded(exclude, &all)?;
     if let Some(entries) = named {
         let (features, _) = features::resolve(Some(&entries), &all, "")?;
         let other = features.parts.iter().find(|part| !part.may_be_indexed());
         return match other {
-            None => Ok(Columns::new(features.parts, Vec::new())),
+            None => Ok(IndexColumns::new(features.parts, Vec::new())),
             Some(part) => Err(invalid(format!(
                 "\"{}\" is no number, and an index keeps numbers, arrays of numbers, sparse features and words of texts",
                 shortened(&part.name())
@@ -196,13 +196,13 @@ fn columns(
     features.parts.retain(|part| part.may_be_indexed());
     match features.parts.is_empty() {
         true => Err(FeatureError::Nothing { columns: others }.into()),
-        false => Ok(Columns::new(features.parts, others)),
+        false => Ok(IndexColumns::new(features.parts, others)),
     }
 }
 
 /// What became of the rows.
 #[derive(Default)]
-struct Counts {
+struct IndexCounts {
     kept: u64,
     /// Rows with a NULL, or something that no training takes, in one of the columns.
     incomplete: u64,
@@ -219,8 +219,13 @@ struct Counts {
 }
 
 /// Reads the relation and stores the index.
-fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Result<Counts, Failure> {
-    let mut reading = Reading::start(source, columns)?;
+fn keep(
+    name: &str,
+    relation: &str,
+    source: &GivenSource,
+    columns: &IndexColumns,
+) -> Result<IndexCounts, Failure> {
+    let mut reading = IndexReading::start(source, columns)?;
     if reading.tables.is_empty() && !reading.running.is_unsettled() {
         return Err(unknown_rows(relation));
     }
@@ -255,7 +260,7 @@ fn keep(name: &str, relation: &str, source: &Source, columns: &Columns) -> Resul
 fn refresh(name: Option<&str>) -> Result<String, Failure> {
     rights::check_writable("svm_refresh_index()")?;
     let (index, role) = stored::lock(required(name, "name")?)?;
-    let acting = Acting {
+    let acting = ActingAs {
         role,
         search_path: None,
     };
@@ -265,21 +270,21 @@ fn refresh(name: Option<&str>) -> Result<String, Failure> {
 }
 
 /// The same with its owner's rights and the latest snapshot.
-fn renew(index: &Stored) -> Result<(), Failure> {
+fn renew(index: &StoredIndex) -> Result<(), Failure> {
     index.check_relation(None)?;
     index.drop_unbelieved()?;
-    let source = Source::Relation(index.relation()?.unwrap_or(pg_sys::InvalidOid));
+    let source = GivenSource::Relation(index.relation()?.unwrap_or(pg_sys::InvalidOid));
     let columns = || {
         let entries = gathered(index.features.iter().cloned())?;
         self::columns(&source, Some(entries), &[]).map_err(|failure| {
             failure.hint(
-                "svm_index('relation', '{column, …}', 'name') makes it again of other columns",
+                "svm_index('…', features => '{…}', name => '…') makes it again of other columns",
             )
         })
     };
     let mut as_before = columns()?;
     let fits = as_before.take_lengths(index);
-    let reading = Reading::start(&source, &as_before)?;
+    let reading = IndexReading::start(&source, &as_before)?;
     let before = index.size()?.rows;
     // where its owner may read nothing any more, nothing is scanned
     let is_empty = reading.tables.is_empty();
@@ -299,35 +304,35 @@ fn renew(index: &Stored) -> Result<(), Failure> {
 }
 
 /// The rows of a relation as they are read.
-struct Reading {
-    running: Running,
+struct IndexReading {
+    running: RunningQuery,
     /// The tables whose rows are known.
-    tables: Vec<Derived>,
-    rows: Rows,
+    tables: Vec<DerivedOrigin>,
+    rows: IndexIntake,
 }
 
-impl Reading {
-    fn start(source: &Source, columns: &Columns) -> Result<Self, Failure> {
+impl IndexReading {
+    fn start(source: &GivenSource, columns: &IndexColumns) -> Result<Self, Failure> {
         let names = columns.names()?;
         let list = gathered(names.iter().map(|name| quote(name)))?;
         let planned = query::plan(&source.select(&list)?);
-        let known = Known {
+        let known = KnownColumns {
             origins: None,
             derived: Some(0..list.len()),
         };
-        let mut running = Running::start_knowing(&planned, known);
+        let mut running = RunningQuery::start_knowing(&planned, known);
         let tables = known_tables(running.derived())?;
         running.keep_tables(|table| tables.iter().any(|known| known.table == table));
-        let counts = Counts {
+        let counts = IndexCounts {
             columns: names.len(),
             table: planned.relation_bytes,
             in_rows: filled(0, columns.lists.parts.len())?,
-            ..Counts::default()
+            ..IndexCounts::default()
         };
         Ok(Self {
             running,
             tables,
-            rows: Rows {
+            rows: IndexIntake {
                 decoder: Decoder::new(&columns.numbers, &planned.columns, Nulls::Skip)?,
                 lists: ListReader::new(&columns.lists, &planned.columns, MOST_ENTRIES)?,
                 buffer: FeatureBuffer::default(),
@@ -338,13 +343,13 @@ impl Reading {
 
     /// Whether rows that an index knows are the same as those that are read now where they are known by the same, and it knows
     /// some.
-    fn has_same_rows(&self, index: &Stored) -> bool {
+    fn has_same_rows(&self, index: &StoredIndex) -> bool {
         let lists = self.rows.lists.lists();
         let mut lists = lists.zip(&index.lists);
         if !lists.all(|(list, kept)| kept.is(&list, Some)) {
             return false;
         }
-        let before = |now: &Derived| index.tables.iter().find(|it| it.table == now.table);
+        let before = |now: &DerivedOrigin| index.tables.iter().find(|it| it.table == now.table);
         let mut known = self
             .tables
             .iter()
@@ -356,7 +361,11 @@ impl Reading {
     /// Calls `visit` with each row, and with none at the end.
     fn each(
         &mut self,
-        mut visit: impl FnMut(&mut Rows, &[Derived], Option<&Row<'_>>) -> Result<(), Failure>,
+        mut visit: impl FnMut(
+            &mut IndexIntake,
+            &[DerivedOrigin],
+            Option<&DeformedRow<'_>>,
+        ) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Self {
             running,
@@ -385,17 +394,17 @@ impl Reading {
     }
 
     /// Ends, and says what became of the rows.
-    fn counts(self) -> Counts {
+    fn counts(self) -> IndexCounts {
         let is_unsettled = self.running.is_unsettled();
         self.running.finish();
-        Counts {
+        IndexCounts {
             is_unsettled,
             ..self.rows.counts
         }
     }
 
     /// Brings an index up to date that knows the same rows; of those that are kept, the ones that it did not know are counted.
-    fn renew(mut self, index: &Stored) -> Result<Counts, Failure> {
+    fn renew(mut self, index: &StoredIndex) -> Result<IndexCounts, Failure> {
         let mut renewal = Renewal::new(index, self.rows.builder()?)?;
         self.each(|rows, _, row| {
             let Some(row) = row else {
@@ -428,21 +437,21 @@ fn unknown_rows(relation: &str) -> Failure {
 }
 
 /// The tables whose rows are known, with all their columns.
-fn known_tables(derived: &[Option<Derived>]) -> Result<Vec<Derived>, Failure> {
+fn known_tables(derived: &[Option<DerivedOrigin>]) -> Result<Vec<DerivedOrigin>, Failure> {
     let whole = derived.iter().flatten();
     let whole = whole.filter(|derived| derived.columns.iter().all(Option::is_some));
     Ok(gathered(whole.cloned())?)
 }
 
 /// How rows are taken into an index.
-struct Rows {
+struct IndexIntake {
     decoder: Decoder,
     lists: ListReader,
     buffer: FeatureBuffer,
-    counts: Counts,
+    counts: IndexCounts,
 }
 
-impl Rows {
+impl IndexIntake {
     /// Where they go.
     fn builder(&self) -> Result<ChunkBuilder, OutOfMemory> {
         ChunkBuilder::new(self.lists.lists().map(|list| list.kind))
@@ -452,8 +461,8 @@ impl Rows {
     fn begin(
         &self,
         (name, relation): (&str, &str),
-        columns: &Columns,
-        tables: &[Derived],
+        columns: &IndexColumns,
+        tables: &[DerivedOrigin],
     ) -> Result<Storing, Failure> {
         let parts = &self.decoder.learned().parts;
         let length = |column: &str| {
@@ -474,7 +483,7 @@ impl Rows {
     }
 
     /// Whether a row is known and complete; its numbers are in the buffer then.
-    fn decode(&mut self, row: &Row<'_>) -> Result<bool, Failure> {
+    fn decode(&mut self, row: &DeformedRow<'_>) -> Result<bool, Failure> {
         if row.tuple == origin::NONE {
             self.counts.unknown += 1;
             return Ok(false);
@@ -493,7 +502,7 @@ impl Rows {
     }
 
     /// Keeps a row that is decoded.
-    fn push(&mut self, row: &Row<'_>, builder: &mut ChunkBuilder) -> Result<(), Failure> {
+    fn push(&mut self, row: &DeformedRow<'_>, builder: &mut ChunkBuilder) -> Result<(), Failure> {
         for (number, list) in builder.lists.iter_mut().enumerate() {
             // SAFETY: as in `decode`.
             let read = unsafe { self.lists.read(number, row.values, row.nulls) }?;
@@ -505,9 +514,9 @@ impl Rows {
     }
 }
 
-impl Counts {
+impl IndexCounts {
     /// Says what is kept.
-    fn tell(&self, name: &str, relation: &str, columns: &Columns) {
+    fn tell(&self, name: &str, relation: &str, columns: &IndexColumns) {
         let more = self.of_columns(columns);
         self.say(
             format!(
@@ -519,7 +528,7 @@ impl Counts {
     }
 
     /// The same of an index of which no row was known any more, of so many.
-    fn tell_anew(&self, index: &Stored, before: u64, columns: &Columns) {
+    fn tell_anew(&self, index: &StoredIndex, before: u64, columns: &IndexColumns) {
         let mut more = self.of_columns(columns);
         if before > 0 {
             more.push(format!(
@@ -532,7 +541,7 @@ impl Counts {
     }
 
     /// Says how an index was brought up to date that had so many rows.
-    fn tell_renewed(&self, index: &Stored, before: u64) -> Result<(), Failure> {
+    fn tell_renewed(&self, index: &StoredIndex, before: u64) -> Result<(), Failure> {
         let Size { rows: kept, bytes } = index.size()?;
         let gone = (before + self.kept).saturating_sub(kept);
         // the same row may come more often than before
@@ -582,7 +591,7 @@ impl Counts {
     }
 
     /// What there is to say of columns.
-    fn of_columns(&self, columns: &Columns) -> Vec<String> {
+    fn of_columns(&self, columns: &IndexColumns) -> Vec<String> {
         let in_rows = columns.lists.parts.iter().zip(&self.in_rows);
         let in_rows = in_rows.filter(|(_, count)| **count > 0);
         let in_rows = in_rows.map(|(part, count)| {

@@ -9,9 +9,9 @@ use crate::base::near;
 use crate::base::text::counted;
 use crate::catalog::rights;
 use crate::catalog::spi_failure;
-use crate::catalog::trained_by::{training_beside, Beside};
+use crate::catalog::trained_by::{training_beside, OtherTraining};
 use crate::model;
-use crate::pg::acting::{self, Acting};
+use crate::pg::acting::{self, ActingAs};
 use crate::pg::kept_statement::read_one;
 use crate::pg::memory_ends::prepared;
 use crate::request::required;
@@ -26,7 +26,7 @@ use std::ffi::CString;
 /// The grantee that stands for every role; PostgreSQL lets no role have this name.
 const EVERYBODY: &str = "public";
 /// The model in place of one whose landmarks are rows.
-const OF_CENTRES: Beside = Beside {
+const OF_CENTRES: OtherTraining = OtherTraining {
     suffix: "_centres",
     with: ("landmarks", "centres"),
     is_option: true,
@@ -44,7 +44,7 @@ fn svm_deploy(
 ) -> String {
     let _prepared = prepared();
     let deploy = || {
-        let owned = Owned::lock("svm_deploy()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_deploy()", model, fcinfo)?;
         let version = required(version, "version").map_err(|it| it.hint(owned.versions_hint()))?;
         owned.check_version(version)?;
         owned.execute(
@@ -65,7 +65,7 @@ fn svm_rename(
 ) -> String {
     let _prepared = prepared();
     let rename = || {
-        let owned = Owned::lock("svm_rename()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_rename()", model, fcinfo)?;
         let new_name = required(new_name, "new_name")?;
         owned.check_new_name(new_name)?;
         owned.execute(
@@ -82,7 +82,7 @@ fn svm_rename(
 fn svm_drop(model: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
     let _prepared = prepared();
     let drop = || {
-        let owned = Owned::lock("svm_drop()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_drop()", model, fcinfo)?;
         owned.execute(
             "DELETE FROM {s}.svm_model WHERE id OPERATOR(pg_catalog.=) $1",
             None,
@@ -101,7 +101,7 @@ fn svm_drop_version(
 ) -> String {
     let _prepared = prepared();
     let drop = || {
-        let owned = Owned::lock("svm_drop()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_drop()", model, fcinfo)?;
         let version = required(version, "version")?;
         owned.check_version(version)?;
         if version == owned.current_version {
@@ -122,7 +122,7 @@ fn svm_drop_version(
 fn svm_prune(model: Option<&str>, keep: Option<i32>, fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     let _prepared = prepared();
     let prune = || {
-        let owned = Owned::lock("svm_prune()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_prune()", model, fcinfo)?;
         let keep = required(keep, "keep")?;
         if keep < 1 {
             return Err(Failure::new(
@@ -149,7 +149,7 @@ fn svm_prune(model: Option<&str>, keep: Option<i32>, fcinfo: pg_sys::FunctionCal
 fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
     let _prepared = prepared();
     let grant = || {
-        let owned = Owned::lock("svm_grant()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_grant()", model, fcinfo)?;
         let role = found_role(required(role, "role")?)?;
         owned.follow_grantees(role)?;
         owned.execute(
@@ -169,7 +169,7 @@ fn svm_grant(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCa
 fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionCallInfo) -> String {
     let _prepared = prepared();
     let revoke = || {
-        let owned = Owned::lock("svm_revoke()", model, fcinfo)?;
+        let owned = OwnedModel::lock("svm_revoke()", model, fcinfo)?;
         let role = required(role, "role")?;
         // one that is gone is revoked by its name
         let role = found_role(role).unwrap_or(role);
@@ -193,7 +193,7 @@ fn svm_revoke(model: Option<&str>, role: Option<&str>, fcinfo: pg_sys::FunctionC
 }
 
 /// A model that the caller may change, its row locked until the transaction ends.
-pub struct Owned {
+pub struct OwnedModel {
     /// The extension's schema, quoted.
     pub schema: String,
     id: i64,
@@ -224,7 +224,7 @@ fn lock_row(schema: &str, name: &str) -> Result<Option<ModelRow>, SpiError> {
     })
 }
 
-impl Owned {
+impl OwnedModel {
     /// Locks the model that the first argument of `function` names; waits for whoever has it locked.
     pub fn lock(
         function: &str,
@@ -286,7 +286,7 @@ impl Owned {
 
     /// What it takes to read the source of a version of the model with its owner's rights: names are looked up where they
     /// were when it was trained.
-    pub fn acting(&self, search_path: Option<&str>) -> Result<Acting, Failure> {
+    pub fn acting(&self, search_path: Option<&str>) -> Result<ActingAs, Failure> {
         let found = self
             .owner
             .and_then(|role| Some((role, acting::role_name(role)?)));
@@ -305,7 +305,7 @@ impl Owned {
             "" => "pg_temp".to_owned(),
             path => format!("{path}, pg_temp"),
         });
-        Ok(Acting {
+        Ok(ActingAs {
             role,
             search_path: search_path.and_then(|path| CString::new(path).ok()),
         })

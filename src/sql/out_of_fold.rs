@@ -10,22 +10,21 @@ use crate::combinations::following;
 use crate::keys::chunks::{read_keys, KeyKind};
 use crate::model::Model;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
-use crate::planning::prepare::prepare;
-use crate::request::source::{free_name, quote, Source};
-use crate::training::leader;
+use crate::request::source::{free_name, quote, GivenSource};
+use crate::training::entrance;
 use crate::training::outcome::Trained;
-use crate::warm_start::stored::Stored;
+use crate::warm_start::stored::StoredVersion;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{gathered, Room};
 use std::fmt::Display;
 
 /// What is asked for.
-pub(super) struct Asked<'a> {
+pub(super) struct AskedFolds<'a> {
     /// The extension's schema, quoted.
     pub(super) schema: &'a str,
     pub(super) model: &'a Model,
-    pub(super) source: &'a Source,
+    pub(super) source: &'a GivenSource,
     pub(super) folds: i32,
     /// The margin below which labels are doubted.
     pub(super) below: f64,
@@ -53,7 +52,7 @@ struct Doubts {
 
 /// Judges the rows, and gives `visit` those that are doubted, the most doubtful first: the row as jsonb, its label, the one that
 /// is predicted, its margin.
-pub(super) fn visit(asked: &Asked<'_>, visit: impl FnMut(&ResultRow)) -> Result<(), Failure> {
+pub(super) fn visit(asked: &AskedFolds<'_>, visit: impl FnMut(&ResultRow)) -> Result<(), Failure> {
     let numbered = Numbered::of(asked)?;
     let doubts = find(asked, &numbered)?;
     let query = terminated(&query(&numbered, &doubts.labels)?)?;
@@ -77,7 +76,7 @@ fn array<T: Display>(items: impl IntoIterator<Item = T>) -> Result<String, Failu
 }
 
 impl Numbered {
-    fn of(asked: &Asked<'_>) -> Result<Self, Failure> {
+    fn of(asked: &AskedFolds<'_>) -> Result<Self, Failure> {
         let columns = asked.source.columns()?;
         let row = quote(&free_name("pgsvm row", &columns));
         let label = format!("{row}.{}", quote(&asked.model.label_column));
@@ -96,7 +95,7 @@ impl Numbered {
     }
 
     /// The same as a source to train on.
-    fn source(&self) -> Result<Source, Failure> {
+    fn source(&self) -> Result<GivenSource, Failure> {
         let Self {
             from,
             row,
@@ -108,29 +107,29 @@ impl Numbered {
         let query = written(format_args!(
             "SELECT {row}.*, {number} AS {column} FROM {from}"
         ))?;
-        Ok(Source::query(query))
+        Ok(GivenSource::query(query))
     }
 }
 
 /// Trains on the rows with each fold held out.
-fn find(asked: &Asked<'_>, numbered: &Numbered) -> Result<Doubts, Failure> {
+fn find(asked: &AskedFolds<'_>, numbered: &Numbered) -> Result<Doubts, Failure> {
     let (name, version) = asked.model.name_and_version();
-    let stored = Stored::load(asked.schema, name, version.unwrap_or_default())?;
+    let stored = StoredVersion::load(asked.schema, name, version.unwrap_or_default())?;
     if stored.tells_classes_together() {
         return Err(following::together_suspects());
     }
     let features = &asked.model.features;
     let request = stored.request_of(numbered.source()?, name, features, None)?;
     let request = request.out_of_fold(asked.folds, &numbered.column)?;
-    let mut prepared = prepare(&request, None)?;
+    let mut prepared = entrance::prepare(&request, None)?;
     // whoever called may be in a query that is in parallel mode
     (prepared.job.roles, prepared.job.statement.cut) = (Vec::new(), None);
     prepared.job.looks.doubts = Some(asked.below);
-    let trained = leader::train(&prepared.job, &prepared.planned, None);
+    let trained = entrance::run(&prepared, None);
     doubts(asked, &trained)
 }
 
-fn doubts(asked: &Asked<'_>, trained: &Trained) -> Result<Doubts, Failure> {
+fn doubts(asked: &AskedFolds<'_>, trained: &Trained) -> Result<Doubts, Failure> {
     let numbers = numbers(trained)?;
     let mut rows = gathered(trained.doubts.iter().map(|doubt| {
         let number = numbers.get(doubt.row).copied().unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::features::{Decoder, FeatureBuffer};
 use crate::model::{self, GatheredRows, Model};
 use crate::pg::c_function;
 use crate::pg::call::Call;
-use crate::pg::executor::{Continue, Row, Running};
+use crate::pg::executor::{Continue, DeformedRow, RunningQuery};
 use crate::pg::long_errors::cut_off;
 use crate::pg::query::{self, Column};
 use crate::pg::result_set::{float8, ResultSet};
@@ -17,7 +17,7 @@ use crate::pg::varlena::Varlena;
 use crate::predict::answered::{are_answer, has_answer};
 use crate::predict::complaints::{null_feature, row_failure, Called};
 use crate::predict::{any_null, null};
-use crate::request::source::{quote, Source};
+use crate::request::source::{quote, GivenSource};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{copied, Room};
 
@@ -49,7 +49,7 @@ unsafe fn svm_predict_query(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let key = call.text("key");
         cut_off(|| {
             let model = model::of_call(fcinfo, &name)?;
-            let source = Source::of_text(text)?;
+            let source = GivenSource::of_text(text)?;
             predict(&model, &source, key.as_deref(), &mut results)
         })
         .or_raise();
@@ -60,7 +60,7 @@ unsafe fn svm_predict_query(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 /// Answers for all rows of the source.
 fn predict(
     model: &Model,
-    source: &Source,
+    source: &GivenSource,
     key: Option<&str>,
     results: &mut ResultSet,
 ) -> Result<(), Failure> {
@@ -68,9 +68,9 @@ fn predict(
     let features = planned.columns.len() - usize::from(key.is_some());
     let decoder = Decoder::new(&model.features, &planned.columns[..features], model.nulls)
         .map_err(|error| row_failure(model, &Called::without_row(pg_sys::RECORDOID), error))?;
-    let mut batch = Batch::new(model, decoder, key.map(|_| features));
+    let mut batch = PredictBatch::new(model, decoder, key.map(|_| features));
     with_latest(|| {
-        let mut running = Running::start(&planned);
+        let mut running = RunningQuery::start(&planned);
         let rows = (NUMBERS / model.dense_count.max(1)).clamp(1, ROWS);
         loop {
             let more = running.run(rows as u64, &mut |row| batch.take(row));
@@ -85,7 +85,7 @@ fn predict(
 }
 
 /// The SELECT of the columns that the model reads, and of the key as text behind them.
-fn select(model: &Model, source: &Source, key: Option<&str>) -> Result<String, Failure> {
+fn select(model: &Model, source: &GivenSource, key: Option<&str>) -> Result<String, Failure> {
     let wanted = model.features.columns();
     let offered = source.columns()?;
     let mut list: Vec<String> = Vec::new();
@@ -119,7 +119,7 @@ fn no_key(key: &str, offered: &[Column]) -> Failure {
 }
 
 /// Rows on their way.
-struct Batch<'a> {
+struct PredictBatch<'a> {
     model: &'a Model,
     decoder: Decoder,
     buffer: FeatureBuffer,
@@ -137,7 +137,7 @@ struct Batch<'a> {
     failure: Option<Failure>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> PredictBatch<'a> {
     fn new(model: &'a Model, decoder: Decoder, key: Option<usize>) -> Self {
         Self {
             model,
@@ -153,7 +153,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn take(&mut self, row: &Row<'_>) -> Continue {
+    fn take(&mut self, row: &DeformedRow<'_>) -> Continue {
         match self.read(row) {
             Ok(()) => Continue::Yes,
             Err(failure) => {
@@ -163,14 +163,15 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn read(&mut self, row: &Row<'_>) -> Result<(), Failure> {
+    fn read(&mut self, row: &DeformedRow<'_>) -> Result<(), Failure> {
         let features = self.key.unwrap_or(row.values.len());
         let (values, nulls) = (&row.values[..features], &row.nulls[..features]);
         // SAFETY: the decoder was made for these columns.
         let decoded = unsafe { self.decoder.decode(values, nulls, &mut self.buffer) };
         let called = Called::without_row(pg_sys::RECORDOID);
-        let read = decoded.map_err(|error| self.told(row_failure(self.model, &called, error)));
-        let refuse = || self.told(null_feature(self.model, &self.buffer, true));
+        let read =
+            decoded.map_err(|error| self.in_its_row(row_failure(self.model, &called, error)));
+        let refuse = || self.in_its_row(null_feature(self.model, &self.buffer, true));
         let mut answered = has_answer(self.model, read, &self.buffer, refuse)?;
         if answered {
             self.model.prepare(&mut self.buffer);
@@ -194,7 +195,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Says in which row it is.
-    fn told(&self, failure: Failure) -> Failure {
+    fn in_its_row(&self, failure: Failure) -> Failure {
         let number = self.before + self.rows.len() as i64 + 1;
         failure.in_detail(&format!("It is in row {number} of the query."))
     }
@@ -228,21 +229,31 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// A row of the result. Of two classes decision and probability are the larger one's, of several the predicted one's.
+/// A row of the result. Of a regression prediction and decision are the number. Of two classes decision and probability are the larger one's, of several the predicted one's.
 fn answer(
     model: &Model,
-    number: i64,
+    number_of_row: i64,
     key: Option<Vec<u8>>,
     decisions: Option<&[f64]>,
 ) -> [Option<pg_sys::Datum>; 5] {
     let key = key.map(|key| text_datum(&String::from_utf8_lossy(&key)));
+    if model.regresses {
+        let number = decisions.map(|all| model.number(all));
+        return [
+            Some(pg_sys::Datum::from(number_of_row)),
+            key,
+            number.map(|number| text_datum(&number.to_string())),
+            number.map(float8),
+            None,
+        ];
+    }
     let class = decisions.map(|all| (all, model.class(all)));
     let about = class.map(|(all, class)| match model.heads.len() {
         1 => (all, 1),
         _ => (all, class),
     });
     [
-        Some(pg_sys::Datum::from(number)),
+        Some(pg_sys::Datum::from(number_of_row)),
         key,
         class.map(|(_, class)| text_datum(&model.labels[class])),
         about.map(|(all, class)| float8(model.decision_for(class, all))),

@@ -2,13 +2,15 @@
 //! reading of the source, and takes away those whose standardized weights are least. SQL face; in the calling backend.
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::combinations::regression;
 use crate::features::FeatureSet;
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
-use crate::request::source::Source;
-use crate::request::{Arguments, ColumnArguments};
+use crate::request::source::GivenSource;
+use crate::request::{read_options, Arguments, ColumnArguments};
 use crate::sql::train;
+use crate::training::entrance;
 use crate::training::outcome::Trained;
 use crate::training::validation;
 use pgrx::pg_sys;
@@ -20,7 +22,7 @@ use pgsvm_core::Scoring;
 const NAMELESS: &str = "svm_select_features";
 
 /// What a step found out.
-struct Step {
+struct SelectionStep {
     removed: Option<Vec<String>>,
     features: Vec<String>,
     score: Option<f64>,
@@ -46,15 +48,17 @@ fn svm_select_features(
     let call = unsafe { Call::of(fcinfo) };
     let (steps, scoring) = cut_off(|| eliminate(&call)).or_raise();
     let best = best(&steps, scoring);
-    let rows = (0..).zip(steps).map(move |(number, step): (i32, Step)| {
-        let is_best = usize::try_from(number) == Ok(best);
-        (number, step.removed, step.features, step.score, is_best)
-    });
+    let rows = (0..)
+        .zip(steps)
+        .map(move |(number, step): (i32, SelectionStep)| {
+            let is_best = usize::try_from(number) == Ok(best);
+            (number, step.removed, step.features, step.score, is_best)
+        });
     TableIterator::new(rows)
 }
 
 /// The step of the best score, of equals the one with the fewest features.
-fn best(steps: &[Step], scoring: Scoring) -> usize {
+fn best(steps: &[SelectionStep], scoring: Scoring) -> usize {
     let mut best = 0;
     for (number, step) in steps.iter().enumerate() {
         if !scoring.is_better(steps[best].score, step.score) {
@@ -64,16 +68,16 @@ fn best(steps: &[Step], scoring: Scoring) -> usize {
     best
 }
 
-fn eliminate(call: &Call) -> Result<(Vec<Step>, Scoring), Failure> {
+fn eliminate(call: &Call) -> Result<(Vec<SelectionStep>, Scoring), Failure> {
     let keep = count(call, "keep")?;
     let remove = count(call, "remove")?;
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<SelectionStep> = Vec::new();
     let (mut left, mut removed) = (None, None);
     loop {
         let (trained, scoring) = train_on(call, left.take())?;
         let features = &trained.reader.features;
         let names = gathered(features.parts.iter().map(|part| part.name()))?;
-        steps.push(Step {
+        steps.push(SelectionStep {
             removed: removed.take(),
             features: gathered(names.iter().cloned())?,
             score: validation::best_score(&trained.trainer.report),
@@ -112,7 +116,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
     // SAFETY: the arguments have the types that sql/ gives them.
     let given = unsafe {
         Arguments {
-            source: call.get("relation").map(Source::Relation),
+            source: call.get("relation").map(GivenSource::Relation),
             model: Some(NAMELESS.to_owned()),
             // which holds rows out beside the training on all of them
             probability: Some(true),
@@ -130,11 +134,17 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
             ..given
         },
     };
+    let options = read_options(arguments.options.as_ref())?;
+    let is_task = options.get("task").is_some_and(|it| it == "regression");
+    if is_task || options.get("quantiles").is_some() {
+        return Err(regression::selection());
+    }
     let mut request = arguments.check()?;
     // no model is stored, and the function has no such argument
     request.model.clear();
     request.call.typed = request.call.typed.replacen(", probability => true", "", 1);
-    let (trained, _) = train::prepare_and_run(&request)?;
+    let mut prepared = entrance::prepare(&request, None)?;
+    let trained = entrance::train_as_planned(&request, &mut prepared)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),
         false => Err(train::out_of_range()),

@@ -62,6 +62,6 @@ fn check(share: f64) -> Result<(), Failure> {
             Code::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("share must lie between 0 and 1, not {share}"),
         )
-        .hint("svm_split(id, 0.8) is true for about four keys in five")),
+        .hint("0.8 is true for about four keys in five: svm_split(…, 0.8)")),
     }
 }

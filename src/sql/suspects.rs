@@ -3,7 +3,7 @@
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::near;
-use crate::combinations::following;
+use crate::combinations::{following, models, novelty};
 use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::call::Call;
@@ -13,10 +13,11 @@ use crate::pg::select;
 use crate::pg::varlena::Varlena;
 use crate::predict::ranked::checked_count;
 use crate::request::loss_named;
-use crate::request::source::{free_name, quote, Source};
+use crate::request::source::{free_name, quote, GivenSource};
 use crate::request::words::sql_float;
 use crate::sql::out_of_fold;
 use pgrx::pg_sys;
+use pgrx::spi::quote_identifier;
 use pgrx::spi::quote_literal;
 use std::ffi::CString;
 
@@ -45,14 +46,21 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let model = model::of_call(fcinfo, &name)
             .map_err(|failure| model::or_swapped(fcinfo, &name, failure))
             .or_raise();
-        let source = Source::of_call(&Call::of(fcinfo)).or_raise();
+        if model.finds_novelties {
+            novelty::suspects(model.name.replace('\'', "''")).raise();
+        }
+        if model.regresses {
+            let label = quote_identifier(&model.label_column);
+            models::regression_suspects(model.name.replace('\'', "''"), label).raise();
+        }
+        let source = GivenSource::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
         limit.map(|limit| checked_count("n", limit, 1).or_raise());
         let schema = model::schema_of_call(fcinfo);
         check_label(&model, &source.columns().or_raise(), &source).or_raise();
         if !folds.isnull {
             refuse_distributed(&source).or_raise();
-            let asked = out_of_fold::Asked {
+            let asked = out_of_fold::AskedFolds {
                 schema: &schema,
                 model: &model,
                 source: &source,
@@ -66,7 +74,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             .or_raise();
             return pg_sys::Datum::from(0);
         }
-        let asked = Asked {
+        let asked = SuspectsArguments {
             name: &name,
             below: select::connected(|| doubted_below(&schema, &model.name)),
             limit,
@@ -82,7 +90,7 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 }
 
 /// What is asked for.
-struct Asked<'a> {
+struct SuspectsArguments<'a> {
     name: &'a str,
     /// The margin below which labels are doubted.
     below: f64,
@@ -110,7 +118,11 @@ fn doubted_below(schema: &str, name: &str) -> f64 {
 }
 
 /// The SELECT. What is slow, the row as jsonb, is made only of the rows that are shown.
-fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, Failure> {
+fn query(
+    asked: &SuspectsArguments<'_>,
+    model: &Model,
+    source: &GivenSource,
+) -> Result<CString, Failure> {
     let columns = source.columns()?;
     let relation = source.table_expression()?;
     // a column of the relation would stand for the row if it had the alias for its name
@@ -126,8 +138,8 @@ fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, F
     let below = sql_float(asked.below);
     // a query has a name already
     let named = match source {
-        Source::Relation(_) => relation.clone(),
-        Source::Query(_) => format!("(SELECT * FROM {relation})"),
+        GivenSource::Relation(_) => relation.clone(),
+        GivenSource::Query(_) => format!("(SELECT * FROM {relation})"),
     };
     let query = match query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
         false => format!(
@@ -154,24 +166,24 @@ fn query(asked: &Asked<'_>, model: &Model, source: &Source) -> Result<CString, F
     Ok(CString::new(query).unwrap_or_default())
 }
 
-/// Refuses a relation whose rows nodes of Citus have: out of fold rows are told apart by numbers of all of them.
-fn refuse_distributed(source: &Source) -> Result<(), Failure> {
+/// Refuses a relation whose rows nodes of Citus have: out of fold rows are source_name apart by numbers of all of them.
+fn refuse_distributed(source: &GivenSource) -> Result<(), Failure> {
     let relation = source.table_expression()?;
     if !query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
         return Ok(());
     }
-    Err(following::distributed_suspects(source.told()?, relation))
+    Err(following::distributed_suspects(source.named()?, relation))
 }
 
 /// Refuses a relation that lacks the label.
-fn check_label(model: &Model, columns: &[Column], source: &Source) -> Result<(), Failure> {
+fn check_label(model: &Model, columns: &[Column], source: &GivenSource) -> Result<(), Failure> {
     if columns
         .iter()
         .any(|column| column.name == model.label_column)
     {
         return Ok(());
     }
-    let told = source.told()?;
+    let source_name = source.named()?;
     let label = quote(&model.label_column);
     let names = columns.iter().map(|column| column.name.as_str());
     let near = near::names(&model.label_column, names);
@@ -179,21 +191,21 @@ fn check_label(model: &Model, columns: &[Column], source: &Source) -> Result<(),
     Err(Failure::new(
         Code::ERRCODE_UNDEFINED_COLUMN,
         format!(
-            "label column \"{}\" does not exist in {told}",
+            "label column \"{}\" does not exist in {source_name}",
             model.label_column
         ),
     )
     .detail(format!("It is the label of model \"{}\".", model.name))
     .hint(match source {
-        Source::Query(_) if near.is_empty() => {
+        GivenSource::Query(_) if near.is_empty() => {
             format!("Select it too: 'SELECT {label}, … FROM …'.")
         }
-        Source::Query(_) => {
+        GivenSource::Query(_) => {
             format!("Give {meant} that name: 'SELECT {meant} AS {label}, … FROM …'.")
         }
-        Source::Relation(_) => format!(
+        GivenSource::Relation(_) => format!(
             "Give it that name in a query: {}.",
-            quote_literal(format!("SELECT *, {meant} AS {label} FROM {told}"))
+            quote_literal(format!("SELECT *, {meant} AS {label} FROM {source_name}"))
         ),
     }))
 }

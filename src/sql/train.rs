@@ -11,16 +11,14 @@ use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::pg::snapshot::with_latest;
-use crate::planning;
-use crate::planning::job::{Job, Role};
-use crate::planning::prepare::{prepare, Continuing, Prepared};
-use crate::planning::source_columns::LeftOut;
+use crate::planning::job::Job;
+use crate::planning::prepare::Prepared;
 use crate::reading::vocabularies;
-use crate::request::no_effect::Machine;
+use crate::request::no_effect::MachineFacts;
 use crate::request::numbers::{Argument, Numbers, C, GAMMA};
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use crate::request::{
-    scans, Arguments, ChoiceArguments, ColumnArguments, KernelArguments, Request, RowTerms,
+    regression, Arguments, ChoiceArguments, ColumnArguments, KernelArguments, Request, RowTerms,
     SolvingArguments,
 };
 use crate::sql::announcement::{warn_of_lost_digits, Announcement};
@@ -30,15 +28,13 @@ use crate::storing::predecessor::{self, Inherited, TakenOver};
 use crate::storing::version_row::Labelled;
 use crate::storing::{deployment, provenance, versions};
 use crate::targets::labels;
-use crate::training::by_scans::{self, Outcome};
-use crate::training::leader;
+use crate::training::entrance;
 use crate::training::outcome::Trained;
 use crate::training::strings;
 use crate::training::validation::{self, Validated};
-use crate::warm_start::following::Following;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use pgsvm_core::{Scale, StopReason};
+use pgsvm_core::Scale;
 use std::time::Instant;
 
 /// `svm_train(relation, label, …)`: see sql/ for names and defaults. Returns the model's name.
@@ -49,7 +45,7 @@ fn svm_train(fcinfo: pg_sys::FunctionCallInfo) -> String {
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {
         Arguments {
-            source: call.get("relation").map(Source::Relation),
+            source: call.get("relation").map(GivenSource::Relation),
             ..arguments(&call)
         }
     };
@@ -66,7 +62,7 @@ fn svm_train_query(fcinfo: pg_sys::FunctionCallInfo) -> String {
         Arguments {
             source: call
                 .long_text("query")
-                .map(|text| Source::of_query(text).or_raise()),
+                .map(|text| GivenSource::of_query(text).or_raise()),
             ..arguments(&call)
         }
     };
@@ -99,7 +95,7 @@ fn svm_cross_validate(
     // SAFETY: the arguments have the types that sql/ gives them.
     let arguments = unsafe {
         Arguments {
-            source: call.get("relation").map(Source::Relation),
+            source: call.get("relation").map(GivenSource::Relation),
             ..arguments(&call)
         }
     };
@@ -167,6 +163,9 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
             class_weight: call.long_text("class_weight"),
             probability: call.get("probability"),
             options: call.get("options"),
+            task: call.text("task"),
+            epsilon: call.get("epsilon"),
+            nu: call.get("nu"),
             kernel: KernelArguments {
                 kind: call.text("kernel"),
                 gamma: numbers(call, GAMMA).unwrap_or_default(),
@@ -226,6 +225,9 @@ fn train(
         Err(failure) => return Err(arguments.check().err().unwrap_or_else(|| explain(failure))),
     };
     let mut request = request;
+    if let Some(before) = &taken_over {
+        regression::follow(&mut request, before.regresses)?;
+    }
     rights::check_owner(
         &schema,
         &request.model,
@@ -233,7 +235,7 @@ fn train(
     )?;
     provenance::check(&schema, &request)?;
     deployment::check(&schema, &request.model, &request.deploy)?;
-    let mut prepared = plan(&mut request, None).map_err(explain)?;
+    let mut prepared = entrance::plan(&mut request, None).map_err(explain)?;
     if request.warm_start.is_some() {
         with_latest(|| vocabularies::guess(&mut prepared, &request))?;
     }
@@ -245,135 +247,9 @@ fn train(
     provenance::say_what_differs(&schema, &request)?;
     request.without_effect().for_each(Failure::notice);
     say_how_many(&request, &prepared);
-    let trained = fit(&mut request, &mut prepared, None, following)?;
+    let trained = entrance::train(&mut request, &mut prepared, None, following)?;
     let inherited = Inherited::Settings(taken_over.as_ref());
     store(&schema, request, &prepared, inherited, trained, started)
-}
-
-/// Looks at the source and plans the training, by scans where that may be and pays; `continuing`: the version that it continues.
-pub fn plan(request: &mut Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
-    scans::choose(request)?;
-    let prepared = prepare(request, continuing)?;
-    if scans::may_choose(request) && planning::scans::pays(&prepared) {
-        request.terms.parameters.solver = request.terms.solver().by_scans();
-        return prepare(request, continuing);
-    }
-    Ok(prepared)
-}
-
-/// Trains what is planned, with the latest snapshot.
-pub fn fit(
-    request: &mut Request,
-    prepared: &mut Prepared,
-    continuing: Option<&Continuing>,
-    following: Option<Following>,
-) -> Result<Trained, Failure> {
-    with_latest(|| {
-        vocabularies::learn(prepared, request)?;
-        match prepared.job.terms.scans() {
-            true => scan(request, prepared, continuing, following.as_ref()),
-            false => {
-                let trained = run(prepared, following);
-                let may = scans::may_choose(request);
-                match may && may_finish(prepared, &trained) {
-                    true => scan_after(request, prepared, continuing, trained),
-                    false => Ok(trained),
-                }
-            }
-        }
-    })
-}
-
-/// Trains by scans, and where that gives way goes on with rows that stream.
-fn scan(
-    request: &mut Request,
-    prepared: &mut Prepared,
-    continuing: Option<&Continuing>,
-    following: Option<&Following>,
-) -> Result<Trained, Failure> {
-    let standing = match by_scans::train(&prepared.job, &prepared.planned, true, following)? {
-        Outcome::Trained(trained) => return Ok(*trained),
-        Outcome::GaveWay(standing) => standing,
-    };
-    request.terms.parameters.solver = request.terms.solver().without_scans();
-    let anew = prepare(request, continuing)?;
-    let before = std::mem::replace(prepared, anew);
-    if following.is_some() {
-        // with the categories that the model knows, whose weights these are
-        prepared.job.features = before.job.features;
-        prepared.guessed = before.guessed;
-    }
-    prepared.job.roles.retain(|role| *role == Role::Helper);
-    vocabularies::learn(prepared, request)?;
-    let scans = standing.scans;
-    let trained = leader::go_on(&prepared.job, &prepared.planned, standing);
-    Ok(Trained {
-        gave_way: Some(scans),
-        followed: following.map(Following::followed),
-        ..trained
-    })
-}
-
-/// Whether scans may come to the tolerance that rows that stream have missed: their dual variables have 64 bits, which columns far from 1 in
-/// size take. Only where the rows are few.
-fn may_finish(prepared: &Prepared, trained: &Trained) -> bool {
-    let job = &prepared.job;
-    let stop = trained.trainer.report.summary().stop;
-    !stop.is_some_and(StopReason::arrived)
-        && trained.reader.report.resident
-        && !job.terms.loss().is_smooth()
-        && job.terms.truncation().is_none()
-        && job.scale == Scale::None
-        && job.kernel.is_none()
-        && !job.plan.holds_out()
-        && prepared.planned.repeats
-}
-
-/// Trains by scans what rows that stream have left unfinished, and takes what is nearer to the tolerance.
-fn scan_after(
-    request: &mut Request,
-    prepared: &mut Prepared,
-    continuing: Option<&Continuing>,
-    trained: Trained,
-) -> Result<Trained, Failure> {
-    let report = &trained.trainer.report;
-    let (streamed, gap) = (Some(report.passes), report.summary().gap);
-    let before = *request.terms.solver();
-    request.terms.parameters.solver = before.by_scans();
-    let mut anew = prepare(request, continuing)?;
-    vocabularies::learn(&mut anew, request)?;
-    match by_scans::train(&anew.job, &anew.planned, true, None)? {
-        Outcome::Trained(found) if found.trainer.report.summary().gap < gap => {
-            *prepared = anew;
-            Ok(Trained { streamed, ..*found })
-        }
-        Outcome::Trained(_) | Outcome::GaveWay(_) => {
-            request.terms.parameters.solver = before;
-            Ok(Trained {
-                streamed,
-                ..trained
-            })
-        }
-    }
-}
-
-/// Trains, with the active snapshot.
-pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
-    leader::train(&prepared.job, &prepared.planned, following)
-}
-
-/// Prepares and trains what begins from nothing, for nothing that is stored; with the columns that are no features.
-pub fn prepare_and_run(request: &Request) -> Result<(Trained, LeftOut), Failure> {
-    let mut prepared = prepare(request, None)?;
-    let trained = run_for_nothing(request, &mut prepared)?;
-    Ok((trained, prepared.left_out))
-}
-
-fn run_for_nothing(request: &Request, prepared: &mut Prepared) -> Result<Trained, Failure> {
-    with_latest(|| {
-        vocabularies::learn(prepared, request)?;
-        Ok(run(prepared, None))
-    })
 }
 
 /// Stores what was trained, and announces it; returns the model's name. `schema` is the extension's, quoted; `inherited`: what is that of
@@ -396,6 +272,7 @@ pub fn store(
         },
         ..request
     };
+    trained.in_label_units(request.plan.scoring)?;
     let values = trained.order_classes();
     let labelled = Labelled {
         label_type: &labels::qualified_type_name(prepared.label_type),
@@ -411,7 +288,7 @@ pub fn store(
     say_without_effect(&request, &trained, &prepared.job, inherited);
     let giveaways = Giveaways::of(&request, &trained, &prepared.left_out);
     giveaways.warn();
-    let told = Announcement {
+    let announcement = Announcement {
         request: &request,
         trained: &trained,
         labelled: &labelled,
@@ -424,21 +301,25 @@ pub fn store(
         is_for_nodes: trained.processes.is_on_nodes()
             && !versions::is_on_nodes(schema, &request.model)?,
     };
-    told.make();
+    announcement.make();
     deployment.say(&request.model, version);
     Ok(request.model)
 }
 
 fn cross_validate(mut arguments: Arguments) -> Result<Vec<Validated>, Failure> {
     if let Some(source) = arguments.source.clone() {
-        let told = arguments.settle_places(|names| has_any(&source, names))?;
-        told.into_iter().for_each(Failure::notice);
+        let notice = arguments.settle_places(|names| has_any(&source, names))?;
+        notice.into_iter().for_each(Failure::notice);
     }
-    let request = arguments.check_validation()?;
+    let mut request = arguments.check_validation()?;
     request.without_effect().for_each(Failure::notice);
-    let mut prepared = prepare(&request, None)?;
+    let mut prepared = entrance::prepare_as_labelled(&mut request, None)?;
+    regression::said(&request)
+        .into_iter()
+        .for_each(Failure::notice);
     say_how_many(&request, &prepared);
-    let trained = run_for_nothing(&request, &mut prepared)?;
+    let mut trained = entrance::train_as_planned(&request, &mut prepared)?;
+    trained.in_label_units(request.plan.scoring)?;
     warn_of_lost_digits(&trained);
     let inherited = Inherited::Settings(None);
     say_without_effect(&request, &trained, &prepared.job, inherited);
@@ -447,15 +328,15 @@ fn cross_validate(mut arguments: Arguments) -> Result<Vec<Validated>, Failure> {
 }
 
 /// Whether a source has a column of one of these names.
-fn has_any(source: &Source, names: &[String]) -> Result<bool, Failure> {
+fn has_any(source: &GivenSource, names: &[String]) -> Result<bool, Failure> {
     let columns = source.columns()?;
     Ok(columns.iter().any(|column| names.contains(&column.name)))
 }
 
 /// Says before a choice that may take long how many machines it trains.
 fn say_how_many(request: &Request, prepared: &Prepared) {
-    if let Some(told) = request.said_of_choice(prepared.planned.rows) {
-        told.notice();
+    if let Some(notice) = request.said_of_choice(prepared.planned.rows) {
+        notice.notice();
     }
 }
 
@@ -465,17 +346,17 @@ fn say_without_effect(request: &Request, trained: &Trained, job: &Job, inherited
     let resident = trained.trainer.report.resident;
     let features = &trained.reader.features;
     let kernel = features.kernel.as_ref();
-    let machine = Machine {
+    let machine = MachineFacts {
         is_exact: kernel.is_some_and(|kernel| kernel.chosen == SUPPORT_VECTORS),
         classes: trained.reader.classes.len(),
         fits: trained.reader.report.resident,
     };
     let is_given = |name: &str| !inherited.has(name);
-    let told = request.without_effect_on(&machine, features, is_given);
+    let on_machine = request.without_effect_on(&machine, features, is_given);
     let threads = request.without_trainers(job.resources.trainers, resident);
     let stored = strings::without_effect(job).filter(|_| is_given("expansion"));
     let first = threads.into_iter().chain(stored);
-    first.chain(told).for_each(Failure::notice);
+    first.chain(on_machine).for_each(Failure::notice);
 }
 
 fn scale_word(scale: Scale) -> &'static str {

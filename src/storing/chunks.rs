@@ -3,9 +3,9 @@
 use crate::base::errors::OrRaise;
 use crate::keys::chunks::{KeyChunk, CHUNK_ROWS};
 use crate::model::text::TextChunk;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::KeptStatement;
 use crate::pg::{check_for_interrupts, transactions};
-use crate::storing::together::{Stored, Together};
+use crate::storing::together::{RowsOfVersion, StoredRow};
 use crate::training::outcome::{Trained, TrainedHead};
 use crate::training::weights::{StoredWeights, WeightChunk};
 use crate::warm_start::screening::RowSlacks;
@@ -38,7 +38,7 @@ pub fn insert_weights<'a>(
     version_id: i64,
     heads: impl Iterator<Item = &'a StoredWeights>,
 ) -> Result<(), SpiError> {
-    let mut chunks = Together::of(schema, version_id);
+    let mut chunks = RowsOfVersion::of(schema, version_id);
     for (number, head) in (0..).zip(heads) {
         for chunk in &head.chunks {
             chunks.put((number, chunk))?;
@@ -47,7 +47,7 @@ pub fn insert_weights<'a>(
     chunks.finish()
 }
 
-impl Stored for (i32, &WeightChunk) {
+impl StoredRow for (i32, &WeightChunk) {
     const TABLE: &'static str = WEIGHT_TABLE;
     const COLUMNS: &'static [&'static str] = WEIGHT_COLUMNS;
 
@@ -67,7 +67,7 @@ impl Stored for (i32, &WeightChunk) {
 }
 
 /// A chunk of weights as a model's text has it.
-impl Stored for TextChunk {
+impl StoredRow for TextChunk {
     const TABLE: &'static str = WEIGHT_TABLE;
     const COLUMNS: &'static [&'static str] = WEIGHT_COLUMNS;
 
@@ -247,5 +247,5 @@ fn insert_chunk<'a>(
     values: impl FnOnce() -> Vec<DatumWithOid<'a>>,
 ) -> Result<(), SpiError> {
     check_for_interrupts();
-    Kept(insert).run(&values())
+    KeptStatement(insert).run(&values())
 }

@@ -3,13 +3,13 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::{read_one, Kept};
+use crate::pg::kept_statement::{read_one, KeptStatement};
 use crate::request::deploy::Deploy;
-use crate::request::Metric;
-use crate::training::fit::{OnTrainingRows, POOR_AUC, SMALL_DEVIATION};
+use crate::request::scoring_words;
+use crate::training::fit::{OffTarget, OnTrainingRows, POOR_AUC, POOR_R2, SMALL_DEVIATION};
 use crate::training::outcome::Trained;
 use pgrx::spi::{quote_literal, SpiClient, SpiError};
-use pgsvm_core::StopReason;
+use pgsvm_core::{Scoring, StopReason};
 
 /// What became of a version.
 pub enum Deployment {
@@ -25,12 +25,14 @@ pub enum Deployment {
 
 /// What came out of a training, as far as it says whether to deploy it.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct DeployOutcome {
     /// Whether it came to its tolerance.
     pub arrived: bool,
     pub gap: Option<f64>,
     /// Of two classes, on the training rows.
     pub auc: Option<f64>,
+    /// Of a regression, there.
+    pub r2: Option<f64>,
     /// The standard deviation of decisions there.
     pub deviation: Option<f64>,
 }
@@ -43,20 +45,22 @@ enum Fault {
     LearnedNothing,
 }
 
-impl Outcome {
+impl DeployOutcome {
     pub fn of(trained: &Trained) -> Self {
         let summary = trained.trainer.report.summary();
         Self {
             arrived: summary.stop.is_some_and(StopReason::arrived),
             gap: Some(summary.gap),
             auc: OnTrainingRows::of(trained).auc,
+            r2: OffTarget::of(trained).and_then(|it| it.r2),
             deviation: deviation(trained),
         }
     }
 
     fn fault(&self) -> Fault {
         let below = |value: Option<f64>, limit| value.is_some_and(|value| value < limit);
-        if below(self.auc, POOR_AUC) || below(self.deviation, SMALL_DEVIATION) {
+        let ranks_or_explains_nothing = below(self.auc, POOR_AUC) || below(self.r2, POOR_R2);
+        if ranks_or_explains_nothing || below(self.deviation, SMALL_DEVIATION) {
             Fault::LearnedNothing
         } else if !self.arrived {
             Fault::MissedTolerance
@@ -85,6 +89,11 @@ impl Outcome {
             _ if fault > theirs && self.deviation.is_some_and(|it| it < SMALL_DEVIATION) => {
                 format!("its weights are next to nothing, those of {name} are not")
             }
+            _ if self.r2.is_some() => format!(
+                "its training R2 is {}, that of {name} {}",
+                number(self.r2),
+                number(current.r2)
+            ),
             _ => format!(
                 "its training AUC is {}, that of {name} {}",
                 number(self.auc),
@@ -100,8 +109,8 @@ impl Outcome {
             _ if fault != theirs => fault > theirs,
             // of two with the same fault, one that is clearly worse
             Fault::MissedTolerance => self.gap > current.gap.map(|gap| 2.0 * gap),
-            Fault::LearnedNothing => match (self.auc, current.auc) {
-                (Some(auc), Some(theirs)) => auc < theirs - 0.01,
+            Fault::LearnedNothing => match (self.auc.or(self.r2), current.auc.or(current.r2)) {
+                (Some(mine), Some(theirs)) => mine < theirs - 0.01,
                 _ => false,
             },
         }
@@ -110,37 +119,45 @@ impl Outcome {
 
 /// The standard deviation of the decisions on the training rows.
 pub fn deviation(trained: &Trained) -> Option<f64> {
-    let fit = trained.trainer.report.fit.as_ref();
+    let report = &trained.trainer.report;
+    // decisions about rows of one class may be near each other
+    let fit = report.fit.as_ref().filter(|_| report.nu.is_none());
     fit.map(|fit| fit.deviation)
 }
 
-/// The current version of a model and its outcome; None where it has none. The model's row is locked.
+/// The current version of a model and its outcome, which is not known where it predicts another label than this one; None where it has none.
+/// The model's row is locked.
 pub fn current(
     client: &SpiClient<'_>,
     schema: &str,
     model: i64,
-) -> Result<Option<(i32, Outcome)>, SpiError> {
+    label: &str,
+) -> Result<Option<(i32, Option<DeployOutcome>)>, SpiError> {
     let rows = client.select(
-        Kept(&format!(
-            "SELECT v.version, v.stop_reason, v.gap, v.training_auc, v.decision_deviation
+        KeptStatement(&format!(
+            "SELECT v.version, v.stop_reason, v.gap, v.training_auc, v.decision_deviation,
+                 v.label_column OPERATOR(pg_catalog.=) $2, v.training_r2
              FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v
                  ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.version OPERATOR(pg_catalog.=) m.current_version
              WHERE m.id OPERATOR(pg_catalog.=) $1"
         )),
         Some(1),
-        &[model.into()],
+        &[model.into(), label.into()],
     )?;
     if rows.is_empty() {
         return Ok(None);
     }
     let row = rows.first();
-    let outcome = Outcome {
+    let outcome = DeployOutcome {
         // what was imported was trained elsewhere
         arrived: row.get::<String>(2)?.as_deref() != Some("max_passes"),
         gap: row.get(3)?,
         auc: row.get(4)?,
         deviation: row.get(5)?,
+        r2: row.get(7)?,
     };
+    let same = row.get::<bool>(6)?.unwrap_or_default();
+    let outcome = same.then_some(outcome);
     Ok(row.get::<i32>(1)?.map(|version| (version, outcome)))
 }
 
@@ -158,10 +175,26 @@ pub fn check(schema: &str, model: &str, deploy: &Deploy) -> Result<(), Failure> 
     );
     match found.map_err(spi_failure)? {
         Some(version) if version > 0 => {
-            evaluated(schema, &format!("{model}@{version}"), relation, *metric).map(|_| ())
+            let current = format!("{model}@{version}");
+            match evaluated(schema, &current, relation, *metric)? {
+                Some(_) => Ok(()),
+                // the new version may be the first one that has probabilities
+                None if *metric == Scoring::LogLoss => Ok(()),
+                None => Err(not_measured(&current, relation, *metric)),
+            }
         }
         _ => known_relation(relation),
     }
+}
+
+/// A version cannot be compared by a metric that is none on these rows.
+fn not_measured(version: &str, relation: &str, metric: Scoring) -> Failure {
+    let metric = scoring_words(metric).0;
+    Failure::new(
+        Code::ERRCODE_INVALID_PARAMETER_VALUE,
+        format!("model \"{version}\" has no {metric} on {relation}, by which the new version is to be compared"),
+    )
+    .hint(format!("SELECT * FROM svm_evaluate({}, {}) says which it has: \"metric\" in options", quote_literal(version), quote_literal(relation)))
 }
 
 /// Compares version `new` with the model's current one, both as name@version.
@@ -169,14 +202,14 @@ pub fn compare(
     schema: &str,
     [new, current]: [&str; 2],
     relation: &str,
-    metric: Metric,
+    metric: Scoring,
 ) -> Result<Deployment, Failure> {
     let mine = evaluated(schema, new, relation, metric)?;
     let theirs = evaluated(schema, current, relation, metric)?;
     let number = |value: Option<f64>| value.map_or("none".to_owned(), |it| format!("{it:.4}"));
     let compared = format!(
         "{} on {relation} {}, that of {current} {}",
-        metric.name(),
+        scoring_words(metric).0,
         number(mine),
         number(theirs)
     );
@@ -191,14 +224,14 @@ fn evaluated(
     schema: &str,
     version: &str,
     relation: &str,
-    metric: Metric,
+    metric: Scoring,
 ) -> Result<Option<f64>, Failure> {
     known_relation(relation)?;
     read_one::<f64>(
         &format!(
             "SELECT found.{} FROM {schema}.svm_evaluate($1, $2::pg_catalog.regclass, NULL::pg_catalog.text,
                  NULL::pg_catalog.text) AS found",
-            metric.name()
+            scoring_words(metric).0
         ),
         &[version.into(), relation.into()],
     )

@@ -1,6 +1,6 @@
 //! The rows of a version's heads, whether it was trained here, came as a text, or from another program.
 
-use super::together::Stored;
+use super::together::StoredRow;
 use pgrx::datum::DatumWithOid;
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub struct HeadRow<'a> {
     pub outliers: Option<i64>,
 }
 
-impl Stored for HeadRow<'_> {
+impl StoredRow for HeadRow<'_> {
     const TABLE: &'static str = "svm_head";
     const COLUMNS: &'static [&'static str] = &[
         "head",

@@ -9,10 +9,10 @@ use crate::model::ClassesBy;
 use crate::pg::json::JsonText;
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::pg::statement;
-use crate::request::given::{self, Given, Names};
+use crate::request::given::{self, GivenSettings, Names};
 use crate::request::numbers::Numbers;
-use crate::request::source::Source;
-use crate::request::{read_options, Arguments, ClassWeight};
+use crate::request::source::GivenSource;
+use crate::request::{named_after, read_options, Arguments, ClassWeight};
 use crate::storing::provenance;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{gathered, received, text};
@@ -23,6 +23,8 @@ use serde_json::{Map, Value};
 pub struct TakenOver {
     /// The version, as name@version.
     pub from: String,
+    /// Whether it predicts a number.
+    pub regresses: bool,
     /// The settings, as SQL gives them.
     pub settings: Vec<String>,
 }
@@ -62,18 +64,23 @@ impl TakenOver {
     }
 
     /// As a sentence.
-    pub fn sentence(&self) -> String {
-        format!(
-            "Kept from {}: {}. To keep nothing: options => '{{\"inherit\": false}}'.",
-            self.from,
-            self.settings.join(", ")
-        )
+    pub fn sentence(&self) -> Option<String> {
+        (!self.settings.is_empty()).then(|| {
+            format!(
+                "Kept from {}: {}. To keep nothing: options => '{{\"inherit\": false}}'.",
+                self.from,
+                self.settings.join(", ")
+            )
+        })
     }
 
     /// The failure of a training with it, of which the user did not give everything.
     pub fn explain(this: &Option<Self>, failure: Failure) -> Failure {
         match this {
-            Some(taken) => failure.in_detail(&taken.sentence()),
+            Some(taken) => match taken.sentence() {
+                Some(sentence) => failure.in_detail(&sentence),
+                None => failure,
+            },
             None => failure,
         }
     }
@@ -104,6 +111,7 @@ struct Short {
     classes: Option<i32>,
     #[serde(default, deserialize_with = "received")]
     key: Option<String>,
+    regresses: bool,
 }
 
 /// The deployed version.
@@ -118,18 +126,18 @@ struct Deployed {
 }
 
 /// Sets the settings that `arguments` do not give to those of the version that they would take the place of; None where there
-/// is none, or nothing to take over. `schema` is the extension's, quoted.
+/// is none. `schema` is the extension's, quoted.
 pub fn take_over(schema: &str, arguments: &mut Arguments) -> Result<Option<TakenOver>, Failure> {
-    let (Some(source), Some(label)) = (arguments.source.clone(), arguments.columns.label.clone())
-    else {
+    let Some(source) = arguments.source.clone() else {
         return Ok(None);
     };
+    let label = arguments.columns.label.clone().unwrap_or_default();
     if read_options(arguments.options.as_ref())?.get("inherit") == Some(&Value::Bool(false)) {
         return Ok(None);
     }
     let name = match arguments.model.clone() {
         Some(name) => name,
-        None => source.default_model_name(&label)?,
+        None => source.default_model_name(named_after(&label))?,
     };
     rights::check_updated(schema)?;
     let Some(deployed) = deployed(schema, &name, &source)? else {
@@ -139,15 +147,20 @@ pub fn take_over(schema: &str, arguments: &mut Arguments) -> Result<Option<Taken
         return Ok(None);
     }
     let from = format!("{name}@{}", deployed.short.version);
+    let regresses = deployed.short.regresses;
     let settings = given::take_over(arguments, deployed.given(schema, &source)?)?;
-    Ok((!settings.is_empty()).then_some(TakenOver { from, settings }))
+    Ok(Some(TakenOver {
+        from,
+        regresses,
+        settings,
+    }))
 }
 
 /// Reads the deployed version; None where there is none, where it was imported, and where it says what nobody stores.
-fn deployed(schema: &str, name: &str, source: &Source) -> Result<Option<Deployed>, Failure> {
+fn deployed(schema: &str, name: &str, source: &GivenSource) -> Result<Option<Deployed>, Failure> {
     let query = match source {
-        Source::Query(text) => text.as_str(),
-        Source::Relation(_) => "",
+        GivenSource::Query(text) => text.as_str(),
+        GivenSource::Relation(_) => "",
     };
     let sql = select_deployed(schema);
     // also what this statement has stored before
@@ -176,7 +189,7 @@ fn select_deployed(schema: &str) -> String {
         "SELECT pg_catalog.jsonb_build_object('id', v.id, 'version', v.version, 'label', v.label_column,
              'relation', v.source_relation, 'same_query', q.query OPERATOR(pg_catalog.=) $2,
              'recorded', v.given IS NOT NULL, 'nulls', v.nulls, 'loss', v.loss, 'c', v.c,
-             'chosen', v.validation IS NOT NULL, 'classes', pg_catalog.cardinality(v.label_values), 'weight', v.weight_column, 'key', v.key_column,
+             'chosen', v.validation IS NOT NULL, 'classes', pg_catalog.cardinality(v.label_values), 'weight', v.weight_column, 'key', v.key_column, 'regresses', coalesce(v.task OPERATOR(pg_catalog.=) 'regression', false),
              'probability', EXISTS (SELECT FROM {schema}.svm_head AS h
                  WHERE h.version_id OPERATOR(pg_catalog.=) v.id AND h.sigmoid_slope IS NOT NULL))::pg_catalog.text,
              v.given OPERATOR(pg_catalog.->>) 'features', v.given OPERATOR(pg_catalog.->>) 'exclude',
@@ -230,10 +243,10 @@ fn object(json: String) -> Option<Map<String, Value>> {
 
 impl Short {
     /// Whether it was trained on this source, as far as it says.
-    fn is_of(&self, source: &Source) -> bool {
+    fn is_of(&self, source: &GivenSource) -> bool {
         match (&self.relation, self.same_query) {
             (Some(before), _) => provenance::is_relation(before, source),
-            (None, Some(same)) => same && matches!(source, Source::Query(_)),
+            (None, Some(same)) => same && matches!(source, GivenSource::Query(_)),
             (None, None) => true,
         }
     }
@@ -241,17 +254,19 @@ impl Short {
 
 impl Deployed {
     /// What was given to it.
-    fn given(self, schema: &str, source: &Source) -> Result<Given, Failure> {
+    fn given(self, schema: &str, source: &GivenSource) -> Result<GivenSettings, Failure> {
         if self.short.recorded {
-            return Ok(Given {
+            return Ok(GivenSettings {
                 features: self.features,
                 exclude: self.exclude,
                 others: self.others.unwrap_or_default(),
+                regresses: self.short.regresses,
             });
         }
-        Ok(Given {
+        Ok(GivenSettings {
             features: self.unusual_features(schema, source)?,
             exclude: None,
+            regresses: false,
             others: self.unusual(),
         })
     }
@@ -294,7 +309,11 @@ impl Deployed {
     }
 
     /// Its features, where they are not all columns that can be some.
-    fn unusual_features(&self, schema: &str, source: &Source) -> Result<Option<Names>, Failure> {
+    fn unusual_features(
+        &self,
+        schema: &str,
+        source: &GivenSource,
+    ) -> Result<Option<Names>, Failure> {
         let sql = format!(
             "SELECT features::pg_catalog.text FROM {schema}.svm_version WHERE id OPERATOR(pg_catalog.=) $1"
         );

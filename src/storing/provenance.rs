@@ -4,22 +4,22 @@
 
 use crate::base::errors::{Code, Failure};
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::Kept;
-use crate::request::source::{self, Source};
+use crate::pg::kept_statement::KeptStatement;
+use crate::request::source::{self, GivenSource};
 use crate::request::Request;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::Spi;
 
 /// A relation's name as it is stored: temporary ones have the same in every session.
-pub fn relation(source: &Source) -> Option<String> {
+pub fn relation(source: &GivenSource) -> Option<String> {
     match source {
-        Source::Relation(oid) => source::qualified_relation(*oid).map(same_in_sessions),
-        Source::Query(_) => None,
+        GivenSource::Relation(oid) => source::qualified_relation(*oid).map(same_in_sessions),
+        GivenSource::Query(_) => None,
     }
 }
 
 /// Whether a source is the relation of that name, as it was stored.
-pub fn is_relation(stored: &str, source: &Source) -> bool {
+pub fn is_relation(stored: &str, source: &GivenSource) -> bool {
     relation(source).is_some_and(|now| now == same_in_sessions(stored.to_owned()))
 }
 
@@ -38,11 +38,11 @@ pub fn insert_query(
     client: &mut SpiClient<'_>,
     schema: &str,
     version_id: i64,
-    source: &Source,
+    source: &GivenSource,
 ) -> Result<(), SpiError> {
-    if let Source::Query(text) = source {
+    if let GivenSource::Query(text) = source {
         client.update(
-            Kept(&format!(
+            KeptStatement(&format!(
                 "INSERT INTO {schema}.svm_source (version_id, query) VALUES ($1, $2)"
             )),
             None,
@@ -106,9 +106,16 @@ pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> 
     let (was, is) = rows.map_or_else(Default::default, |(was, is)| {
         (format!(" of {was}"), format!(" of {is}"))
     });
+    let named = |label: &str| match label {
+        "" => "without a label".to_owned(),
+        label => format!("label \"{label}\""),
+    };
     let message = format!(
-        "version {} of model \"{}\" learned label \"{label}\"{was}, the new one learns label \"{}\"{is}",
-        before.version, request.model, request.columns.label
+        "version {} of model \"{}\" learned {}{was}, the new one learns {}{is}",
+        before.version,
+        request.model,
+        named(&label),
+        named(&request.columns.label)
     );
     Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
         .detail("It keeps no settings of that version.")
@@ -118,7 +125,7 @@ pub fn say_what_differs(schema: &str, request: &Request) -> Result<(), Failure> 
 }
 
 /// What the model's deployed version learned.
-struct Before {
+struct LearnedBefore {
     version: i32,
     label: Option<String>,
     relation: Option<String>,
@@ -127,14 +134,14 @@ struct Before {
 }
 
 /// None of a model that is not there, or was imported.
-fn before(schema: &str, request: &Request) -> Result<Option<Before>, SpiError> {
+fn before(schema: &str, request: &Request) -> Result<Option<LearnedBefore>, SpiError> {
     let query = match &request.source {
-        Source::Query(text) => text.as_str(),
-        Source::Relation(_) => "",
+        GivenSource::Query(text) => text.as_str(),
+        GivenSource::Relation(_) => "",
     };
     Spi::connect(|client| {
         let rows = client.select(
-            Kept(&format!(
+            KeptStatement(&format!(
                 "SELECT v.version, v.label_column, v.source_relation,
                      coalesce((SELECT s.query FROM {schema}.svm_source AS s
                          WHERE s.version_id OPERATOR(pg_catalog.=) v.id), v.source_query) OPERATOR(pg_catalog.=) $2
@@ -151,7 +158,7 @@ fn before(schema: &str, request: &Request) -> Result<Option<Before>, SpiError> {
         let row = rows.first();
         let version = row.get::<i32>(1)?;
         let (label, relation, same_query) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        Ok(version.map(|version| Before {
+        Ok(version.map(|version| LearnedBefore {
             version,
             label,
             relation,
@@ -164,7 +171,7 @@ fn before(schema: &str, request: &Request) -> Result<Option<Before>, SpiError> {
 fn source_before(schema: &str, model: &str) -> Result<(Option<String>, Option<bool>), SpiError> {
     Spi::connect(|client| {
         let rows = client.select(
-            Kept(&format!(
+            KeptStatement(&format!(
                 "SELECT v.source_relation, v.source_query IS NOT NULL OR EXISTS (
                      SELECT FROM {schema}.svm_source AS s WHERE s.version_id OPERATOR(pg_catalog.=) v.id)
                  FROM {schema}.svm_model AS m JOIN {schema}.svm_version AS v

@@ -2,7 +2,7 @@
 //! inserting most rows does.
 
 use crate::pg::check_for_interrupts;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::KeptStatement;
 use core::fmt::Write;
 use pgrx::datum::DatumWithOid;
 use pgrx::spi::SpiError;
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 64;
 const ENOUGH_BYTES: usize = 1 << 20;
 
 /// A row of one of the tables.
-pub trait Stored {
+pub trait StoredRow {
     const TABLE: &'static str;
     /// Beside `version_id`, which comes first.
     const COLUMNS: &'static [&'static str];
@@ -27,7 +27,7 @@ pub trait Stored {
 }
 
 /// Stores rows of a version as they come.
-pub struct Together<'a, R> {
+pub struct RowsOfVersion<'a, R> {
     /// The extension's, quoted.
     schema: &'a str,
     version_id: i64,
@@ -35,7 +35,7 @@ pub struct Together<'a, R> {
     bytes: usize,
 }
 
-impl<'a, R: Stored> Together<'a, R> {
+impl<'a, R: StoredRow> RowsOfVersion<'a, R> {
     pub fn of(schema: &'a str, version_id: i64) -> Self {
         Self {
             schema,
@@ -74,7 +74,9 @@ impl<'a, R: Stored> Together<'a, R> {
             Spi::connect_mut(|client| {
                 let mut values = vec![self.version_id.into()];
                 values.extend(rows.iter().flat_map(R::values));
-                client.update(Kept(&insert), None, &values).map(|_| ())
+                client
+                    .update(KeptStatement(&insert), None, &values)
+                    .map(|_| ())
             })?;
         }
         self.waiting.clear();

@@ -3,7 +3,7 @@
 
 use crate::base::errors::OrRaise;
 use crate::model;
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::KeptStatement;
 use crate::pg::memory_ends::prepared;
 use crate::pg::statement;
 use crate::training::outcome::Tested;
@@ -53,7 +53,7 @@ pub fn insert(
         watched(all(log, |entry| of(entry).and_then(|it| it.auc))).into(),
     ];
     client.update(
-        Kept(&format!(
+        KeptStatement(&format!(
             "INSERT INTO {schema}.svm_log (version_id, event, seconds, pass, block, heads, rows_read, visits, updates,
                  dual, primal, gap, cache_rows, evictions, projected_gradient, test_error, test_auc)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"

@@ -2,16 +2,16 @@
 
 use crate::base::errors::OrRaise;
 use crate::catalog::whole::StoredRows;
-use crate::model::ClassesBy;
+use crate::model::{ClassesBy, NOVELTY, REGRESSION};
 use crate::pg::json::{JsonText, Jsonb};
-use crate::pg::kept_statement::Kept;
+use crate::pg::kept_statement::KeptStatement;
 use crate::request::reads::Reads;
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use crate::request::Request;
 use crate::storing::heads::HeadRow;
-use crate::storing::together::Together;
+use crate::storing::together::RowsOfVersion;
 use crate::storing::{deployment, provenance};
-use crate::training::fit::OnTrainingRows;
+use crate::training::fit::{novel_share, OffTarget, OnTrainingRows};
 use crate::training::outcome::{Trained, TrainedHead};
 use crate::training::validation;
 use crate::warm_start::followed::{Followed, RowCounts};
@@ -19,6 +19,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::spi::{SpiClient, SpiError};
 use pgrx::JsonB;
 use pgsvm_core::kernels::Rows as LandmarkRows;
+use pgsvm_core::memory::copied;
 use pgsvm_core::{Pairs, StopReason};
 use serde_json::Value;
 
@@ -68,7 +69,7 @@ pub fn insert(
     let (names, values): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let places: Vec<_> = (1..=names.len()).map(|i| format!("${i}")).collect();
     let row = client.update(
-        Kept(&format!(
+        KeptStatement(&format!(
             "INSERT INTO {schema}.svm_version ({}, trained_by, server_version)
              VALUES ({}, current_user, pg_catalog.current_setting('server_version')) RETURNING id",
             names.join(", "),
@@ -119,6 +120,8 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
     let options = JsonText::of(&request.call.options).or_raise();
     let class_weight = request.class_weight.json();
     let class_weight = class_weight.map(|it| JsonText::of(&it).or_raise());
+    let quantiles = Some(&terms.quantiles).filter(|it| !it.is_empty());
+    let quantiles = quantiles.map(|it| copied(it).or_raise());
     vec![
         ("label_column", request.columns.label.as_str().into()),
         ("label_type", labelled.label_type.into()),
@@ -158,6 +161,7 @@ fn asked<'a>(request: &'a Request, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ),
         ("key_column", request.columns.key.clone().into()),
         ("key_type", labelled.key_type.into()),
+        ("quantiles", quantiles.into()),
         (
             "max_passes",
             terms.stopping().max_passes.map(|it| it as i32).into(),
@@ -174,6 +178,8 @@ fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
     let (reader, report) = (&trained.reader, &trained.trainer.report);
     let summary = report.summary();
     let on_rows = OnTrainingRows::of(trained);
+    let (targets, residuals) = (reader.report.targets, OffTarget::of(trained));
+    let off = report.calibrations.residuals.as_ref();
     let intercept = trained
         .heads
         .first()
@@ -189,6 +195,27 @@ fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("dual", summary.dual.into()),
         ("gap", summary.gap.into()),
         ("training_accuracy", on_rows.accuracy.into()),
+        (
+            "task",
+            match (targets, report.nu) {
+                (Some(_), _) => Some(REGRESSION),
+                (None, Some(_)) => Some(NOVELTY),
+                (None, None) => None,
+            }
+            .into(),
+        ),
+        ("nu", report.nu.into()),
+        ("training_novel", novel_share(trained).into()),
+        ("label_centre", targets.map(|it| it.centre).into()),
+        ("label_deviation", targets.map(|it| it.deviation).into()),
+        ("epsilon", targets.map(|it| it.epsilon).into()),
+        ("training_rmse", residuals.map(|it| it.rmse).into()),
+        ("training_r2", residuals.and_then(|it| it.r2).into()),
+        ("interval_rows", off.map(|it| it.rows() as i64).into()),
+        (
+            "interval_residuals",
+            off.map(|it| it.sizes().to_vec()).into(),
+        ),
         ("training_auc", on_rows.auc.into()),
         ("decision_deviation", deployment::deviation(trained).into()),
         ("seconds", labelled.seconds.into()),
@@ -241,7 +268,7 @@ fn stored_rows(request: &Request, trained: &Trained) -> Value {
         ("svm_log", 1),
         (
             "svm_source",
-            usize::from(matches!(request.source, Source::Query(_))),
+            usize::from(matches!(request.source, GivenSource::Query(_))),
         ),
     ])
 }
@@ -265,7 +292,7 @@ pub fn insert_heads(
         (None, [_, positive]) => (positive, None),
         (None, all) => (&all[head], None),
     };
-    let mut rows = Together::of(schema, version_id);
+    let mut rows = RowsOfVersion::of(schema, version_id);
     for (number, head) in report.heads.iter().enumerate() {
         let (class, against) = sides(number);
         let calibration = report.calibrations.heads.get(number);
@@ -278,7 +305,10 @@ pub fn insert_heads(
             primal: Some(head.certificate.primal),
             dual: Some(head.certificate.dual),
             gap: Some(head.certificate.gap),
-            training_accuracy: Some(head.training_accuracy),
+            training_accuracy: match trained.reader.report.targets {
+                Some(_) => None,
+                None => Some(head.training_accuracy),
+            },
             support_vectors: Some(head.support_vectors as i64),
             stop_reason: Some(stop_word(head.stop).into()),
             sigmoid: calibration.map(|it| (it.sigmoid.a, it.sigmoid.b)),

@@ -4,10 +4,10 @@
 use crate::base::errors::{Failure, OrRaise};
 use crate::base::settings;
 use crate::catalog::spi_failure;
-use crate::pg::kept_statement::{read_one, Kept};
+use crate::pg::kept_statement::{read_one, KeptStatement};
 use crate::request::deploy::Deploy;
 use crate::request::Request;
-use crate::storing::deployment::{self, Deployment, Outcome};
+use crate::storing::deployment::{self, DeployOutcome, Deployment};
 use crate::storing::version_row::{self, Labelled};
 use crate::storing::{chunks, provenance, training_log};
 use crate::training::outcome::Trained;
@@ -23,7 +23,7 @@ pub fn store(
 ) -> Result<(i32, Deployment), Failure> {
     let (model, id, version, current, mut deployment) = Spi::connect_mut(|client| {
         let model = lock_model(client, schema, &request.model)?;
-        let current = deployment::current(client, schema, model)?;
+        let current = deployment::current(client, schema, model, &request.columns.label)?;
         let deployment = first_sight(request, trained, current.as_ref());
         let current = current.map(|(version, _)| version);
         let version = next_number(client, schema, model)?;
@@ -55,9 +55,9 @@ pub fn store(
 fn first_sight(
     request: &Request,
     trained: &Trained,
-    current: Option<&(i32, Outcome)>,
+    current: Option<&(i32, Option<DeployOutcome>)>,
 ) -> Deployment {
-    let Some((version, current)) = current else {
+    let Some((version, outcome)) = current else {
         return Deployment::Deployed;
     };
     match request.deploy {
@@ -65,7 +65,8 @@ fn first_sight(
         Deploy::Never | Deploy::IfBetter { .. } => Deployment::Stored,
         Deploy::Usual => {
             let name = format!("{}@{version}", request.model);
-            match Outcome::of(trained).held_back_by(current, &name) {
+            let held_back = |current| DeployOutcome::of(trained).held_back_by(current, &name);
+            match outcome.as_ref().and_then(held_back) {
                 Some(why) => Deployment::HeldBack(why),
                 None => Deployment::Deployed,
             }
@@ -75,7 +76,7 @@ fn first_sight(
 
 /// Makes a version, which is whole, the current one.
 pub fn deploy(schema: &str, model: i64, version: i32) -> Result<(), Failure> {
-    Kept(&format!(
+    KeptStatement(&format!(
         "UPDATE {schema}.svm_model SET current_version = $2 WHERE id OPERATOR(pg_catalog.=) $1"
     ))
     .run(&[model.into(), version.into()])
@@ -86,7 +87,7 @@ pub fn deploy(schema: &str, model: i64, version: i32) -> Result<(), Failure> {
 pub fn is_on_nodes(schema: &str, model: &str) -> Result<bool, Failure> {
     let select =
         format!("SELECT on_nodes FROM {schema}.svm_model WHERE name OPERATOR(pg_catalog.=) $1");
-    let found = read_one::<bool>(Kept(&select), &[model.into()]);
+    let found = read_one::<bool>(KeptStatement(&select), &[model.into()]);
     Ok(found.map_err(spi_failure)? == Some(true))
 }
 
@@ -95,7 +96,7 @@ pub fn prune(schema: &str, model: i64, keep: i32) -> Result<i64, Failure> {
     let removed = Spi::connect_mut(|client| {
         client
             .update(
-                Kept(&format!(
+                KeptStatement(&format!(
                     "DELETE FROM {schema}.svm_version AS v USING {schema}.svm_model AS m
                      WHERE m.id OPERATOR(pg_catalog.=) $1 AND v.model_id OPERATOR(pg_catalog.=) $1
                          AND v.version OPERATOR(pg_catalog.<>) m.current_version
@@ -127,7 +128,7 @@ pub fn next_version(
 /// next statements see what they stored.
 fn lock_model(client: &mut SpiClient<'_>, schema: &str, name: &str) -> Result<i64, SpiError> {
     let row = client.update(
-        Kept(&format!(
+        KeptStatement(&format!(
             "INSERT INTO {schema}.svm_model (name, owner, current_version) VALUES ($1, current_user, 0)
              ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id"
         )),
@@ -141,7 +142,7 @@ fn lock_model(client: &mut SpiClient<'_>, schema: &str, name: &str) -> Result<i6
 fn next_number(client: &mut SpiClient<'_>, schema: &str, model: i64) -> Result<i32, SpiError> {
     // not as a SELECT that reads only, whose snapshot is from before the lock
     let row = client.update(
-        Kept(&format!(
+        KeptStatement(&format!(
             "SELECT coalesce(pg_catalog.max(v.version), 0) OPERATOR(pg_catalog.+) 1 FROM {schema}.svm_version AS v
              WHERE v.model_id OPERATOR(pg_catalog.=) $1"
         )),

@@ -12,11 +12,12 @@ use pgsvm_expand::Reading;
 const FEW_CLASSES: usize = 20;
 const ROWS_OF_A_CLASS: u64 = 20;
 
-/// What is said of regression, of all values and of those met first.
-pub const NO_REGRESSION: &str =
-    "There is no regression yet. Predict whether it is above a threshold, here the median.";
-const NO_REGRESSION_OF_SOME: &str =
-    "There is no regression yet. Predict whether it is above a threshold of yours, here the middle of the values met first.";
+/// What else is predicted of numbers, or of texts that hold them.
+const REGRESSION: &str = "To predict the number itself: task => 'regression'";
+const REGRESSION_OF_TEXTS: &str = "To predict it as a number, make one of it in a query.";
+/// What is made of the values met first.
+const ABOVE_MIDDLE: &str =
+    "Or predict whether it is above a threshold of yours, here the middle of the values met first.";
 
 /// How values are numbers or times.
 #[derive(Clone, Copy)]
@@ -93,12 +94,24 @@ impl Amounts {
     }
 }
 
+/// What predicts the numbers, without what the training asked for that only classes have.
+fn regression(classed: &str) -> String {
+    let only_of_classes = ["class_weight", "probability", "key", "loss", "metric"];
+    let is_given = |name: &&str| classed.contains(&format!(", {name} => "));
+    let given: Vec<_> = only_of_classes.into_iter().filter(is_given).collect();
+    match given.is_empty() {
+        true => format!("{REGRESSION}."),
+        false => format!("{REGRESSION} without {}.", given.join(", ")),
+    }
+}
+
 /// How to make classes of the numbers, or of the texts, that a column has.
 pub fn classes_hint(classed: &str, values: &[LabelValue]) -> String {
     let amounts = Amounts::of(values);
     let make = match amounts {
-        Some(_) => NO_REGRESSION_OF_SOME,
-        None => "Make classes of them.",
+        Some(Amounts::Numbers) => format!("{} {ABOVE_MIDDLE}", regression(classed)),
+        Some(Amounts::Texts(_)) => format!("{REGRESSION_OF_TEXTS} {ABOVE_MIDDLE}"),
+        None => "Make classes of them.".to_owned(),
     };
     let one = || ascending(values).get(values.len() / 2).copied();
     let test = |column: &str| match (amounts, one()) {
@@ -112,7 +125,7 @@ pub fn classes_hint(classed: &str, values: &[LabelValue]) -> String {
     let tested = |column: &str| test(column).unwrap_or_else(|| format!("{column} IS NOT NULL"));
     match classed_by(classed, tested) {
         Some(training) => format!("{make} {training}"),
-        None => make.to_owned(),
+        None => make,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::near;
-use crate::pg::deform::Row;
+use crate::pg::deform::DeformedRow;
 use crate::targets::labels::LabelValue;
 use pgrx::spi::quote_literal;
 use pgsvm_core::memory::{text, OutOfMemory, Room};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// The costs of a training's rows.
-pub struct Costs {
+pub struct RowCosts {
     column: Option<WeightColumn>,
     by_label: HashMap<String, f64>,
     /// By class id, as far as classes were met.
@@ -39,7 +39,7 @@ fn same_truth(word: &str, known: &HashSet<&str>) -> Option<String> {
     found.map(|(truth, _)| (*truth).to_owned())
 }
 
-impl Costs {
+impl RowCosts {
     /// For rows with such a column, if any, and these weights of classes by label.
     pub fn new(
         column: Option<&WeightColumn>,
@@ -59,7 +59,7 @@ impl Costs {
     ///
     /// # Errors
     /// A weight that is NULL, negative or not finite.
-    pub fn weight(&self, row: &Row<'_>, number: u64) -> Result<f64, Failure> {
+    pub fn weight(&self, row: &DeformedRow<'_>, number: u64) -> Result<f64, Failure> {
         let Some(column) = &self.column else {
             return Ok(1.0);
         };

@@ -2,11 +2,12 @@
 //! only the group, class times stride plus fold.
 
 use crate::base::errors::{Code, Failure};
-use crate::features::utf8;
-use crate::pg::deform::Row;
+use crate::features::{excluding, utf8};
+use crate::pg::deform::DeformedRow;
 use crate::pg::varlena::with_text;
 use crate::targets::labels::{check_length, LabelColumn, LabelValue, Labels};
 use pgrx::pg_sys;
+use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::memory::text;
 use pgsvm_core::plan::{drawn_fold, Folds, Plan, MOST_FOLDS};
 use pgsvm_core::OutOfMemory;
@@ -29,12 +30,12 @@ pub struct Groups {
     pub labels: Labels,
     /// The label's place in the row.
     label_at: usize,
-    folds: Known,
+    folds: FoldLookup,
     stride: u32,
 }
 
 /// How a row's fold is found.
-enum Known {
+enum FoldLookup {
     /// No row is held out.
     None,
     Drawn(Draw),
@@ -95,7 +96,7 @@ impl Groups {
         Ok(Self {
             labels: Labels::known(label, classes)?,
             label_at: label.at,
-            folds: Known::None,
+            folds: FoldLookup::None,
             stride: plan.stride(),
         })
     }
@@ -119,17 +120,17 @@ impl Groups {
     /// Folds that rows may come in, or have come in; 0 where none is held out.
     pub fn fold_count(&self) -> usize {
         match &self.folds {
-            Known::None => 0,
-            Known::Drawn(draw) => draw.folds as usize,
-            Known::ByDigest(draw) => draw.folds as usize,
-            Known::ByValue(values) => values.folds.len(),
-            Known::Forward(folds) => folds.count as usize,
+            FoldLookup::None => 0,
+            FoldLookup::Drawn(draw) => draw.folds as usize,
+            FoldLookup::ByDigest(draw) => draw.folds as usize,
+            FoldLookup::ByValue(values) => values.folds.len(),
+            FoldLookup::Forward(folds) => folds.count as usize,
         }
     }
 
     /// Whether the row has no label: such a row is one to predict, and is counted.
     #[inline]
-    pub fn lacks_label(&mut self, row: &Row<'_>) -> bool {
+    pub fn lacks_label(&mut self, row: &DeformedRow<'_>) -> bool {
         let lacks = row.nulls[self.label_at];
         self.labels.nulls += u64::from(lacks);
         lacks
@@ -137,12 +138,12 @@ impl Groups {
 
     /// Whether folds are drawn for what rows hold.
     pub fn draws_by_digest(&self) -> bool {
-        matches!(self.folds, Known::ByDigest(_))
+        matches!(self.folds, FoldLookup::ByDigest(_))
     }
 
     /// The digest of the row that comes next, where that is so.
     pub fn at_digest(&mut self, digest: u64) {
-        if let Known::ByDigest(draw) = &mut self.folds {
+        if let FoldLookup::ByDigest(draw) = &mut self.folds {
             draw.digest = digest;
         }
     }
@@ -150,7 +151,7 @@ impl Groups {
     /// The values of the fold column, by fold; none without one.
     pub fn known_folds(&self) -> Vec<String> {
         match self.folds {
-            Known::ByValue(_) => self.fold_values(),
+            FoldLookup::ByValue(_) => self.fold_values(),
             _ => Vec::new(),
         }
     }
@@ -159,25 +160,59 @@ impl Groups {
     ///
     /// # Errors
     /// Too many classes or folds, a label that is NaN, a NULL fold.
-    pub fn of(&mut self, row: &Row<'_>) -> Result<Option<(u32, u32)>, Failure> {
+    pub fn of(&mut self, row: &DeformedRow<'_>) -> Result<Option<(u32, u32)>, Failure> {
         let (datum, null) = (row.values[self.label_at], row.nulls[self.label_at]);
         let Some(class) = self.labels.class_of(datum, null)? else {
             return Ok(None);
         };
-        let fold = match &mut self.folds {
-            Known::None => 0,
-            Known::Drawn(draw) => draw.fold(class),
-            Known::ByDigest(draw) => draw.fold(),
-            Known::ByValue(values) => {
+        let fold = self.fold(row, class)?;
+        Ok(Some((class, class * self.stride + fold)))
+    }
+
+    /// The fold of a row of this class.
+    fn fold(&mut self, row: &DeformedRow<'_>, class: u32) -> Result<u32, Failure> {
+        Ok(match &mut self.folds {
+            FoldLookup::None => 0,
+            FoldLookup::Drawn(draw) => draw.fold(class),
+            FoldLookup::ByDigest(draw) => draw.fold(),
+            FoldLookup::ByValue(values) => {
                 let at = values.column.at;
                 values.fold(row.values[at], row.nulls[at])?
             }
-            Known::Forward(pieces) => {
+            FoldLookup::Forward(pieces) => {
                 let at = pieces.column.at;
                 pieces.fold(row.values[at], row.nulls[at])?
             }
+        })
+    }
+
+    /// The same of a regression: has the two sides as its classes.
+    pub fn of_sides(mut self) -> Result<Self, OutOfMemory> {
+        if self.labels.classes().is_empty() {
+            self.labels = self.labels.with_sides()?;
+        }
+        Ok(self)
+    }
+
+    /// The same of rows without a label.
+    pub fn of_one_class(mut self) -> Result<Self, OutOfMemory> {
+        if self.labels.classes().is_empty() {
+            self.labels = self.labels.with_one_class()?;
+        }
+        Ok(self)
+    }
+
+    /// The label of a row as a number, and the groups of its two sides; None (and counted) where the label is NULL.
+    ///
+    /// # Errors
+    /// A label that is not finite, too many folds, a NULL fold.
+    pub fn sides_of(&mut self, row: &DeformedRow<'_>) -> Result<Option<(f64, [u32; 2])>, Failure> {
+        let (datum, null) = (row.values[self.label_at], row.nulls[self.label_at]);
+        let Some(label) = self.labels.number(datum, null)? else {
+            return Ok(None);
         };
-        Ok(Some((class, class * self.stride + fold)))
+        let fold = self.fold(row, 0)?;
+        Ok(Some((label, [fold, self.stride + fold])))
     }
 
     /// The classes in order of first appearance.
@@ -189,9 +224,11 @@ impl Groups {
     /// none where folds are drawn.
     pub fn fold_values(&self) -> Vec<String> {
         let column = match &self.folds {
-            Known::ByValue(column) => column,
-            Known::Forward(pieces) => return (0..pieces.count).map(|n| n.to_string()).collect(),
-            Known::None | Known::Drawn(_) | Known::ByDigest(_) => return Vec::new(),
+            FoldLookup::ByValue(column) => column,
+            FoldLookup::Forward(pieces) => {
+                return (0..pieces.count).map(|n| n.to_string()).collect()
+            }
+            FoldLookup::None | FoldLookup::Drawn(_) | FoldLookup::ByDigest(_) => return Vec::new(),
         };
         let mut values = vec![String::new(); column.folds.len()];
         for (value, fold) in &column.folds {
@@ -233,30 +270,30 @@ fn folds(
     plan: &Plan,
     Draws { seed, scans }: Draws,
     values: Option<&[String]>,
-) -> Known {
+) -> FoldLookup {
     match (plan.folds, fold.cloned()) {
-        (Some(Folds::Count(folds)), _) if scans => Known::ByDigest(DigestDraw {
+        (Some(Folds::Count(folds)), _) if scans => FoldLookup::ByDigest(DigestDraw {
             folds,
             seed,
             digest: 0,
         }),
-        (Some(Folds::Count(folds)), _) => Known::Drawn(Draw {
+        (Some(Folds::Count(folds)), _) => FoldLookup::Drawn(Draw {
             folds,
             seed,
             rows: Vec::new(),
         }),
         (Some(Folds::Forward(count)), Some(column)) => {
-            Known::Forward(ForwardFolds { column, count })
+            FoldLookup::Forward(ForwardFolds { column, count })
         }
         (Some(Folds::Column), Some(column)) => {
             let known = values.unwrap_or_default().iter().cloned().zip(0..);
-            Known::ByValue(FoldValues {
+            FoldLookup::ByValue(FoldValues {
                 column,
                 folds: known.collect(),
                 are_known: values.is_some(),
             })
         }
-        (None | Some(Folds::Forward(_) | Folds::Column), _) => Known::None,
+        (None | Some(Folds::Forward(_) | Folds::Column), _) => FoldLookup::None,
     }
 }
 
@@ -307,10 +344,20 @@ impl FoldValues {
                     Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
                     format!("fold column \"{name}\" has more than {MOST_FOLDS} values"),
                 )
-                .hint("Make fewer of them, mod(id, 5) for one, or use folds => 5 without a fold_column"));
+                .hint(fewer_folds(name)));
             }
             self.folds.insert(value.to_owned(), fold);
             Ok(fold)
         })
     }
+}
+
+/// A query with eight folds, each of some values of the column, which is no feature of them.
+fn fewer_folds(column: &str) -> String {
+    let eighth = format!("hashtext({}::text) & 7 AS eighth", quote_identifier(column));
+    format!(
+        "Make fewer of them in a query: svm_train_query({}, …, fold_column => 'eighth', {}); or use folds => 5 without a fold_column",
+        quote_literal(format!("SELECT *, {eighth} FROM …")),
+        excluding([column], &[])
+    )
 }

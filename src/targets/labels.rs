@@ -12,7 +12,7 @@ use crate::pg::numeric;
 use crate::pg::varlena::{with_text, Varlena};
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{pg_sys, AnyNumeric, FromDatum};
-use pgsvm_core::memory::{copied, list, text, OutOfMemory, Room};
+use pgsvm_core::memory::{copied, list, owned, text, OutOfMemory, Room};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -26,6 +26,11 @@ const LIKE_A_KEY: usize = 100;
 /// Values that a message lists.
 const LISTED: usize = 3;
 
+/// What the two sides of a regression are called where classes have names.
+pub const SIDES: [&str; 2] = ["below", "above"];
+/// And what rows without labels may turn out to be.
+pub const NOVEL_AND_USUAL: [&str; 2] = ["novel", "usual"];
+
 /// What a label column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LabelKind {
@@ -38,6 +43,8 @@ pub enum LabelKind {
     Numeric,
     Text,
     Enum,
+    /// There is no label: all rows are usual.
+    OneClass,
 }
 
 /// One label value: how it compares, and how it reads in SQL.
@@ -122,9 +129,22 @@ pub struct Labels {
     digits: Vec<u8>,
     /// NULL labels met so far.
     pub nulls: u64,
+    /// Of a regression, whether any label was met.
+    of_sides: Option<bool>,
 }
 
+/// Squares of differences of labels are to be numbers.
+const LARGEST_NUMBER: f64 = 1e100;
+
 impl LabelKind {
+    /// Whether its values are numbers.
+    pub fn is_number(self) -> bool {
+        !matches!(
+            self,
+            Self::Boolean | Self::Text | Self::Enum | Self::OneClass
+        )
+    }
+
     /// The kind for a column of type `oid`.
     ///
     /// # Errors
@@ -169,6 +189,7 @@ impl Labels {
             texts: HashMap::new(),
             digits: Vec::new(),
             nulls: 0,
+            of_sides: None,
         }
     }
 
@@ -191,6 +212,77 @@ impl Labels {
         Ok(this)
     }
 
+    /// Has the classes of a regression: rows that are to score no more than their label, and rows that are to score no less.
+    pub fn with_sides(mut self) -> Result<Self, OutOfMemory> {
+        self.of_sides = Some(false);
+        for (class, text) in (0..).zip(SIDES) {
+            self.bits.room(1)?.push(class);
+            self.numbers.room(1)?.insert(class, class as u32);
+            self.classes.room(1)?.push(LabelValue {
+                key: LabelKey::Integer(class as i64),
+                text: text.to_owned(),
+            });
+        }
+        Ok(self)
+    }
+
+    /// Has the two classes of rows without a label, of which all are the second one.
+    pub fn with_one_class(mut self) -> Result<Self, OutOfMemory> {
+        for text in NOVEL_AND_USUAL {
+            self.classes.room(1)?.push(LabelValue {
+                key: LabelKey::Text(copied(text.as_bytes())?),
+                text: owned(text)?,
+            });
+        }
+        Ok(self)
+    }
+
+    /// A label as a number, None (and counted) when it is NULL.
+    ///
+    /// # Errors
+    /// One that is not finite.
+    pub fn number(&mut self, datum: pg_sys::Datum, null: bool) -> Result<Option<f64>, Failure> {
+        if null {
+            self.nulls += 1;
+            return Ok(None);
+        }
+        let number = match self.kind {
+            LabelKind::Numeric => self.read_numeric(datum, &mut Vec::new())?,
+            _ => match self.fixed(datum)? {
+                Fixed::Integer(value) => value as f64,
+                Fixed::Number(value) => value,
+                Fixed::Enum(_) => f64::NAN,
+            },
+        };
+        if number.abs() <= LARGEST_NUMBER {
+            self.of_sides = self.of_sides.map(|_| true);
+            return Ok(Some(number));
+        }
+        let (what, hint) = match number.is_finite() {
+            true => (
+                "a number beyond 1e100, which no regression predicts",
+                Some("Divide the label in a query, or take its logarithm"),
+            ),
+            false => ("a number that is not finite", None),
+        };
+        let message = format!("label column \"{}\" contains {what}", self.column);
+        let failure = Failure::new(Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message);
+        Err(match hint {
+            Some(hint) => failure.hint(hint).about_bad_row(),
+            None => failure.about_bad_row(),
+        })
+    }
+
+    /// Of a regression, whether any label was met.
+    pub fn of_sides(&self) -> Option<bool> {
+        self.of_sides
+    }
+
+    /// Whether rows have no label.
+    pub fn is_one_class(&self) -> bool {
+        self.kind == LabelKind::OneClass
+    }
+
     /// Name of the label column.
     pub fn column(&self) -> &str {
         &self.column
@@ -206,6 +298,9 @@ impl Labels {
     /// # Errors
     /// More than `MOST_CLASSES` distinct values, or NaN.
     pub fn class_of(&mut self, datum: pg_sys::Datum, null: bool) -> Result<Option<u32>, Failure> {
+        if self.kind == LabelKind::OneClass {
+            return Ok(Some(1));
+        }
         if null {
             self.nulls += 1;
             return Ok(None);

@@ -166,6 +166,8 @@ pub fn reads(job: &Job) -> ReaderJob {
         as_they_come: true,
         looks: job.looks.telltales,
         expansion: strings::kept_as(job),
+        targets: job.terms.targets,
+        epsilon: None,
     }
 }
 

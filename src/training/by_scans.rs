@@ -14,28 +14,28 @@ use crate::base::errors::Failure;
 use crate::features::FeatureSet;
 use crate::keys::chunks::KeyChunk;
 use crate::pg::check_for_interrupts;
-use crate::pg::query::{Planned, Runs};
+use crate::pg::query::{ParallelHazard, Planned};
 use crate::planning::job::{Job, TrainerOutcome};
 use crate::planning::roles::expected_cache_bytes;
 use crate::reading::rows::RowSource;
-use crate::scanning::order::{self, told, Known, Task};
-use crate::scanning::state::{damaged, Found};
+use crate::scanning::order::{self, KnownRows, ScanTask};
+use crate::scanning::state::{damaged, ScanResult};
 use crate::scanning::statement::Scan;
 use crate::training::any_reader::{outcome, reads};
-use crate::training::by_scans::mapping::Mapping;
+use crate::training::by_scans::mapping::ChosenMap;
 use crate::training::by_scans::refusals::{changed, changed_again, check_features, refused};
-use crate::training::by_scans::sampling::{Sampled, Sampling};
-use crate::training::failures::{problem_failure, train_failure};
+use crate::training::by_scans::sampling::{MapSampling, Sampled};
+use crate::training::failures::{problem_failure, stalled, train_failure};
 use crate::training::leader::folded;
 use crate::training::outcome::{Away, Collected, Fitted, Processes, Trained, TrainedHead};
 use crate::training::progress::Progress;
 use crate::training::recheck::Rechecked;
-use crate::training::watch::Way;
+use crate::training::watch::WatchedWay;
 use crate::training::weights::KeptDuals;
 use crate::warm_start::followed::Followed;
 use crate::warm_start::following::Following;
 use crate::warm_start::near::ComparedRows;
-use crate::warm_start::standing::Standing;
+use crate::warm_start::unfinished::Unfinished;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
     Holding, PackedRow, PartOrder, PartsFound, ReaderReport, RowForm, Scaling, ScanPass, ScanSums,
@@ -53,17 +53,17 @@ const ROWS_A_STEP: usize = 1000;
 const VALUES_A_STEP: usize = 1 << 20;
 
 /// How a training by scans has ended.
-pub enum Outcome {
+pub enum ScanOutcome {
     Trained(Box<Trained>),
     /// Rows that stream are expected to be faster.
-    GaveWay(Standing),
+    GaveWay(Unfinished),
 }
 
 /// How an attempt has.
 enum Attempt {
-    Ended(Outcome),
+    Ended(ScanOutcome),
     /// A scan has found other rows than the one before; where the training had got to.
-    Changed(Option<Standing>),
+    Changed(Option<Unfinished>),
 }
 
 /// Runs the training that `job` describes to its end, or until it gives way where it may: never with rows on several servers, which
@@ -74,10 +74,10 @@ pub fn train(
     planned: &Planned,
     may_give_way: bool,
     following: Option<&Following>,
-) -> Result<Outcome, Failure> {
+) -> Result<ScanOutcome, Failure> {
     let started = Instant::now();
     let scan = Scan::new(job, planned)?;
-    let run = |anew| Run {
+    let run = |anew| ScanAttempt {
         started,
         anew,
         may_give_way: may_give_way && job.kernel.is_none() && !on_servers(job, planned),
@@ -86,7 +86,7 @@ pub fn train(
     let before = match attempt(job, planned, &scan, run(false), None)? {
         Attempt::Ended(outcome) => return Ok(outcome),
         Attempt::Changed(_) if !on_servers(job, planned) => return Err(changed()),
-        Attempt::Changed(standing) => standing,
+        Attempt::Changed(unfinished) => unfinished,
     };
     match attempt(job, planned, &scan, run(true), before.as_ref())? {
         Attempt::Ended(outcome) => Ok(outcome),
@@ -94,9 +94,21 @@ pub fn train(
     }
 }
 
+/// The same without giving way.
+pub fn to_the_end(
+    job: &Job,
+    planned: &Planned,
+    following: Option<&Following>,
+) -> Result<Trained, Failure> {
+    match train(job, planned, false, following)? {
+        ScanOutcome::Trained(trained) => Ok(*trained),
+        ScanOutcome::GaveWay(_) => stalled(),
+    }
+}
+
 /// Which attempt it is.
 #[derive(Clone, Copy)]
-struct Run<'a> {
+struct ScanAttempt<'a> {
     started: Instant,
     anew: bool,
     may_give_way: bool,
@@ -113,8 +125,8 @@ fn attempt(
     job: &Job,
     planned: &Planned,
     scan: &Scan,
-    run: Run<'_>,
-    before: Option<&Standing>,
+    run: ScanAttempt<'_>,
+    before: Option<&Unfinished>,
 ) -> Result<Attempt, Failure> {
     let mut progress = Progress::start("leader", job.terms.stopping().tolerance);
     let (source, surveyed) = survey(job, planned, scan, (run.following, &mut progress))?;
@@ -123,7 +135,7 @@ fn attempt(
     let problem = job
         .problem_within(job.terms.stopping().most_passes())
         .map_err(problem_failure)?;
-    let sampling = Sampling {
+    let sampling = MapSampling {
         job,
         problem: &problem,
         source: &source,
@@ -136,7 +148,7 @@ fn attempt(
         chosen,
         grid,
     } = sampling.choose(surveyed, report.rows, &mut progress)?;
-    let mut rows = Rows {
+    let mut rows = RowsOfScans {
         job,
         planned,
         scan,
@@ -148,7 +160,7 @@ fn attempt(
     };
     let holding = Holding {
         bytes: job.resources.cache_bytes - rows.sample_bytes(),
-        lets_go: planned.runs == Runs::Anywhere,
+        lets_go: planned.runs == ParallelHazard::Anywhere,
     };
     let trainer = match job.terms.solver() {
         SolverChoice::Average => ScanTrainer::averaging(&problem, &plan, surveyed, run.started),
@@ -180,32 +192,32 @@ fn attempt(
         trainer.tell_chosen(chosen);
     }
     let parts = match rows.train(&mut trainer, run.may_give_way, &mut progress)? {
-        Scanned::By(parts) => parts,
-        Scanned::GaveWay => {
-            let standing = rows.standing(&trainer)?;
-            return Ok(Attempt::Ended(Outcome::GaveWay(standing)));
+        ScansEnded::By(parts) => parts,
+        ScansEnded::GaveWay => {
+            let unfinished = rows.unfinished(&trainer)?;
+            return Ok(Attempt::Ended(ScanOutcome::GaveWay(unfinished)));
         }
-        Scanned::Changed => {
+        ScansEnded::Changed => {
             // landmarks would be others
-            let standing = match job.kernel {
-                None => Some(rows.standing(&trainer)?),
+            let unfinished = match job.kernel {
+                None => Some(rows.unfinished(&trainer)?),
                 Some(_) => None,
             };
-            return Ok(Attempt::Changed(standing));
+            return Ok(Attempt::Changed(unfinished));
         }
     };
     let processes = rows.processes(parts, trainer.averaged(), run.anew);
     let kept = rows.keep(&trainer, &mut progress)?;
     let mut outcome = outcome(&rows.source, report)?;
     let mapping = rows.mapping.take();
-    let gamma = mapping.as_ref().and_then(Mapping::gamma);
+    let gamma = mapping.as_ref().and_then(ChosenMap::gamma);
     outcome.features.kernel = match &mapping {
         Some(mapping) => Some(Rc::new(mapping.form(job, &outcome.report)?)),
         None => None,
     };
     let read = Collected {
         outcome,
-        machine: mapping.map(Mapping::into_machine),
+        machine: mapping.map(ChosenMap::into_machine),
         began: None,
         keys: kept.keys,
         versions: None,
@@ -231,7 +243,7 @@ fn attempt(
     let tested = match job.watch {
         Some(relation) => {
             let heads = fitted.heads.len();
-            let mut way = Way::new(false);
+            let mut way = WatchedWay::new(false);
             way.add(job, &read, (&trainer.snapshots()?, heads))?;
             way.test(job, relation, &read.outcome)?
         }
@@ -239,13 +251,13 @@ fn attempt(
     };
     let trained = Trained::assemble(cost, read, fitted, rechecked, processes);
     let trained = Box::new(Trained { tested, ..trained });
-    Ok(Attempt::Ended(Outcome::Trained(trained)))
+    Ok(Attempt::Ended(ScanOutcome::Trained(trained)))
 }
 
 /// By head the weights of the model that a training begins from; none where it begins from nothing.
 fn starts(
     job: &Job,
-    rows: &Rows<'_>,
+    rows: &RowsOfScans<'_>,
     report: &ReaderReport,
     following: &Following,
 ) -> Result<Vec<Vec<f64>>, Failure> {
@@ -328,7 +340,7 @@ fn survey_by(
     planned: &Planned,
 ) -> Result<Option<(RowSource, Survey)>, Failure> {
     let sample_bytes = sample_bytes(job, planned);
-    let task = Task::Survey {
+    let task = ScanTask::Survey {
         reads: reads(job),
         sample_bytes,
         part_bytes: match planned.spread.shards as usize {
@@ -337,9 +349,9 @@ fn survey_by(
             shards => 2 * sample_bytes / shards,
         },
     };
-    match scan.run(&told(job, &planned.columns, task)?)? {
-        Some(Found::Learned(learned)) if learned.failed => Ok(None),
-        Some(Found::Learned(learned)) if learned.is_of(&job.features) => {
+    match scan.run(&order::message(job, &planned.columns, task)?)? {
+        Some(ScanResult::Learned(learned)) if learned.failed => Ok(None),
+        Some(ScanResult::Learned(learned)) if learned.is_of(&job.features) => {
             RowSource::learned(planned, job, *learned).map(Some)
         }
         Some(_) => Err(damaged()),
@@ -368,13 +380,13 @@ fn survey_alone(
 }
 
 /// The rows of a training, wherever they are.
-struct Rows<'a> {
+struct RowsOfScans<'a> {
     job: &'a Job,
     planned: &'a Planned,
     scan: &'a Scan,
     form: RowForm,
     /// Of a kernel machine.
-    mapping: Option<Mapping>,
+    mapping: Option<ChosenMap>,
     /// As they are decoded in each scan.
     features: FeatureSet,
     /// The values of a fold column, by fold.
@@ -383,14 +395,14 @@ struct Rows<'a> {
 }
 
 /// What is kept of the rows.
-struct Kept {
+struct KeptByScan {
     keys: Vec<KeyChunk>,
     /// By head.
     duals: Vec<KeptDuals>,
 }
 
 /// How the scans have ended.
-enum Scanned {
+enum ScansEnded {
     /// By so many processes at most.
     By(u32),
     GaveWay,
@@ -398,20 +410,20 @@ enum Scanned {
     Changed,
 }
 
-impl Rows<'_> {
+impl RowsOfScans<'_> {
     /// Has them scanned until the trainer has ended, or gives way.
     fn train(
         &self,
         trainer: &mut ScanTrainer,
         may_give_way: bool,
         progress: &mut Progress,
-    ) -> Result<Scanned, Failure> {
+    ) -> Result<ScansEnded, Failure> {
         let (mut digest, mut parts) = (None, 1);
         loop {
             check_for_interrupts();
             progress.show_scans(&trainer.progress());
             if may_give_way && trainer.gives_way() {
-                return Ok(Scanned::GaveWay);
+                return Ok(ScansEnded::GaveWay);
             }
             match trainer.step(VALUES_A_STEP).map_err(train_failure)? {
                 Step::Progress => {}
@@ -421,31 +433,31 @@ impl Rows<'_> {
                             Some(found) if found.rows() == trainer.rows() => {
                                 trainer.take_parts(found)?;
                             }
-                            _ => return Ok(Scanned::Changed),
+                            _ => return Ok(ScansEnded::Changed),
                         }
                     }
                     let pass = trainer.pass()?;
                     let Some(sums) = self.sums(&pass)? else {
-                        return Ok(Scanned::Changed);
+                        return Ok(ScansEnded::Changed);
                     };
                     let is_same = *digest.get_or_insert(sums.digest()) == sums.digest();
                     if sums.rows() != trainer.rows() || !is_same {
-                        return Ok(Scanned::Changed);
+                        return Ok(ScansEnded::Changed);
                     }
                     parts = parts.max(sums.parts());
                     trainer.take(pass, sums).map_err(train_failure)?;
                 }
-                Step::Done => return Ok(Scanned::By(parts)),
+                Step::Done => return Ok(ScansEnded::By(parts)),
             }
         }
     }
 
     /// Where the trainer has got to.
-    fn standing(&self, trainer: &ScanTrainer) -> Result<Standing, Failure> {
+    fn unfinished(&self, trainer: &ScanTrainer) -> Result<Unfinished, Failure> {
         let classes = self.source.known_classes().iter();
-        Ok(Standing {
+        Ok(Unfinished {
             classes: gathered(classes.map(|class| class.text.clone()))?,
-            weights: trainer.standing()?,
+            weights: trainer.weights_so_far()?,
             scans: trainer.progress().scans,
         })
     }
@@ -471,8 +483,8 @@ impl Rows<'_> {
 
     /// The sums of a pass over all of them; None where there were none.
     fn sums(&self, pass: &ScanPass) -> Result<Option<ScanSums>, Failure> {
-        match self.with_known(|known| self.run(Task::Sum(known, pass)))? {
-            Some(Found::Summed(sums)) => {
+        match self.with_known(|known| self.run(ScanTask::Sum(known, pass)))? {
+            Some(ScanResult::Summed(sums)) => {
                 let visited = self.mapping.as_ref().map(|it| it.view().form);
                 match pass.began(&sums, visited.unwrap_or(&self.form))? {
                     true => Ok(Some(*sums)),
@@ -485,25 +497,25 @@ impl Rows<'_> {
 
     /// What a training on the rows of each process alone finds; None where there were none.
     fn parts(&self, order: &PartOrder) -> Result<Option<PartsFound>, Failure> {
-        let found = self.with_known(|known| self.run(Task::Train(known, order)))?;
-        let Some(Found::Trained(found)) = found else {
+        let found = self.with_known(|known| self.run(ScanTask::Train(known, order)))?;
+        let Some(ScanResult::Trained(found)) = found else {
             return Ok(None);
         };
         match found.refused() {
             Some(why) => Err(refused(why, self.job.resources.cache_bytes)),
-            None if order.told(&found) => Ok(Some(*found)),
+            None if order.is_answered_by(&found) => Ok(Some(*found)),
             None => Err(damaged()),
         }
     }
 
     /// What is kept of each row, where that is asked for: its key, and its dual variables at the weights that scans have found. This
     /// process reads the rows once more for it.
-    fn keep(&self, trainer: &ScanTrainer, progress: &mut Progress) -> Result<Kept, Failure> {
+    fn keep(&self, trainer: &ScanTrainer, progress: &mut Progress) -> Result<KeptByScan, Failure> {
         let job = self.job;
         let heads = 0..trainer.report()?.heads.len();
         let mut duals = gathered(heads.clone().map(|_| KeptDuals::new(job)))?;
         if duals.is_empty() || (job.statement.columns.key.is_none() && !job.terms.keep_duals) {
-            return Ok(Kept {
+            return Ok(KeptByScan {
                 keys: Vec::new(),
                 duals,
             });
@@ -536,7 +548,7 @@ impl Rows<'_> {
         }
         rows.finish(visit)?;
         match count == trainer.rows() {
-            true => Ok(Kept {
+            true => Ok(KeptByScan {
                 keys: source.take_key_chunks(),
                 duals,
             }),
@@ -545,9 +557,9 @@ impl Rows<'_> {
     }
 
     /// Does something with what is known of them.
-    fn with_known<T>(&self, act: impl FnOnce(Known<'_>) -> T) -> T {
-        let map = self.mapping.as_ref().map(Mapping::view);
-        act(Known {
+    fn with_known<T>(&self, act: impl FnOnce(KnownRows<'_>) -> T) -> T {
+        let map = self.mapping.as_ref().map(ChosenMap::view);
+        act(KnownRows {
             features: &self.features,
             classes: self.source.known_classes(),
             folds: &self.folds,
@@ -565,8 +577,9 @@ impl Rows<'_> {
         }
     }
 
-    fn run(&self, task: Task<'_>) -> Result<Option<Found>, Failure> {
-        self.scan.run(&told(self.job, &self.planned.columns, task)?)
+    fn run(&self, task: ScanTask<'_>) -> Result<Option<ScanResult>, Failure> {
+        self.scan
+            .run(&order::message(self.job, &self.planned.columns, task)?)
     }
 }
 

@@ -194,6 +194,11 @@ pub fn no_gamma(gammas: &[Option<f64>], error: KernelError) -> Failure {
     failure.in_detail(&format!("So it is for every gamma: {}.", named.join(", ")))
 }
 
+/// A share in percent, to a tenth.
+fn percent(share: f64) -> f64 {
+    (1000.0 * share).round() / 10.0
+}
+
 /// Why rows cannot be trained on.
 pub fn train_failure(error: TrainError) -> Failure {
     match error {
@@ -214,9 +219,27 @@ pub fn train_failure(error: TrainError) -> Failure {
                 _ => failure,
             }
         }
+        TrainError::NoPlane { nu, least } => Failure::new(
+            Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!(
+                "rows lie on all sides of the origin: no plane parts all but {} % of them from it",
+                percent(nu)
+            ),
+        )
+        .detail(format!("The least that was found is {} %.", percent(least)))
+        .hint("kernel => 'rbf' encloses rows wherever they are, with a larger rank more closely; or a larger nu"),
         TrainError::Head { .. }
         | TrainError::Start { .. }
         | TrainError::Sample { .. }
         | TrainError::ReaderFailed => Failure::new(Code::ERRCODE_INTERNAL_ERROR, error.to_string()),
     }
+}
+
+/// What should never be: nobody has anything left to do.
+pub(super) fn stalled() -> ! {
+    Failure::new(
+        Code::ERRCODE_INTERNAL_ERROR,
+        "reader and trainer wait for each other",
+    )
+    .raise()
 }

@@ -7,6 +7,8 @@ use pgsvm_core::Fit;
 /// no better than the largest class's share, as good models of rare classes have it.
 pub const POOR_AUC: f64 = 0.6;
 const WEAK_AUC: f64 = 0.7;
+/// A regression that explains less of its label's variance explains next to nothing.
+pub const POOR_R2: f64 = 0.05;
 /// A standard deviation of decisions next to which a margin of 1 is far away.
 pub const SMALL_DEVIATION: f64 = 0.01;
 /// Of more classes than this an accuracy below that, and up to so many times the largest class's share, is hardly better than the share:
@@ -31,6 +33,13 @@ impl OnTrainingRows {
     pub fn of(trained: &Trained) -> Self {
         let report = &trained.trainer.report;
         let fit = report.fit.as_ref();
+        if trained.reader.report.targets.is_some() || report.nu.is_some() {
+            // which side of its label a row is on says nothing, nor that of rows without one
+            return Self {
+                accuracy: None,
+                auc: None,
+            };
+        }
         Self {
             accuracy: match report.heads.as_slice() {
                 [head] => Some(head.training_accuracy),
@@ -38,6 +47,40 @@ impl OnTrainingRows {
             },
             auc: fit.and_then(|fit| fit.auc),
         }
+    }
+}
+
+/// The share of the rows looked at that are strange to a model of novelties; None of other models.
+pub fn novel_share(trained: &Trained) -> Option<f64> {
+    let report = &trained.trainer.report;
+    report.nu?;
+    let fit = report.fit.as_ref()?;
+    Some(*fit.predicted.first()? as f64 / fit.rows.max(1) as f64)
+}
+
+/// How far predictions of a regression are from the labels that they were trained on, in the units of these.
+#[derive(Debug, Clone, Copy)]
+pub struct OffTarget {
+    pub rmse: f64,
+    /// None where labels are all the same.
+    pub r2: Option<f64>,
+    /// Where quantiles are predicted, the mean of their losses.
+    pub pinball: f64,
+    /// The share of rows whose label is no more than what is predicted.
+    pub coverage: f64,
+}
+
+impl OffTarget {
+    /// None of a training whose labels are classes, or whose rows were not looked at.
+    pub fn of(trained: &Trained) -> Option<Self> {
+        let targets = trained.reader.report.targets?;
+        let residuals = trained.trainer.report.fit.as_ref()?.residuals?;
+        Some(Self {
+            rmse: targets.deviation * residuals.rmse(),
+            r2: residuals.r2(),
+            pinball: targets.deviation * residuals.pinball(),
+            coverage: residuals.coverage(),
+        })
     }
 }
 

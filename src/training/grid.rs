@@ -2,7 +2,7 @@
 //! kept of each gamma is how good it is on rows that were held out. Pure.
 
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_core::{LowRankJob, Scoring, TrainerReport, Validation};
+use pgsvm_core::{ConformalResiduals, LowRankJob, Scoring, TrainerReport, Validation};
 
 /// Gammas beyond the usual ones that may be tried, each so many times the one before or a part of it.
 const MOST_BEYOND: u32 = 3;
@@ -14,7 +14,9 @@ pub struct Grid {
     validation: Vec<Validation>,
     /// The best score of each gamma taken.
     scores: Vec<(f64, Option<f64>)>,
-    best: Option<Best>,
+    best: Option<BestPair>,
+    /// Where labels are numbers, how far predictions of the rows held out were off at it.
+    residuals: Option<ConformalResiduals>,
     /// Gammas beyond that may be tried still.
     left: u32,
     /// Of all gammas together.
@@ -25,7 +27,7 @@ pub struct Grid {
 
 /// The best pair so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Best {
+pub struct BestPair {
     /// The place of its map.
     pub map: usize,
     pub gamma: f64,
@@ -40,6 +42,7 @@ impl Grid {
             validation: Vec::new(),
             scores: Vec::new(),
             best: None,
+            residuals: None,
             left: MOST_BEYOND,
             passes: 0,
             visits: 0,
@@ -71,7 +74,7 @@ impl Grid {
         let score = of_c.and_then(|it| it.overall);
         self.scores.retain(|(known, _)| *known != gamma);
         self.scores.room(1)?.push((gamma, score));
-        let found = Best {
+        let found = BestPair {
             map,
             gamma,
             c,
@@ -79,11 +82,13 @@ impl Grid {
         };
         if self.best.is_none_or(|best| self.is_better(&found, &best)) {
             self.best = Some(found);
+            let residuals = report.calibrations.residuals.as_ref();
+            self.residuals = residuals.map(|it| it.copied()).transpose()?;
         }
         Ok(())
     }
 
-    fn is_better(&self, found: &Best, best: &Best) -> bool {
+    fn is_better(&self, found: &BestPair, best: &BestPair) -> bool {
         match self.scoring.is_better(best.score, found.score) {
             true => false,
             false => {
@@ -124,7 +129,7 @@ impl Grid {
             .is_some_and(|best| best.c == least || best.c == most)
     }
 
-    pub fn best(&self) -> Option<Best> {
+    pub fn best(&self) -> Option<BestPair> {
         self.best
     }
 
@@ -132,6 +137,8 @@ impl Grid {
     /// gamma, which is among those taken.
     pub fn complete(self, report: &mut TrainerReport, is_final: bool) {
         report.validation = self.validation;
+        let residuals = &mut report.calibrations.residuals;
+        *residuals = residuals.take().or(self.residuals);
         report.c = self.best.map(|best| best.c);
         report.gamma = self.best.map(|best| best.gamma);
         let before = match is_final {

@@ -21,26 +21,25 @@ use crate::pg::memory;
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, Role};
 use crate::reading::helpers::Helpers;
-use crate::training::by_scans::{self, Outcome};
 use crate::training::failures::{
-    cache_failure, no_gamma, say_how_long, say_many_classes, warn_of_gamma,
+    cache_failure, no_gamma, say_how_long, say_many_classes, stalled, warn_of_gamma,
 };
 use crate::training::grid::Grid;
 use crate::training::outcome::{
     Coarse, Collected, Fitted, Machine, Processes, Tested, Trained, TrainedHead,
 };
-use crate::training::processes::{self, Shared};
+use crate::training::processes::{self, SharedRegions};
 use crate::training::progress::Progress;
 use crate::training::recheck::{recheck, Rechecked};
 use crate::training::roles::{MoreLandmarks, ReaderRole, TrainerRole};
-use crate::training::watch::Way;
+use crate::training::watch::WatchedWay;
 use crate::training::weights::{
-    hyperplane, Folding, KeptDuals, StoredWeights, FEATURES_BETWEEN_INTERRUPTS,
+    hyperplane, KeptDuals, StoredWeights, WeightFolding, FEATURES_BETWEEN_INTERRUPTS,
 };
 use crate::training::worker;
 use crate::warm_start::following::Following;
 use crate::warm_start::screening::merge;
-use crate::warm_start::standing::Standing;
+use crate::warm_start::unfinished::Unfinished;
 use pgsvm_core::cache::prefer_huge_pages;
 use pgsvm_core::kernels::Kernel;
 use pgsvm_core::memory::{copied, gathered, Room};
@@ -58,13 +57,6 @@ const SETTLED: f64 = 0.98;
 /// Runs the training that `job` describes to its end, reading by `planned` where this process reads; raises what goes wrong in
 /// any process. One that begins from something has no workers but helpers.
 pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trained {
-    if job.terms.scans() {
-        let following = following.as_ref();
-        return match by_scans::train(job, planned, false, following).or_raise() {
-            Outcome::Trained(trained) => *trained,
-            Outcome::GaveWay(_) => stalled(),
-        };
-    }
     let layout = CacheLayout::for_bytes(job.trainer_cache_bytes())
         .map_err(cache_failure)
         .or_raise();
@@ -75,12 +67,12 @@ pub fn train(job: &Job, planned: &Planned, following: Option<Following>) -> Trai
 }
 
 /// Goes on where a training by scans has got to; like one that begins from something it has no workers but helpers.
-pub fn go_on(job: &Job, planned: &Planned, standing: Standing) -> Trained {
+pub fn go_on(job: &Job, planned: &Planned, unfinished: Unfinished) -> Trained {
     let layout = CacheLayout::for_bytes(job.trainer_cache_bytes())
         .map_err(cache_failure)
         .or_raise();
-    let standing = Some(standing).filter(|_| !job.plan.holds_out());
-    train_alone(job, planned, &layout, None, standing)
+    let unfinished = Some(unfinished).filter(|_| !job.plan.holds_out());
+    train_alone(job, planned, &layout, None, unfinished)
 }
 
 fn train_alone(
@@ -88,7 +80,7 @@ fn train_alone(
     planned: &Planned,
     layout: &CacheLayout,
     following: Option<Following>,
-    standing: Option<Standing>,
+    unfinished: Option<Unfinished>,
 ) -> Trained {
     let memory = private_memory(job, layout);
     // SAFETY: the region is private and of that size.
@@ -96,9 +88,9 @@ fn train_alone(
     // SAFETY: the region is private, large enough and outlives both roles; before another cache is made in it, those of the one
     // before have ended.
     let fresh = || unsafe { Cache::create(memory.address(), layout) };
-    let turns = Turns {
-        standing,
-        ..Turns::new(job, planned, &fresh)
+    let turns = RolesInTurn {
+        unfinished,
+        ..RolesInTurn::new(job, planned, &fresh)
     };
     let Some(mut workers) = processes::helpers(job) else {
         return turns.take(following, None, Processes::default());
@@ -134,31 +126,31 @@ fn private_memory(job: &Job, layout: &CacheLayout) -> memory::Huge {
 }
 
 /// A training whose two roles this process plays, in turns.
-struct Turns<'a> {
+struct RolesInTurn<'a> {
     job: &'a Job,
     planned: &'a Planned,
     /// Gives a cache in place of the one before, which nobody may use any more.
     fresh: &'a dyn Fn() -> Cache,
     /// Where heads begin that go on where scans have got to.
-    standing: Option<Standing>,
+    unfinished: Option<Unfinished>,
     /// Whether it has been said that there are many classes.
     said: Cell<bool>,
 }
 
 /// The roles of a training when both have ended.
-struct Ended {
+struct EndedRoles {
     reader: ReaderRole,
     trainer: TrainerRole,
     grid: Option<Grid>,
 }
 
-impl<'a> Turns<'a> {
+impl<'a> RolesInTurn<'a> {
     fn new(job: &'a Job, planned: &'a Planned, fresh: &'a dyn Fn() -> Cache) -> Self {
         Self {
             job,
             planned,
             fresh,
-            standing: None,
+            unfinished: None,
             said: Cell::new(false),
         }
     }
@@ -174,7 +166,7 @@ impl<'a> Turns<'a> {
         let mut progress = Progress::start("leader", job.terms.stopping().tolerance);
         let reader = ReaderRole::start(cache.clone(), job, self.planned, following, helpers);
         let maps = job.kernel.as_ref().map_or(&[][..], |it| &it.maps);
-        let Ended {
+        let EndedRoles {
             mut reader,
             trainer,
             grid,
@@ -208,10 +200,10 @@ impl<'a> Turns<'a> {
             proved.correct(head, job.arrives_with(&proved.certificate, weight));
         }
         if !proved.is_empty() {
-            let told = report.summary();
+            let summary = report.summary();
             if let Some(last) = fitted.outcome.log.last_mut() {
-                (last.primal, last.dual) = (Some(told.primal), Some(told.dual));
-                last.gap = Some(told.gap);
+                (last.primal, last.dual) = (Some(summary.primal), Some(summary.dual));
+                last.gap = Some(summary.gap);
             }
         }
         let report = &mut fitted.outcome.report;
@@ -251,7 +243,7 @@ impl<'a> Turns<'a> {
         let c = trainer.report().c.unwrap_or(self.job.cost());
         drop(trainer);
         let (mapped, cache) = reader.mapped_anew(self.fresh, self.job, map);
-        let Ended {
+        let EndedRoles {
             reader, trainer, ..
         } = self.run(cache, mapped, self.job.at_cost(c), false, progress);
         (reader, trainer)
@@ -286,7 +278,7 @@ impl<'a> Turns<'a> {
             last = primal;
             drop(trainer);
             let (mapped, cache) = reader.mapped_anew(self.fresh, job, &map);
-            Ended {
+            EndedRoles {
                 reader,
                 trainer,
                 ..
@@ -303,7 +295,7 @@ impl<'a> Turns<'a> {
         cache: Cache,
         reader: ReaderRole,
         progress: &mut Progress,
-    ) -> Ended {
+    ) -> EndedRoles {
         let job = self.job;
         let mut maps = copied(maps).or_raise();
         let mut grid = Grid::new(job.plan.scoring);
@@ -362,7 +354,7 @@ impl<'a> Turns<'a> {
         let c = grid.best().map_or(job.cost(), |best| best.c);
         progress.begin_gamma(0, 0);
         let ended = self.run(cache, reader, job.at_cost(c), false, progress);
-        Ended {
+        EndedRoles {
             grid: Some(grid),
             ..ended
         }
@@ -394,7 +386,7 @@ impl<'a> Turns<'a> {
         plan: Plan,
         follows: bool,
         progress: &mut Progress,
-    ) -> Ended {
+    ) -> EndedRoles {
         let mut trainer = TrainerRole::start(cache.clone(), self.job, plan);
         let mut loaded = false;
         loop {
@@ -415,8 +407,8 @@ impl<'a> Turns<'a> {
                     }
                 } else if follows {
                     trainer.begin_from(reader.take_starts());
-                } else if let Some(standing) = &self.standing {
-                    trainer.begin_from(reader.starts_at(standing));
+                } else if let Some(unfinished) = &self.unfinished {
+                    trainer.begin_from(reader.starts_at(unfinished));
                 }
                 let ranks = reader.class_ranks();
                 if !self.said.replace(true) {
@@ -440,7 +432,7 @@ impl<'a> Turns<'a> {
                 _ => {}
             }
         }
-        Ended {
+        EndedRoles {
             reader,
             trainer,
             grid: None,
@@ -455,7 +447,7 @@ fn tested(job: &Job, read: &Collected, trainer: &TrainerRole) -> Result<Vec<Test
     };
     let (report, snapshots) = (trainer.report(), trainer.snapshots());
     let heads = report.heads.len();
-    let mut way = Way::new(report.in_pairs);
+    let mut way = WatchedWay::new(report.in_pairs);
     match &read.machine {
         Some(Machine::InteriorPoint(found)) => {
             let kept = Snapshot::of_interior_points(&trainer.log(), found)?;
@@ -475,14 +467,6 @@ fn tested(job: &Job, read: &Collected, trainer: &TrainerRole) -> Result<Vec<Test
     way.test(job, relation, &read.outcome)
 }
 
-fn stalled() -> ! {
-    Failure::new(
-        Code::ERRCODE_INTERNAL_ERROR,
-        "reader and trainer wait for each other",
-    )
-    .raise()
-}
-
 /// A head's weights as they are stored: for rows as they come, of a kernel machine as factors of kernel values.
 pub(super) fn folded(
     job: &Job,
@@ -493,7 +477,7 @@ pub(super) fn folded(
     if let Some(Machine::LowRank(map)) = &read.machine {
         return factors(&map.fold(scaled.iter()).or_raise(), intercept);
     }
-    let mut weights = Folding::of(job, &read.outcome, intercept);
+    let mut weights = WeightFolding::of(job, &read.outcome, intercept);
     for feature in 0..scaled.len() {
         if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
             check_for_interrupts();
@@ -505,7 +489,7 @@ pub(super) fn folded(
 
 /// Factors of kernel values as weights.
 fn factors(factors: &[f64], intercept: f64) -> StoredWeights {
-    let mut weights = Folding::of_factors(intercept);
+    let mut weights = WeightFolding::of_factors(intercept);
     factors.iter().for_each(|factor| weights.push(*factor));
     weights.finish()
 }
@@ -520,6 +504,9 @@ fn fitted_exactly(job: &Job, found: &ExactOutcome, trainer: &TrainerRole) -> Fit
     let report = &mut outcome.report;
     report.heads = copied(&found.reports).or_raise();
     report.fit = found.fit.as_ref().map(|fit| fit.copied().or_raise());
+    if let Some([c, nu]) = found.nu {
+        (report.c, report.nu) = (Some(c), Some(nu));
+    }
     report.passes += found.passes;
     report.newton = false;
     let head = |head: usize| {
@@ -608,7 +595,7 @@ fn fitted_here(job: &Job, read: &Collected, trainer: &TrainerRole) -> Fitted {
 }
 
 fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Trained {
-    let mut shared = Shared::create(job, layout);
+    let mut shared = SharedRegions::create(job, layout);
     let launched = shared.workers.group.launch();
     shared.workers.group.wait_for_workers();
     let workers = launched.min(job.workers() as i32);
@@ -621,7 +608,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
     let (read, fitted) = match &job.roles[..workers as usize] {
         [] => {
             let cache = || shared.cache.clone();
-            let trained = Turns::new(job, planned, &cache).take(None, None, processes);
+            let trained = RolesInTurn::new(job, planned, &cache).take(None, None, processes);
             shared.workers.group.finish();
             return trained;
         }
@@ -638,7 +625,7 @@ fn train_with_workers(job: &Job, planned: &Planned, layout: &CacheLayout) -> Tra
 }
 
 /// Trains in this process while a worker reads.
-fn train_here(job: &Job, shared: &mut Shared) -> (Collected, Fitted) {
+fn train_here(job: &Job, shared: &mut SharedRegions) -> (Collected, Fitted) {
     let mut trainer = TrainerRole::start(shared.cache.clone(), job, job.plan.clone());
     worker::play(job, "trainer", &shared.cache, shared.wake_up, || {
         trainer.step()
@@ -649,7 +636,7 @@ fn train_here(job: &Job, shared: &mut Shared) -> (Collected, Fitted) {
 }
 
 /// Reads in this process while a worker trains.
-fn read_here(job: &Job, planned: &Planned, shared: &mut Shared) -> (Collected, Fitted) {
+fn read_here(job: &Job, planned: &Planned, shared: &mut SharedRegions) -> (Collected, Fitted) {
     let mut reader = ReaderRole::start(shared.cache.clone(), job, planned, None, None);
     worker::play(job, "reader", &shared.cache, shared.wake_up, || {
         reader.step()

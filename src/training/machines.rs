@@ -9,7 +9,7 @@
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::pg::check_for_interrupts;
 use crate::pg::memory_ends::prepared;
-use crate::pg::parallel::{self, Group, Plan};
+use crate::pg::parallel::{self, SharedPlan, WorkerGroup};
 use crate::pg::queue::{self, Receiver, Sender};
 use crate::pg::wait::WakeUp;
 use crate::training::progress::Progress;
@@ -19,8 +19,8 @@ use pgrx::prelude::pg_guard;
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::message;
 use pgsvm_core::{
-    clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorProgress, MachineLeft,
-    MachineNews, Orders, PackedRow, Share, Slots, SlotsLayout, Spool, Told, Waits,
+    clear_slots, work_in_slots, Crew, CrewState, FactorSpool, Halt, InteriorProgress, MachineLeft,
+    MachineNews, Orders, PackedRow, Share, Slots, SlotsLayout, Spool, Waits,
 };
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ const LEFT: u64 = 1 << 9;
 /// Bytes of rows that go to a worker together.
 const BATCH: usize = 32 * 1024;
 /// Words of a row before its values.
-const HEAD: usize = 4;
+const HEAD: usize = 6;
 
 /// The first message to a worker.
 #[derive(Serialize, Deserialize)]
@@ -46,32 +46,32 @@ struct Instructions {
 }
 
 /// Machines of which this backend is the first.
-pub struct Processes<'a, 'b> {
+pub struct MachineProcesses<'a, 'b> {
     progress: &'a RefCell<&'b mut Progress>,
     wanted: usize,
-    begun: Option<Begun>,
+    begun: Option<BegunMachines>,
 }
 
-struct Begun {
-    group: Group,
+struct BegunMachines {
+    group: WorkerGroup,
     orders: Orders,
     layout: SlotsLayout,
     words: &'static [AtomicU64],
     wake_up: WakeUp,
     own: Share,
-    workers: Vec<Worker>,
+    workers: Vec<MachineWorker>,
     /// Bytes of the rows that workers have.
     bytes: usize,
 }
 
 /// A worker, and rows that are to go to it.
-struct Worker {
+struct MachineWorker {
     rows: Sender,
     left: Receiver,
     batch: Vec<u8>,
 }
 
-impl<'a, 'b> Processes<'a, 'b> {
+impl<'a, 'b> MachineProcesses<'a, 'b> {
     /// So many, where as many workers are to be had; `progress` shows what they are at.
     pub fn new(wanted: usize, progress: &'a RefCell<&'b mut Progress>) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl<'a, 'b> Processes<'a, 'b> {
         }
     }
 
-    fn begun(&mut self) -> &mut Begun {
+    fn begun(&mut self) -> &mut BegunMachines {
         match &mut self.begun {
             Some(begun) => begun,
             None => unreachable!("machines begin before they are used"),
@@ -89,14 +89,14 @@ impl<'a, 'b> Processes<'a, 'b> {
     }
 }
 
-impl Crew for Processes<'_, '_> {
+impl Crew for MachineProcesses<'_, '_> {
     fn begin(&mut self, orders: Orders, width: usize) -> Result<(), Halt> {
-        self.begun = Some(Begun::start(self.wanted, orders, width)?);
+        self.begun = Some(BegunMachines::start(self.wanted, orders, width)?);
         Ok(())
     }
 
     fn machines(&self) -> usize {
-        self.begun.as_ref().map_or(1, Begun::machines)
+        self.begun.as_ref().map_or(1, BegunMachines::machines)
     }
 
     fn expect_rows(&mut self) -> Result<(), OutOfMemory> {
@@ -110,11 +110,12 @@ impl Crew for Processes<'_, '_> {
         let begun = self.begun();
         let features = (row.dense(), row.sparse());
         let (group, cost) = (row.group() as u32, row.cost());
+        let offset = row.has_offset().then(|| row.offset());
         match machine.checked_sub(1) {
-            None => begun.own.push(features, group, cost),
+            None => begun.own.push(features, group, (cost, offset)),
             Some(worker) => {
-                begun.bytes += 4 * features.0.len() + 8 * features.1.len() + 20;
-                begun.workers[worker].take(features, group, cost)
+                begun.bytes += 4 * features.0.len() + 8 * features.1.len() + 28;
+                begun.workers[worker].take(features, group, (cost, offset))
             }
         }
     }
@@ -137,9 +138,9 @@ impl Crew for Processes<'_, '_> {
         Ok(())
     }
 
-    fn listen(&mut self, tell: &mut dyn FnMut(MachineNews)) -> Told {
+    fn listen(&mut self, tell: &mut dyn FnMut(MachineNews)) -> CrewState {
         let Some(begun) = self.begun.take() else {
-            return Told::Nothing;
+            return CrewState::Working;
         };
         let mut at = InteriorProgress::factoring(begun.orders.rank());
         let heads = begun.orders.heads();
@@ -152,7 +153,7 @@ impl Crew for Processes<'_, '_> {
     }
 }
 
-impl Begun {
+impl BegunMachines {
     /// Starts the workers and tells them what is to be done.
     fn start(wanted: usize, orders: Orders, width: usize) -> Result<Self, Halt> {
         let workers = wanted.saturating_sub(1);
@@ -167,19 +168,19 @@ impl Begun {
         let launched = group.launch() as usize;
         group.wait_for_workers();
         let mut workers = attached(&group, &queues[..launched])?;
-        let told = Instructions {
+        let instructions = Instructions {
             orders,
             machines: 1 + launched,
             width,
         };
-        let message = message::encode(&told)?;
+        let message = message::encode(&instructions)?;
         for worker in &mut workers {
             worker.rows.send(&message);
         }
         Ok(Self {
             group,
-            layout: SlotsLayout::new(told.machines, told.orders.rank()),
-            orders: told.orders,
+            layout: SlotsLayout::new(instructions.machines, instructions.orders.rank()),
+            orders: instructions.orders,
             words,
             wake_up,
             own: Share::new(width),
@@ -193,7 +194,7 @@ impl Begun {
     }
 
     /// Works with the others to the end, and ends them.
-    fn work(mut self, tell: &mut dyn FnMut(MachineNews)) -> Told {
+    fn work(mut self, tell: &mut dyn FnMut(MachineNews)) -> CrewState {
         let slots = Slots::new(self.words, self.layout, 0, Sleeper(self.wake_up));
         let own = slots.map_err(Halt::from).and_then(|slots| {
             let spool = factor_spool(&self.orders);
@@ -219,16 +220,16 @@ impl Begun {
             }
         }
         if let Some(halt) = halt {
-            return Told::Halted(halt);
+            return CrewState::Halted(halt);
         }
         self.group.finish();
-        Told::Left(left)
+        CrewState::Left(left)
     }
 }
 
 /// Shared memory for so many workers.
-fn reserved(workers: usize, layout: &SlotsLayout) -> Group {
-    let mut plan = Plan::new(workers as i32, c"pgsvm_machine_main");
+fn reserved(workers: usize, layout: &SlotsLayout) -> WorkerGroup {
+    let mut plan = SharedPlan::new(workers as i32, c"pgsvm_machine_main");
     plan.reserve(8 * layout.words());
     plan.reserve(WakeUp::BYTES);
     (0..2 * workers).for_each(|_| plan.reserve(queue::OUTCOME_BYTES));
@@ -237,7 +238,7 @@ fn reserved(workers: usize, layout: &SlotsLayout) -> Group {
 }
 
 /// By worker the queue of rows to it, and of what it leaves.
-fn queues(group: &mut Group, workers: usize) -> Result<Vec<[*mut u8; 2]>, OutOfMemory> {
+fn queues(group: &mut WorkerGroup, workers: usize) -> Result<Vec<[*mut u8; 2]>, OutOfMemory> {
     let mut all = Vec::new();
     for worker in 0..workers as u64 {
         let both = [ROWS, LEFT].map(|key| {
@@ -252,12 +253,15 @@ fn queues(group: &mut Group, workers: usize) -> Result<Vec<[*mut u8; 2]>, OutOfM
 }
 
 /// This process's ends of the queues.
-fn attached(group: &Group, queues: &[[*mut u8; 2]]) -> Result<Vec<Worker>, OutOfMemory> {
+fn attached(
+    group: &WorkerGroup,
+    queues: &[[*mut u8; 2]],
+) -> Result<Vec<MachineWorker>, OutOfMemory> {
     let mut workers = Vec::new();
     for [rows, left] in queues {
         // SAFETY: the queues were created in the group's segment.
         let worker = unsafe {
-            Worker {
+            MachineWorker {
                 rows: queue::attach_sender(*rows, group.segment()),
                 left: queue::attach_receiver(*left, group.segment()),
                 batch: Vec::new(),
@@ -287,17 +291,20 @@ unsafe fn words(at: *mut u8, layout: &SlotsLayout) -> &'static [AtomicU64] {
     unsafe { core::slice::from_raw_parts(at.cast(), layout.words()) }
 }
 
-impl Worker {
-    /// Packs a row: group, cost, how many values and entries, and those.
+impl MachineWorker {
+    /// Packs a row: group, cost, offset, which is not a number where there is none, how many values and entries, and those.
     fn take(
         &mut self,
         (dense, sparse): (&[f32], &[[u32; 2]]),
         group: u32,
-        cost: f32,
+        (cost, offset): (f32, Option<f64>),
     ) -> Result<(), OutOfMemory> {
+        let offset = offset.unwrap_or(f64::NAN).to_bits();
         let head: [u32; HEAD] = [
             group,
             cost.to_bits(),
+            offset as u32,
+            (offset >> 32) as u32,
             dense.len() as u32,
             sparse.len() as u32,
         ];
@@ -378,9 +385,11 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
             queue::attach_sender(parallel::lookup(toc, LEFT + worker), segment),
         )
     };
-    let told = rows.receive(|message| message::decode::<Instructions>(message).or_raise());
-    let Some(told) = told else { return };
-    let layout = SlotsLayout::new(told.machines, told.orders.rank());
+    let instructions = rows.receive(|message| message::decode::<Instructions>(message).or_raise());
+    let Some(instructions) = instructions else {
+        return;
+    };
+    let layout = SlotsLayout::new(instructions.machines, instructions.orders.rank());
     // SAFETY: the backend made and cleared them for as many machines at least; this worker uses them until it ends.
     let (words, wake_up) = unsafe {
         (
@@ -389,15 +398,15 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
         )
     };
     let own = 1 + worker as usize;
-    let Some(share) = receive_share(&told, own, &mut rows) else {
+    let Some(share) = receive_share(&instructions, own, &mut rows) else {
         return;
     };
     let mut progress = Progress::start("machine", 0.0);
-    let mut at = InteriorProgress::factoring(told.orders.rank());
-    let heads = told.orders.heads();
+    let mut at = InteriorProgress::factoring(instructions.orders.rank());
+    let heads = instructions.orders.heads();
     let slots = Slots::new(words, layout, own, Sleeper(wake_up)).or_raise();
-    let spool = factor_spool(&told.orders);
-    let result = work_in_slots(&told.orders, share, spool, slots, |news| {
+    let spool = factor_spool(&instructions.orders);
+    let result = work_in_slots(&instructions.orders, share, spool, slots, |news| {
         at.hear(&news, heads);
         progress.show_interior(&at);
     });
@@ -405,9 +414,9 @@ pub unsafe extern "C-unwind" fn pgsvm_machine_main(
 }
 
 /// The rows of this worker; None when the backend is gone.
-fn receive_share(told: &Instructions, own: usize, rows: &mut Receiver) -> Option<Share> {
-    let mut share = Share::new(told.width);
-    let expected = told.orders.rows_of(own, told.machines);
+fn receive_share(instructions: &Instructions, own: usize, rows: &mut Receiver) -> Option<Share> {
+    let mut share = Share::new(instructions.width);
+    let expected = instructions.orders.rows_of(own, instructions.machines);
     share.room_for(expected).or_raise();
     let (mut dense, mut sparse) = (Vec::new(), Vec::new());
     loop {
@@ -432,7 +441,9 @@ fn unpack(
     let mut words = words.iter().map(|bytes| u32::from_ne_bytes(*bytes));
     while let Some(group) = words.next() {
         let mut next = || words.next().unwrap_or_default();
-        let (cost, values, entries) = (f32::from_bits(next()), next(), next());
+        let cost = f32::from_bits(next());
+        let offset = f64::from_bits(u64::from(next()) | u64::from(next()) << 32);
+        let (values, entries) = (next(), next());
         dense.clear();
         dense
             .room(values as usize)?
@@ -441,7 +452,8 @@ fn unpack(
         sparse
             .room(entries as usize)?
             .extend((0..entries).map(|_| [next(), next()]));
-        share.push((dense, sparse), group, cost)?;
+        let offset = (!offset.is_nan()).then_some(offset);
+        share.push((dense, sparse), group, (cost, offset))?;
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! What comes out of a training: what its reader and its trainer leave behind, put together once, when both are done.
 
-use crate::base::errors::OrRaise;
+use crate::base::errors::{Code, Failure, OrRaise};
 use crate::features::KernelForm;
 use crate::index::kept::Served;
 use crate::keys::chunks::KeyChunk;
-use crate::pg::citus::Spread;
+use crate::pg::citus::ShardSpread;
 use crate::planning::job::{ReaderOutcome, TrainerOutcome};
 use crate::scanning::statement::Sent;
-use crate::targets::labels;
+use crate::targets::labels::{self, SIDES};
 use crate::training::recheck::{Covers, Rechecked};
 use crate::training::weights::{KeptDuals, StoredWeights};
 use crate::warm_start::followed::Followed;
@@ -15,8 +15,13 @@ use crate::warm_start::screening::{merge, RowSlacks, Screening};
 use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered};
-use pgsvm_core::{Doubt, ExactOutcome, InteriorOutcome, Leeways, MachineTimes, Pairs};
+use pgsvm_core::{
+    Doubt, ExactOutcome, InteriorOutcome, Leeways, MachineTimes, Pairs, Scoring, NO_LOSS_FROM,
+};
 use std::rc::Rc;
+
+/// How many deviations from 0 labels may lie: the intercept in their units then has the digits of one that is certified to 1e-7.
+const FARTHEST: f64 = 1e8;
 
 /// A finished training.
 pub struct Trained {
@@ -27,7 +32,7 @@ pub struct Trained {
     /// Of a kernel machine its landmarks.
     pub landmarks: Option<LandmarkRows>,
     /// Of interior points what they were solved on.
-    pub factored: Option<Factored>,
+    pub factored: Option<FactoredKernel>,
     /// Keys and digests of the rows, of a training with a key.
     pub keys: Vec<KeyChunk>,
     /// What the training began from, and how its rows compare with those known.
@@ -112,7 +117,7 @@ pub struct Collected {
 }
 
 /// The factor of a kernel matrix.
-pub struct Factored {
+pub struct FactoredKernel {
     pub columns: usize,
     /// The part of the trace that it leaves out.
     pub left_out: f64,
@@ -141,9 +146,9 @@ impl Machine {
     }
 
     /// What is said of interior points.
-    fn factored(&self) -> Option<Factored> {
+    fn factored(&self) -> Option<FactoredKernel> {
         match self {
-            Self::InteriorPoint(found) => Some(Factored {
+            Self::InteriorPoint(found) => Some(FactoredKernel {
                 columns: found.map.rank(),
                 left_out: found.map.left_out(),
                 bound: found.bounds.iter().sum(),
@@ -185,7 +190,7 @@ impl Processes {
 /// A training by scans on other nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Away {
-    pub spread: Spread,
+    pub spread: ShardSpread,
     pub sent: Sent,
     /// Whether it began anew, as rows had changed.
     pub anew: bool,
@@ -251,6 +256,51 @@ impl Trained {
                 head.weights.intercept.is_finite()
                     && chunks.all(|chunk| chunk.weights.iter().all(|weight| weight.is_finite()))
             })
+    }
+
+    /// Of a regression, weights in the units of the label, and each row counted once; of novelties, decisions that are less than 0 for them. `scoring`: that of rows held out.
+    ///
+    /// # Errors
+    /// Labels whose digits do not hold their deviation: what is stored in their units would not be what is certified.
+    pub fn in_label_units(&mut self, scoring: Scoring) -> Result<(), Failure> {
+        if self.trainer.report.nu.is_some() {
+            // rows are usual that are beyond the margin
+            for head in &mut self.heads {
+                head.weights.intercept -= NO_LOSS_FROM;
+            }
+        }
+        let Some(targets) = self.reader.report.targets else {
+            return Ok(());
+        };
+        // labels that are all the same have a deviation of 1, and the mean is their prediction
+        let varies = targets.deviation != 1.0;
+        if varies && targets.centre.abs() > FARTHEST * targets.deviation {
+            return Err(Failure::new(
+                Code::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                format!(
+                    "labels lie too far from 0 for what tells them apart: their mean is {:e}, their standard deviation {:e}",
+                    targets.centre, targets.deviation
+                ),
+            )
+            .hint("Take their mean away in a query"));
+        }
+        for head in &mut self.heads {
+            head.weights.multiply(targets.deviation);
+            head.weights.intercept += targets.centre;
+        }
+        if let Some(residuals) = &mut self.trainer.report.calibrations.residuals {
+            residuals.multiply(targets.deviation);
+        }
+        if scoring.has_their_unit() {
+            for found in &mut self.trainer.report.validation {
+                for score in [&mut found.score, &mut found.overall].into_iter().flatten() {
+                    *score *= targets.deviation;
+                }
+            }
+        }
+        self.reader.report.rows /= SIDES.len() as u64;
+        self.trainer.report.rows /= SIDES.len() as u64;
+        Ok(())
     }
 
     /// Brings the classes into ascending order, and the heads with them: of two classes the larger one becomes the

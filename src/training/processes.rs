@@ -1,21 +1,21 @@
 //! The workers of a training and the memory that they share: made by the leader, which receives there what they leave behind.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::pg::parallel::{Group, Plan};
+use crate::pg::parallel::{SharedPlan, WorkerGroup};
 use crate::pg::queue::{self, Receiver};
 use crate::pg::wait::WakeUp;
 use crate::planning::job::{Job, ReaderOutcome, Role, TrainerOutcome};
-use crate::planning::pieces::Pieces;
+use crate::planning::pieces::TablePieces;
 use crate::reading::helpers;
 use crate::training::outcome::{Collected, Fitted, TrainedHead};
-use crate::training::weights::{with_room, Folding, KeptDuals};
+use crate::training::weights::{with_room, KeptDuals, WeightFolding};
 use crate::training::worker::{self, job_bytes, key};
 use pgsvm_core::memory::gathered;
 use pgsvm_core::message;
 use pgsvm_core::{Cache, CacheLayout, Leeways};
 
 /// What the leader holds of the shared memory.
-pub struct Shared {
+pub struct SharedRegions {
     pub workers: Workers,
     pub cache: Cache,
     pub wake_up: WakeUp,
@@ -25,11 +25,11 @@ pub struct Shared {
 
 /// Workers that can be started, and the shared memory that they need.
 pub struct Workers {
-    pub group: Group,
+    pub group: WorkerGroup,
     /// Where the queue of each is, by worker number.
     queues: Vec<*mut u8>,
     /// The pieces of the table, where there are helpers.
-    pub pieces: Option<Pieces>,
+    pub pieces: Option<TablePieces>,
 }
 
 /// The helpers of a training that has no other workers, if it is to have any.
@@ -53,14 +53,14 @@ pub fn helpers(job: &Job) -> Option<Workers> {
 }
 
 /// Room for what all workers of a job need; `message` is the job.
-fn plan_workers(job: &Job, message: &[u8]) -> Plan {
-    let mut plan = Plan::new(job.roles.len() as i32, c"pgsvm_worker_main");
+fn plan_workers(job: &Job, message: &[u8]) -> SharedPlan {
+    let mut plan = SharedPlan::new(job.roles.len() as i32, c"pgsvm_worker_main");
     plan.reserve(job_bytes(message));
     job.roles
         .iter()
         .for_each(|role| plan.reserve(queue_bytes(*role)));
     if let Some(cut) = &job.statement.cut {
-        plan.reserve(Pieces::bytes(cut));
+        plan.reserve(TablePieces::bytes(cut));
     }
     plan
 }
@@ -74,14 +74,14 @@ fn queue_bytes(role: Role) -> usize {
 
 impl Workers {
     /// Puts into the shared memory what all workers of a job need; `message` is the job.
-    fn prepare(mut group: Group, job: &Job, message: &[u8]) -> Self {
+    fn prepare(mut group: WorkerGroup, job: &Job, message: &[u8]) -> Self {
         let job_at = group.allocate(key::JOB, job_bytes(message));
         // SAFETY: the chunk has the room that was reserved for it; no worker runs yet.
         unsafe { worker::put_message(job_at, message) };
         let pieces = job.statement.cut.as_ref().map(|cut| {
-            let at = group.allocate(key::PIECES, Pieces::bytes(cut));
+            let at = group.allocate(key::PIECES, TablePieces::bytes(cut));
             // SAFETY: the same.
-            unsafe { Pieces::create(at, cut.clone()) }
+            unsafe { TablePieces::create(at, cut.clone()) }
         });
         let queue = |(worker, role): (usize, &Role)| {
             let bytes = queue_bytes(*role);
@@ -105,7 +105,7 @@ impl Workers {
     }
 }
 
-impl Shared {
+impl SharedRegions {
     /// Creates the shared memory and puts the job, the cache and the queues there.
     pub fn create(job: &Job, layout: &CacheLayout) -> Self {
         let cache_bytes = layout.total_bytes();
@@ -190,7 +190,7 @@ impl Shared {
         let outcome: TrainerOutcome = self.receive(worker);
         let mut heads = with_room(outcome.intercepts.len());
         for intercept in &outcome.intercepts {
-            let mut weights = Folding::of(job, &read.outcome, *intercept);
+            let mut weights = WeightFolding::of(job, &read.outcome, *intercept);
             self.receive_numbers(worker, outcome.weights, |bytes| weights.extend(bytes));
             let mut duals = KeptDuals::new(job);
             self.receive_numbers(worker, outcome.duals, |bytes| duals.extend(bytes));

@@ -8,11 +8,11 @@ use crate::base::errors::Failure;
 use crate::features::{Decoder, FeatureBuffer};
 use crate::keys::{digest, out_of_memory};
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{Continue, Row};
+use crate::pg::executor::{Continue, DeformedRow};
 use crate::pg::query::Planned;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::reading::helpers;
-use crate::targets::costs::Costs;
+use crate::targets::costs::RowCosts;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::screening::{ScreenedRow, Screening};
 use pgsvm_core::leeway::{code_at, code_of, leeway_of, Metric, Ruler};
@@ -162,17 +162,17 @@ fn distance(metric: &Metric, before: &[f64], now: Weights<'_>) -> f64 {
 }
 
 /// What it takes to read rows again.
-struct Reading {
+struct RowsAgain {
     decoder: Decoder,
     buffer: FeatureBuffer,
-    costs: Costs,
+    costs: RowCosts,
 }
 
-impl Reading {
+impl RowsAgain {
     /// Decodes a screened row into the buffer; returns its cost.
     fn take(
         &mut self,
-        row: &Row<'_>,
+        row: &DeformedRow<'_>,
         screened: &ScreenedRow,
         classes: &[LabelValue],
     ) -> Result<f32, Failure> {
@@ -186,7 +186,7 @@ impl Reading {
 }
 
 /// What a screened row comes to.
-struct Evaluated {
+struct EvaluatedRow {
     side: f64,
     margin: f64,
     cost: f32,
@@ -236,10 +236,10 @@ impl<'a> Recheck<'a> {
     fn at(&self, rows: &[usize], codes: &mut [u8]) -> Result<Option<Outside>, Failure> {
         let job = self.job;
         let columns = &self.planned.columns[..job.statement.columns.features.end];
-        let mut reading = Reading {
+        let mut reading = RowsAgain {
             decoder: Decoder::new(&self.reader.features, columns, job.rows.nulls)?,
             buffer: FeatureBuffer::default(),
-            costs: Costs::new(
+            costs: RowCosts::new(
                 job.statement.columns.weight.as_ref(),
                 job.class_weight.by_label(),
             )?,
@@ -276,9 +276,9 @@ impl<'a> Recheck<'a> {
     fn evaluate(
         &self,
         at: usize,
-        row: &Row<'_>,
-        reading: &mut Reading,
-    ) -> Result<Option<Evaluated>, Failure> {
+        row: &DeformedRow<'_>,
+        reading: &mut RowsAgain,
+    ) -> Result<Option<EvaluatedRow>, Failure> {
         let screened = &self.screening.rows[at];
         let version = digest::of_version(self.labels[screened.class as usize], row.origin);
         if version != self.screening.version(screened) {
@@ -301,7 +301,7 @@ impl<'a> Recheck<'a> {
         let side = if screened.class == 0 { -1.0 } else { 1.0 };
         let margin = side * self.weights.decision(all);
         let ruler = &self.rulers[screened.class as usize];
-        Ok(Some(Evaluated {
+        Ok(Some(EvaluatedRow {
             side,
             margin,
             cost,

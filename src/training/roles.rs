@@ -14,19 +14,19 @@ use crate::planning::job::{Job, ReaderOutcome, TrainerOutcome};
 use crate::reading::helpers::Helpers;
 use crate::reading::rows::RowSource;
 use crate::request::kernel::{KernelTerms, MOST_SECONDS};
-use crate::request::Method;
+use crate::request::KernelMethod;
 use crate::targets::labels;
 use crate::training::any_reader::{outcome, AnyReader, MappedRows};
 use crate::training::failures::{
     cache_failure, check_landmarks, exact_failure, interior_failure, mapped_failure,
     other_role_failed, problem_failure, train_failure,
 };
-use crate::training::machines::Processes;
+use crate::training::machines::MachineProcesses;
 use crate::training::outcome::{Approximate, Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
-use crate::warm_start::near::{ComparedRows, Near};
-use crate::warm_start::standing::Standing;
+use crate::warm_start::near::{ComparedRows, NearMachine};
+use crate::warm_start::unfinished::Unfinished;
 use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
 use pgsvm_core::leeway::Metric;
@@ -51,6 +51,14 @@ const ENOUGH: f64 = 1e-4;
 const WORTH_A_MAP: f64 = 1.3;
 /// Seconds of an exact machine that are not worth a thought, where landmarks say of the kernel all that there is.
 const AT_ONCE_SECONDS: f64 = 1.0;
+/// Exact machines until the C of nu is found, about.
+const EXACT_TRAININGS_OF_NU: f64 = 4.0;
+
+/// Exact machines that a training takes, about.
+fn exact_trainings(job: &Job) -> f64 {
+    job.terms.nu.map_or(1.0, |_| EXACT_TRAININGS_OF_NU)
+}
+
 /// The gap and the passes of a machine of low rank where an exact one begins.
 const BEGINNING: (f64, u32) = (0.1, 4);
 /// An exact machine that nobody asked for may take so many times what it was estimated to, and so many seconds at least.
@@ -78,7 +86,7 @@ pub struct ReaderRole {
     /// Whether weights on the way are to be tested.
     is_watched: bool,
     /// Of a kernel machine what it begins near, once that is known.
-    near: Option<Near>,
+    near: Option<NearMachine>,
 }
 
 /// The trainer role.
@@ -194,17 +202,19 @@ impl ReaderRole {
         sample.compare(&problem, &job.plan, c?, settings)
     }
 
-    /// Whether the machine of low rank is but where an exact one begins, whatever it comes to; once every row was read.
+    /// Whether the machine of low rank is but where an exact one begins, whatever it comes to; once every row was read. Of a truncated loss it says
+    /// which rows are outliers, and needs to be as good as it can.
     pub fn will_be_exact(&mut self, job: &Job) -> bool {
         let Some(terms) = &job.kernel else {
             return false;
         };
-        if job.plan.purpose == Purpose::Validate || self.approximate.is_some() {
+        let is_truncated = job.terms.truncation().is_some();
+        if job.plan.purpose == Purpose::Validate || self.approximate.is_some() || is_truncated {
             return false;
         }
         match terms.method {
-            Method::Exact => true,
-            Method::Auto if !self.is_grid => {
+            KernelMethod::Exact => true,
+            KernelMethod::Auto if !self.is_grid => {
                 let c = job.plan.costs.iter().copied().fold(job.cost(), f64::max);
                 let most = match self.says_all(c) {
                     true => AT_ONCE_SECONDS,
@@ -212,7 +222,7 @@ impl ReaderRole {
                 };
                 self.exact_seconds_at_most(job, c) <= most
             }
-            Method::Auto | Method::LowRank => false,
+            KernelMethod::Auto | KernelMethod::LowRank => false,
         }
     }
 
@@ -237,7 +247,7 @@ impl ReaderRole {
             Some(map.landmarks().rows().width())
         });
         width.map_or(f64::INFINITY, |width| {
-            ExactSolver::seconds_of(compared, width, c)
+            exact_trainings(job) * ExactSolver::seconds_of(compared, width, c)
         })
     }
 
@@ -352,8 +362,8 @@ impl ReaderRole {
             Machine::LowRank(map) => {
                 let chosen = self.reader.mapped().map(|(_, chosen)| chosen);
                 let chosen = chosen.map_or("", |chosen| word_of(chosen, &LANDMARKS));
-                let told = (chosen, map.left_out());
-                KernelForm::of(map.kernel(), map.landmarks().rows(), told, scaling)
+                let chosen_of = (chosen, map.left_out());
+                KernelForm::of(map.kernel(), map.landmarks().rows(), chosen_of, scaling)
             }
             Machine::Exact(found) => KernelForm::of(
                 &found.kernel,
@@ -363,11 +373,11 @@ impl ReaderRole {
             ),
             Machine::InteriorPoint(found) => {
                 let (kernel, landmarks) = (found.map.kernel(), found.map.landmarks().rows());
-                let told = (
+                let chosen_of = (
                     word_of(LandmarkChoice::Pivots, &LANDMARKS),
                     found.map.left_out(),
                 );
-                let form = KernelForm::of(kernel, landmarks, told, scaling);
+                let form = KernelForm::of(kernel, landmarks, chosen_of, scaling);
                 return (*kernel != Kernel::Linear)
                     .then(|| form.bounded_by(found.bounds.iter().sum()));
             }
@@ -405,14 +415,14 @@ impl ReaderRole {
         // threads have no temporary files
         let rows = self.reader.report().or_raise().rows as usize;
         let (mapped, _) = self.reader.mapped()?;
-        let fits = terms.fits(rows, mapped.map()?.landmarks().rows().width());
+        let fits = terms.fits(mapped.map()?, rows);
         let machines = match job.resources.machines {
             0 if !fits => 1,
             _ => machines,
         };
         match (job.resources.machines > 0 && machines > 1) || !fits {
             true => {
-                let crew = Processes::new(machines, &progress);
+                let crew = MachineProcesses::new(machines, &progress);
                 self.solve_with(job, terms, trainer, (crew, false), show)
             }
             false => {
@@ -471,8 +481,8 @@ impl ReaderRole {
         let rows = self.reader.report().or_raise().rows;
         let c = trainer.report().c.unwrap_or(job.cost());
         let wanted = match terms.method {
-            Method::LowRank => false,
-            Method::Auto | Method::Exact => true,
+            KernelMethod::LowRank => false,
+            KernelMethod::Auto | KernelMethod::Exact => true,
         };
         let says_all = wanted && self.says_all(c);
         let (mapped, _) = self.reader.mapped().filter(|_| wanted)?;
@@ -484,8 +494,9 @@ impl ReaderRole {
             job.plan.by_probability,
         );
         let mut solver = solver.or_raise()?;
-        let is_auto = terms.method == Method::Auto;
-        let seconds = solver.seconds();
+        let mut nu = trainer.trainer.nu_of_exact().or_raise();
+        let is_auto = terms.method == KernelMethod::Auto;
+        let seconds = exact_trainings(job) * solver.seconds();
         let worth = match says_all {
             true => AT_ONCE_SECONDS,
             false => MOST_SECONDS,
@@ -505,7 +516,17 @@ impl ReaderRole {
                     return None;
                 }
                 Ok(Step::Done) => {
-                    let found = solver.finish().or_raise();
+                    let mut found = solver.finish().or_raise();
+                    let next = nu
+                        .as_mut()
+                        .map(|nu| nu.next(&mut found, &problem, job.exact_bytes()).or_raise());
+                    if let Some(next) = next.flatten() {
+                        solver = next;
+                        if is_auto {
+                            solver.keep_within(most);
+                        }
+                        continue;
+                    }
                     check_landmarks(found.landmarks.len()).or_raise();
                     return Some(found);
                 }
@@ -546,7 +567,9 @@ impl ReaderRole {
                     intercept: found.intercepts[head],
                     duals: Box::new(found.duals.get(head).into_iter().flatten().copied()),
                 };
+                let in_norm = job.interior_terms().is_some_and(|terms| terms.in_norm);
                 let intercept = match job.terms.intercept() {
+                    true if in_norm => Intercept::InNorm,
                     true => Intercept::Free,
                     false => Intercept::None,
                 };
@@ -668,10 +691,10 @@ impl ReaderRole {
     }
 
     /// By final head, where it begins that goes on where scans have got to.
-    pub fn starts_at(&mut self, standing: &Standing) -> Vec<Start> {
+    pub fn starts_at(&mut self, unfinished: &Unfinished) -> Vec<Start> {
         let report = self.reader.report().or_raise();
         let classes = self.reader.source().classes().or_raise();
-        standing
+        unfinished
             .starts(report.rows as usize, &classes, report.features as usize)
             .or_raise()
     }

@@ -4,7 +4,7 @@ use crate::base::errors::Failure;
 use crate::combinations::no_effect;
 use crate::features::FeatureSet;
 use crate::planning::job::Job;
-use crate::request::Expansion;
+use crate::request::ExpansionTime;
 use pgsvm_core::{Beyond, CompactForm, Expanding, Scale, MOST_PARTS};
 
 /// How the rows of a training are kept; None where with all their features.
@@ -14,9 +14,9 @@ pub fn kept_as(job: &Job) -> Option<Expanding> {
     let visits = streams && !solver.scans() && job.kernel.is_none();
     // what is done to entries when all rows have been seen cannot be done to a short form
     let as_they_are = matches!(job.scale, Scale::None | Scale::Standard) && !job.rows.unit_rows;
-    let asked = job.terms.expansion != Expansion::Stored;
+    let asked = job.terms.expansion != ExpansionTime::Stored;
     let may = asked && visits && as_they_are && !job.looks.slacks;
-    let measured = job.terms.expansion == Expansion::Auto;
+    let measured = job.terms.expansion == ExpansionTime::Auto;
     form_of(&job.features)
         .filter(|_| may)
         .map(|form| Expanding {
@@ -44,6 +44,6 @@ fn form_of(features: &FeatureSet) -> Option<CompactForm> {
 pub fn without_effect(job: &Job) -> Option<Failure> {
     // of scans, which keep no rows, it is said before
     let kept = !job.terms.scans();
-    let stores = job.terms.expansion == Expansion::Visit && kept && kept_as(job).is_none();
+    let stores = job.terms.expansion == ExpansionTime::Visit && kept && kept_as(job).is_none();
     stores.then(no_effect::visit)
 }

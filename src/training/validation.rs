@@ -20,7 +20,7 @@ pub struct Validated {
     pub fold: String,
     /// Rows held out.
     pub rows: i64,
-    /// Share of them whose class was predicted; None without rows.
+    /// Share of them whose class was predicted; None without rows, and where numbers are predicted.
     pub accuracy: Option<f64>,
     /// Area under the curve on them, of more than two classes the mean of each against the rest; None where rows of
     /// one side are missing.
@@ -49,7 +49,7 @@ pub fn rows(trained: &Trained, scoring: Scoring) -> Result<Vec<Validated>, OutOf
         truncation: found.truncation,
         fold: fold_name(found.fold),
         rows: found.rows as i64,
-        accuracy: (found.rows > 0).then_some(found.accuracy),
+        accuracy: (found.rows > 0 && !scoring.is_of_targets()).then_some(found.accuracy),
         auc: found.auc,
         objective: found.objective,
         metric: scoring_words(scoring).0,

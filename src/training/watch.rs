@@ -5,18 +5,18 @@ use crate::base::errors::{Code, Failure};
 use crate::features::{Decoder, FeatureBuffer, KernelForm, Nulls};
 use crate::model::{GatheredRows, KernelMachine};
 use crate::pg::check_for_interrupts;
-use crate::pg::executor::{each_row, Row};
+use crate::pg::executor::{each_row, DeformedRow};
 use crate::pg::query;
 use crate::planning::job::{Job, ReaderOutcome};
 use crate::planning::watched::wanted;
-use crate::request::source::Source;
+use crate::request::source::GivenSource;
 use crate::targets::groups::Groups;
 use crate::training::outcome::{Collected, Machine, Tested};
-use crate::training::weights::{hyperplane, with_room, Folding, StoredWeights};
+use crate::training::weights::{hyperplane, with_room, StoredWeights, WeightFolding};
 use pgrx::pg_sys;
 use pgsvm_core::evaluation::{auc, predicted_class};
 use pgsvm_core::kernels::{LowRank, Rows as LandmarkRows};
-use pgsvm_core::memory::{copied, filled, gathered, OutOfMemory, Room};
+use pgsvm_core::memory::{filled, gathered, OutOfMemory, Room};
 use pgsvm_core::{ExactOutcome, Pairs, Scaling, Snapshot};
 use std::rc::Rc;
 
@@ -24,15 +24,15 @@ use std::rc::Rc;
 const MOST_ROWS: usize = 1 << 17;
 
 /// Weights at moments of a training, for rows as they are decoded.
-pub struct Way {
+pub struct WatchedWay {
     /// Those over the same landmarks, or of hyperplanes, in order of time.
-    parts: Vec<Part>,
+    parts: Vec<WatchedPart>,
     /// Whether heads are pairs of classes.
     in_pairs: bool,
 }
 
 /// Weights at moments that decide about rows together.
-struct Part {
+struct WatchedPart {
     /// By moment.
     seconds: Vec<f64>,
     /// By moment and head.
@@ -42,14 +42,14 @@ struct Part {
 }
 
 enum Decides {
-    Hyperplanes(Vec<Dense>),
+    Hyperplanes(Vec<DenseWeights>),
     Kernel(Box<KernelMachine>, Box<GatheredRows>, Vec<f64>),
 }
 
 /// Rows that a kernel machine decides about together.
 const ROWS_AT_ONCE: usize = 240;
 
-impl Way {
+impl WatchedWay {
     pub fn new(in_pairs: bool) -> Self {
         Self {
             parts: Vec::new(),
@@ -86,7 +86,7 @@ impl Way {
                 self.add_hyperplanes((snapshots, heads), fold)
             }
             _ => self.add_hyperplanes((snapshots, heads), |scaled, intercept| {
-                let mut folding = Folding::of(job, &read.outcome, intercept);
+                let mut folding = WeightFolding::of(job, &read.outcome, intercept);
                 scaled.iter().for_each(|it| folding.push(f64::from(*it)));
                 Ok(folding.finish())
             }),
@@ -101,7 +101,7 @@ impl Way {
         let mut all = with_room(heads * snapshots.len());
         for (weights, intercept) in of_heads(snapshots, heads) {
             check_for_interrupts();
-            all.push(Dense::of(&fold(weights, intercept)?)?);
+            all.push(DenseWeights::of(&fold(weights, intercept)?)?);
         }
         self.push(snapshots, Decides::Hyperplanes(all))
     }
@@ -135,20 +135,11 @@ impl Way {
         let Some(form) = &read.outcome.features.kernel else {
             return Ok(());
         };
-        let mut factors = Vec::new();
-        for own in &found.factors {
-            factors.room(own.len())?.extend_from_slice(own);
-        }
-        let all = (
-            found.landmarks.copied()?,
-            factors,
-            copied(&found.intercepts)?,
-        );
         let ended = Snapshot {
             seconds,
             weights: Vec::new(),
         };
-        self.add_machines(&read.outcome, form, all, &[&ended])
+        self.add_machines(&read.outcome, form, found.machines()?, &[&ended])
     }
 
     fn add_machines(
@@ -178,7 +169,7 @@ impl Way {
 
     fn push(&mut self, snapshots: &[&Snapshot], decides: Decides) -> Result<(), Failure> {
         let seconds = gathered(snapshots.iter().map(|it| it.seconds))?;
-        self.parts.room(1)?.push(Part {
+        self.parts.room(1)?.push(WatchedPart {
             seconds,
             decides,
             decisions: Vec::new(),
@@ -225,12 +216,12 @@ fn of_heads<'a>(
 }
 
 /// Weights of all features.
-struct Dense {
+struct DenseWeights {
     weights: Vec<f64>,
     intercept: f64,
 }
 
-impl Dense {
+impl DenseWeights {
     fn of(stored: &StoredWeights) -> Result<Self, OutOfMemory> {
         let mut weights = filled(0.0, stored.features as usize)?;
         for chunk in &stored.chunks {
@@ -255,7 +246,7 @@ impl Dense {
     }
 }
 
-impl Part {
+impl WatchedPart {
     fn take(&mut self, row: &FeatureBuffer) -> Result<(), OutOfMemory> {
         match &mut self.decides {
             Decides::Hyperplanes(all) => {
@@ -285,7 +276,7 @@ impl Part {
 
 /// What is known of the rows.
 struct Watched {
-    parts: Vec<Part>,
+    parts: Vec<WatchedPart>,
     /// How rows are scaled before they are divided by their length, where they are.
     unit_rows: Option<Rc<Scaling>>,
     /// By row, its class.
@@ -302,7 +293,7 @@ impl Watched {
     ) -> Result<(), Failure> {
         let (list, columns) =
             wanted(&job.statement.columns.label, reader.features.columns()).list();
-        let planned = query::plan(&Source::Relation(relation).select(&list)?);
+        let planned = query::plan(&GivenSource::Relation(relation).select(&list)?);
         let features = &planned.columns[..columns.features.end];
         let nulls = job.settled_nulls(&reader.features);
         let rows = (nulls, job.rows.skips_bad_rows);
@@ -317,7 +308,7 @@ impl Watched {
 
     fn take(
         &mut self,
-        row: &Row<'_>,
+        row: &DeformedRow<'_>,
         (nulls, skips_bad_rows): (Nulls, bool),
         (decoder, groups): (&mut Decoder, &mut Groups),
         buffer: &mut FeatureBuffer,
@@ -362,7 +353,7 @@ impl Watched {
 
     /// The last row has come.
     fn end(&mut self) -> Result<(), OutOfMemory> {
-        self.parts.iter_mut().try_for_each(Part::decide)
+        self.parts.iter_mut().try_for_each(WatchedPart::decide)
     }
 
     /// Has the decisions of pairs be how much they speak for each class.
@@ -396,14 +387,14 @@ impl Watched {
         Ok(tested)
     }
 
-    fn error(&self, part: &Part, moment: usize) -> f64 {
+    fn error(&self, part: &WatchedPart, moment: usize) -> f64 {
         let of = |row| part.of(row, moment, self.classes.len());
         let rows = self.classes.iter().enumerate();
         let wrong = rows.filter(|(row, class)| predicted_class(of(*row)) != **class as usize);
         wrong.count() as f64 / self.classes.len() as f64
     }
 
-    fn area(&self, part: &Part, moment: usize) -> Result<Option<f64>, Failure> {
+    fn area(&self, part: &WatchedPart, moment: usize) -> Result<Option<f64>, Failure> {
         let of = |row| part.of(row, moment, self.classes.len());
         let heads = of(0).len();
         let mut sum = Some(0.0);
@@ -420,7 +411,7 @@ impl Watched {
     }
 }
 
-impl Part {
+impl WatchedPart {
     /// What the heads decide at a moment about one of so many rows, or of pairs how much they speak for each class.
     fn of(&self, row: usize, moment: usize, rows: usize) -> &[f32] {
         let each = self.decisions.len() / rows.max(1);

@@ -31,7 +31,7 @@ pub struct StoredWeights {
 }
 
 /// Takes weights for scaled rows, feature after feature.
-pub struct Folding<'a> {
+pub struct WeightFolding<'a> {
     /// None where weights stay for scaled rows.
     scaling: Option<&'a Scaling>,
     /// Features without a weight, ascending.
@@ -43,7 +43,7 @@ pub struct Folding<'a> {
     stored: StoredWeights,
 }
 
-impl<'a> Folding<'a> {
+impl<'a> WeightFolding<'a> {
     /// Of a training; `intercept` belongs to the scaled rows.
     pub fn of(job: &Job, reader: &'a ReaderOutcome, intercept: f64) -> Self {
         Self {
@@ -149,7 +149,7 @@ pub fn hyperplane(
 ) -> StoredWeights {
     let features = (read.report.features as usize) + read.dropped.len();
     let sums = landmarks.combined(factors, features).or_raise();
-    let mut weights = Folding::of(job, read, intercept);
+    let mut weights = WeightFolding::of(job, read, intercept);
     for (feature, sum) in sums.iter().take(features).enumerate() {
         if feature % FEATURES_BETWEEN_INTERRUPTS == 0 {
             check_for_interrupts();
@@ -173,6 +173,15 @@ pub fn with_room<T>(count: usize) -> Vec<T> {
 }
 
 impl StoredWeights {
+    /// All of them so many times, the intercept too.
+    pub fn multiply(&mut self, times: f64) {
+        let chunks = self.chunks.iter_mut();
+        chunks
+            .flat_map(|chunk| &mut chunk.weights)
+            .for_each(|weight| *weight *= times);
+        self.intercept *= times;
+    }
+
     /// Of features by number, ascending; the others have none.
     pub fn of_entries(entries: &[(u32, f64)], features: u64) -> Result<Self, OutOfMemory> {
         let mut chunks: Vec<WeightChunk> = Vec::new();

@@ -11,7 +11,7 @@ use crate::pg::queue::{self, Sender};
 use crate::pg::wait::WakeUp;
 use crate::pg::{check_for_interrupts, parallel};
 use crate::planning::job::{Job, Role};
-use crate::planning::pieces::{Cut, Pieces};
+use crate::planning::pieces::{Cut, TablePieces};
 use crate::reading::helpers::{self, Helpers};
 use crate::training::progress::Progress;
 use crate::training::roles::{ReaderRole, TrainerRole};
@@ -59,7 +59,7 @@ pub unsafe extern "C-unwind" fn pgsvm_worker_main(
     };
     // SAFETY: the same, of a job that is cut.
     let pieces =
-        |cut: &Cut| unsafe { Pieces::attach(parallel::lookup(toc, key::PIECES), cut.clone()) };
+        |cut: &Cut| unsafe { TablePieces::attach(parallel::lookup(toc, key::PIECES), cut.clone()) };
     match job.roles[worker as usize] {
         Role::Reader => {
             // SAFETY: each worker has a queue.

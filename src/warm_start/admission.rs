@@ -7,8 +7,8 @@ use crate::keys::chunks::{KeyChunk, KeyChunks};
 use crate::keys::column::{null_key, KeyColumn};
 use crate::keys::digest::{self, RowDigests};
 use crate::keys::out_of_memory;
-use crate::keys::seen::Seen;
-use crate::pg::deform::Row;
+use crate::keys::seen::SeenKeys;
+use crate::pg::deform::DeformedRow;
 use crate::pg::origin;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::following::Following;
@@ -16,7 +16,7 @@ use crate::warm_start::following::Following;
 /// The keys met so far.
 pub struct Keys {
     column: KeyColumn,
-    seen: Seen,
+    seen: SeenKeys,
     chunks: KeyChunks,
     digests: RowDigests,
     /// Digests of the labels, by class.
@@ -41,7 +41,7 @@ impl Keys {
         Self {
             chunks: KeyChunks::new(column.kind),
             column,
-            seen: Seen::default(),
+            seen: SeenKeys::default(),
             digests: RowDigests::default(),
             labels: Vec::new(),
             versions: versions.then(Vec::new),
@@ -53,7 +53,11 @@ impl Keys {
     ///
     /// # Errors
     /// A key that is NULL or comes twice, an added row that the model knows.
-    pub fn admit(&mut self, row: &Row<'_>, number: u64) -> Result<Option<Admitted>, Failure> {
+    pub fn admit(
+        &mut self,
+        row: &DeformedRow<'_>,
+        number: u64,
+    ) -> Result<Option<Admitted>, Failure> {
         let name = &self.column.name;
         if row.nulls[self.column.at] {
             return Err(null_key(name, number));
@@ -81,11 +85,11 @@ impl Keys {
             format!("key column \"{name}\" holds {} twice", shown()),
         )
         .detail(format!("It is in row {number} of the source."))
-        .hint("A key says which row is which: key => 'column' names one whose values are unique. If only several columns together are, make one of them in a query: concat_ws('-', a, b) AS key"))
+        .hint("A key says which row is which: key => 'column' names one whose values are unique. If only several columns together are, make one of them in a query: concat_ws('-', …, …) AS key"))
     }
 
     /// What a row that was admitted is known by: the column and its value.
-    pub fn name(&self, row: &Row<'_>) -> String {
+    pub fn name(&self, row: &DeformedRow<'_>) -> String {
         let shown = self.column.kind.shown(row.values[self.column.at]);
         format!("{} {}", self.column.name, shortened(&shown))
     }
@@ -170,7 +174,7 @@ impl Keys {
 
     /// What can be said only after the last row.
     pub fn complete(&mut self) -> Result<(), Failure> {
-        self.seen = Seen::default();
+        self.seen = SeenKeys::default();
         match &mut self.following {
             Some(following) => following.complete(),
             None => Ok(()),

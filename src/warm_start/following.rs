@@ -4,11 +4,11 @@
 use crate::base::errors::{Code, Failure};
 use crate::keys::out_of_memory;
 use crate::pg::check_for_interrupts;
-use crate::pg::kept_rows::KeptRows;
+use crate::pg::kept_rows::KeptTuples;
 use crate::targets::labels::LabelValue;
 use crate::warm_start::followed::{Followed, RowCounts};
-use crate::warm_start::memory::Memory;
-use crate::warm_start::near::{known_heads, ComparedRows, KnownHead, Near};
+use crate::warm_start::memory::VersionMemory;
+use crate::warm_start::near::{known_heads, ComparedRows, KnownHead, NearMachine};
 use crate::warm_start::screening::Screening;
 use pgsvm_core::kernels::Expansion;
 use pgsvm_core::memory::{filled, Room};
@@ -20,8 +20,8 @@ use std::rc::Rc;
 pub struct Following {
     /// Name of that model.
     pub model: String,
-    pub memory: Memory,
-    pub rows: Rows,
+    pub memory: VersionMemory,
+    pub rows: FollowedRows,
     /// By row taken, the row of the memory whose dual variable it begins with, or NOTHING.
     starts: Vec<u32>,
     counts: RowCounts,
@@ -31,16 +31,16 @@ pub struct Following {
     /// Which rows need not be looked at, where there are such.
     pub screening: Option<Screening>,
     /// Rows to be read behind those of the source.
-    pub added: Option<Rc<RefCell<KeptRows>>>,
+    pub added: Option<Rc<RefCell<KeptTuples>>>,
     /// What decides whether to begin from the memory; None where that is settled.
-    pub choice: Option<Choice>,
+    pub choice: Option<CheaperStart>,
     /// Whether it was decided to begin from nothing.
     from_nothing: bool,
 }
 
 /// Whether a training is cheaper that begins from what a model knows of its rows, or one from nothing.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice {
+pub struct CheaperStart {
     /// The gap at which training ends.
     pub tolerance: f64,
     /// Whether Pegasos is to be carried on.
@@ -65,7 +65,7 @@ const ROWS_TO_JUDGE_ROUGHLY: u64 = 100;
 const PART_TO_JUDGE: u64 = 16;
 const MOST_DISTURBED: [(f64, f64); 3] = [(4.0, 0.05), (6.0, 0.25), (f64::INFINITY, 0.3)];
 
-impl Choice {
+impl CheaperStart {
     /// Whether to begin from nothing where that took `effort` visits of a row.
     fn is_nothing(&self, counts: &RowCounts, effort: Option<f64>) -> bool {
         let differ = counts.changed + counts.added + counts.gone;
@@ -81,7 +81,7 @@ impl Choice {
 
 /// Which rows of the source are trained on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub enum FollowedRows {
     All,
     /// Those that the memory knows, and those marked as added, which it must not know.
     Known,
@@ -93,7 +93,7 @@ const NOTHING: u32 = u32::MAX;
 const ROWS_BETWEEN_INTERRUPTS: usize = 1 << 18;
 
 impl Following {
-    pub fn new(model: String, memory: Memory, rows: Rows) -> Self {
+    pub fn new(model: String, memory: VersionMemory, rows: FollowedRows) -> Self {
         Self {
             model,
             by_key: memory.rows.len() > 0,
@@ -136,7 +136,7 @@ impl Following {
 
     /// Whether a row is trained on.
     pub(super) fn wants(&mut self, known: bool, added: bool) -> Result<bool, ()> {
-        if self.rows == Rows::All {
+        if self.rows == FollowedRows::All {
             return Ok(true);
         }
         match (known, added) {
@@ -240,7 +240,7 @@ impl Following {
     pub(super) fn complete(&mut self) -> Result<(), Failure> {
         let found = self.counts.unchanged + self.counts.changed;
         self.counts.gone = self.memory.rows.len() as u64 - found;
-        if self.rows == Rows::All || self.counts.gone == 0 {
+        if self.rows == FollowedRows::All || self.counts.gone == 0 {
             return Ok(());
         }
         let rows = match self.counts.gone {
@@ -342,7 +342,7 @@ impl Following {
         (classes, in_pairs): (&[LabelValue], bool),
         compared: &ComparedRows<'_>,
         dropped: &[u64],
-    ) -> Result<Option<Near>, Failure> {
+    ) -> Result<Option<NearMachine>, Failure> {
         let heads = known_heads(self.memory.model(), classes, in_pairs)?;
         let near = self.near(&heads, classes, (compared, dropped))?;
         self.from_nothing |= near.is_none();
@@ -354,7 +354,7 @@ impl Following {
         }
         self.memory.forget_rows();
         self.starts = Vec::new();
-        Ok(near.map(|machines| Near { machines, duals }))
+        Ok(near.map(|machines| NearMachine { machines, duals }))
     }
 
     /// The same where dual variables are of no use.

@@ -19,7 +19,7 @@ use std::rc::Rc;
 const FEATURES_BETWEEN_INTERRUPTS: usize = 1 << 16;
 
 /// What a version knows.
-pub struct Memory {
+pub struct VersionMemory {
     model: Rc<Model>,
     /// None of a version without a key.
     pub rows: Remembered,
@@ -31,7 +31,7 @@ pub struct Memory {
     effort: Option<f64>,
 }
 
-impl Memory {
+impl VersionMemory {
     /// What a version without a key knows.
     pub fn of_weights(model: Rc<Model>) -> Self {
         Self {

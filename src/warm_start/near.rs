@@ -6,7 +6,7 @@
 use crate::base::errors::Failure;
 use crate::model::{KernelMachine, Model};
 use crate::targets::labels::LabelValue;
-use crate::warm_start::memory::Memory;
+use crate::warm_start::memory::VersionMemory;
 use pgsvm_core::kernels::{Expansion, Kernel, Rows};
 use pgsvm_core::memory::{filled, OutOfMemory, Room};
 use pgsvm_core::{Pairs, Scaling};
@@ -23,7 +23,7 @@ pub struct ComparedRows<'a> {
 }
 
 /// What a kernel machine begins near.
-pub struct Near {
+pub struct NearMachine {
     /// The model's machines, by head of the training.
     pub machines: Expansion,
     /// By head the dual variables of its rows; none once they are taken.
@@ -68,7 +68,7 @@ pub fn known_heads(
     Ok(known)
 }
 
-impl Memory {
+impl VersionMemory {
     /// The machines of these heads for such rows; None where none is known, or rows have other features.
     pub fn machines(
         &self,

@@ -12,8 +12,8 @@ use crate::pg::kept_statement::read_one;
 use crate::pg::select::{self, Parameter, PreparedSelect};
 use crate::request::given;
 use crate::request::numbers::Numbers;
-use crate::request::reads::Read;
-use crate::request::source::Source;
+use crate::request::reads::ReadRelation;
+use crate::request::source::GivenSource;
 use crate::request::{
     is_left_out_by_a_refresh, read_options, Arguments, ChoiceArguments, ClassWeight,
     ColumnArguments, KernelArguments, Request, SolvingArguments, CRAMMER_SINGER,
@@ -30,7 +30,7 @@ use std::rc::Rc;
 const KEEP_SCALING: &str = "keep_scaling";
 
 /// Columns of `svm_version` that say nothing of it, and may be long.
-const UNREAD: &str = "{features,label_values,validation,followed,stored_rows}";
+const UNREAD: &str = "{features,label_values,validation,followed,stored_rows,interval_residuals}";
 /// Columns that are read each for itself: the others are short.
 const APART: &str = "{options,class_weight,source_query,source_reads,given}";
 /// Most bytes of any of these: arguments of a training are limited, what somebody stores by hand is not.
@@ -38,7 +38,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// The columns of `svm_version` that say it.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Stored {
+pub struct StoredVersion {
     pub id: i64,
     pub label: StoredLabel,
     #[serde(deserialize_with = "text")]
@@ -59,6 +59,9 @@ pub struct Stored {
     pub source: StoredSource,
     key: StoredKey,
     probabilities: bool,
+    /// Of a regression with intervals, how many rows they are made of.
+    #[serde(default)]
+    interval_rows: Option<i64>,
     /// What says which of more than two classes it is; None of versions of 0.2.0.
     #[serde(default, deserialize_with = "received")]
     classes_by: Option<String>,
@@ -78,7 +81,7 @@ pub struct StoredSource {
     #[serde(default, deserialize_with = "received")]
     pub search_path: Option<String>,
     #[serde(skip)]
-    pub reads: Option<Vec<Read>>,
+    pub reads: Option<Vec<ReadRelation>>,
 }
 
 /// What it minimizes.
@@ -136,20 +139,20 @@ const TOO_LONG: &str = "its row is too long";
 /// A column that holds JSON; an error says what is wrong with it.
 fn read(json: &str) -> Result<Value, String> {
     match json::is_small(json) {
-        true => json::read_value(json).map_err(told),
+        true => json::read_value(json).map_err(words_of),
         false => Err(TOO_LONG.to_owned()),
     }
 }
 
 /// What is wrong with JSON, in words.
-fn told(error: JsonError) -> String {
+fn words_of(error: JsonError) -> String {
     match error {
         JsonError::OutOfMemory(error) => error.to_string(),
         JsonError::Refused(words) => words,
     }
 }
 
-impl Stored {
+impl StoredVersion {
     /// Reads version `name@version`, which `schema`, the extension's and quoted, holds.
     pub fn load(schema: &str, name: &str, version: i32) -> Result<Self, Failure> {
         let damaged = |reason: &str| {
@@ -161,7 +164,7 @@ impl Stored {
         let columns = columns(schema, name, version)?;
         Self::of_columns(columns.ok_or_else(|| damaged("its version is gone"))?)
             .map_err(|reason| damaged(&reason))?
-            .ok_or_else(|| models::imported(format_args!("{name}@{version}")))
+            .ok_or_else(|| models::imported(format_args!("{name}@{version}"), quote_literal(name)))
     }
 
     /// Whether its classes are told apart together.
@@ -182,7 +185,7 @@ impl Stored {
             return Ok(None);
         }
         group(&mut row);
-        let short: Self = json::of_value(row).map_err(told)?;
+        let short: Self = json::of_value(row).map_err(words_of)?;
         Ok(Some(Self {
             options: read(options.as_deref().unwrap_or("null"))?,
             class_weight,
@@ -193,7 +196,7 @@ impl Stored {
                 query: source_query.map(Rc::new),
                 reads: match source_reads {
                     Some(json) if !json::has_small_texts(&json) => return Err(TOO_LONG.to_owned()),
-                    Some(json) => Some(json::read_list(&json).map_err(told)?),
+                    Some(json) => Some(json::read_list(&json).map_err(words_of)?),
                     None => None,
                 },
                 ..short.source
@@ -222,26 +225,26 @@ impl Stored {
     }
 
     /// The source it was trained on.
-    fn source_now(&self, model: &str) -> Result<Source, Failure> {
+    fn source_now(&self, model: &str) -> Result<GivenSource, Failure> {
         if let Some(query) = &self.source.query {
-            return Ok(Source::Query(query.clone()));
+            return Ok(GivenSource::Query(query.clone()));
         }
         let name = self.source.relation.as_deref().unwrap_or_default();
         let oid = read_one::<pg_sys::Oid>(
             "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid",
             &[name.into()],
         );
-        oid.map_err(spi_failure)?.map(Source::Relation).ok_or_else(|| {
+        oid.map_err(spi_failure)?.map(GivenSource::Relation).ok_or_else(|| {
             Failure::new(
                 Code::ERRCODE_UNDEFINED_TABLE,
                 format!("relation {name}, which model \"{model}\" was trained on, does not exist"),
             )
-            .hint(format!(
-                "Train the model anew where its rows are now: SELECT svm_train('table', {}, model => {}, key => {})",
-                quote_literal(&self.label.column),
-                quote_literal(model),
-                quote_literal(self.key_column().unwrap_or("id"))
-            ))
+            .hint({
+                let (label, model) = (quote_literal(&self.label.column), quote_literal(model));
+                let key = self.key_column().map(quote_literal);
+                let key = key.map_or_else(String::new, |key| format!(", key => {key}"));
+                format!("Train the model anew where its rows are now: SELECT svm_train('…', {label}, model => {model}{key})")
+            })
         })
     }
 
@@ -258,7 +261,7 @@ impl Stored {
     /// The same on the rows of this source.
     pub fn request_of(
         &self,
-        source: Source,
+        source: GivenSource,
         model: &str,
         features: &FeatureSet,
         options: Option<JsonText>,
@@ -267,7 +270,7 @@ impl Stored {
         let mut arguments = Arguments {
             source: Some(source),
             columns: ColumnArguments {
-                label: Some(self.label.column.clone()),
+                label: Some(self.label.column.clone()).filter(|it| !it.is_empty()),
                 features: Some(gathered(entries)?),
                 exclude: None,
                 weight: self.weight_column.clone(),
@@ -275,7 +278,11 @@ impl Stored {
             },
             model: Some(model.to_owned()),
             choice: ChoiceArguments {
-                c: Numbers::of(self.minimized.c),
+                c: match self.label.column.is_empty() {
+                    // nu says it
+                    true => Numbers::Default,
+                    false => Numbers::of(self.minimized.c),
+                },
                 ..ChoiceArguments::default()
             },
             loss: match self.tells_classes_together() {
@@ -306,6 +313,9 @@ impl Stored {
                 coef0,
                 rank: self.given_rank(),
             };
+        } else if self.label.column.is_empty() {
+            // without a label another kernel is the usual one
+            arguments.kernel.kind = Some("linear".to_owned());
         } else if self.solving.solver.as_deref() == Some("interior_point") {
             arguments.kernel.rank = self.given_rank();
         }
@@ -338,9 +348,19 @@ impl Stored {
             // which was chosen, maybe
             *given = s.into();
         }
-        if !self.probabilities {
+        if self.interval_rows.is_some() {
+            options.insert("intervals".to_owned(), true.into());
+            let before = self.options.as_object();
+            for key in ["folds", "fold_column", "fold_order"] {
+                if let Some(value) = before.and_then(|it| it.get(key)) {
+                    options.insert(key.to_owned(), value.clone());
+                }
+            }
+        } else if !self.probabilities {
             options.remove("folds");
             options.remove("fold_column");
+        }
+        if !self.probabilities {
             options.remove("classes_by");
             options.remove("calibration");
         }

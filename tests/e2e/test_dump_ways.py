@@ -14,7 +14,7 @@ SCHEMA = "Learned"
 
 ANSWERS = """
     SELECT i, svm_decision('big', p), svm_decision('big@1', p), svm_classify('keyed', p), svm_classify('three', p),
-        svm_probability('three', p, 'a'), svm_decision('curved', p)
+        svm_probability('three', p, 'a'), svm_decision('curved', p), svm_interval('number', p)
     FROM points AS p ORDER BY i
 """
 TABLES = [
@@ -93,6 +93,7 @@ def source(server):
             SELECT svm_train('points', 'kind', ARRAY['x', 'y', 'idx'], 'three', probability => true);
             SELECT svm_train_query('SELECT i, x, y, label FROM public.points', 'label', ARRAY['x', 'y'], 'asked', key => 'i');
             SELECT svm_train('points', 'label', ARRAY['x', 'y'], 'curved', kernel => 'rbf', rank => 20);
+            SELECT svm_train('points', 'y', ARRAY['x'], 'number', options => '{"intervals": true}');
             SELECT svm_grant('three', 'dump_reader');
             """
         )
@@ -115,7 +116,7 @@ def check_same(source, target):
             )
             assert model(other_way, "big")["version"] == 3
             other_way.execute(
-                "SELECT svm_drop('three'), svm_drop('big'), svm_drop('keyed'), svm_drop('asked'), svm_drop('curved')"
+                "SELECT svm_drop(name) FROM unnest('{three,big,keyed,asked,curved,number}'::text[]) AS name"
             )
             assert {table: kept for table, kept in rows(other_way).items() if kept} == {}
     with target.connect(user="dump_reader") as reader:
@@ -204,6 +205,7 @@ def test_over_a_database_with_other_models(source, target, archive):
             ("curved",),
             ("keyed",),
             ("mine",),
+            ("number",),
             ("three",),
         ]
 

@@ -105,7 +105,7 @@ def test_labels_that_may_be_numbers_to_predict_are_asked_about_where_classes_fai
     connection.execute("SELECT svm_train('people', 'age', '{size}')")
     warnings = [notice for notice in said if notice.severity == "WARNING"]
     assert len(warnings) == 1
-    assert "Is age rather a number to predict? There is no regression yet. " in warnings[0].hint
+    assert "Is age rather a number to predict? To predict the number itself: task => 'regression'. " in warnings[0].hint
     assert "age > 48 AS label" in warnings[0].hint
 
 
@@ -166,6 +166,26 @@ def test_a_rank_that_was_asked_for_has_the_notice_say_what_it_leaves_out(connect
     kernel = next(line for line in details(said) if line.startswith("Kernel rbf"))
     left_out = re.search(r"3 landmarks \(pivots\), which reproduce the kernel but for ([\d.e-]+) of its trace", kernel)
     assert 0.05 < float(left_out[1]) < 1
+    assert not any(line.startswith("rank => 3") for line in details(said))
+
+
+def test_the_notice_says_why_there_are_fewer_landmarks_than_the_rank(connection, said):
+    connection.execute(
+        """CREATE TEMP TABLE drawn AS SELECT hashint4(i) / 4294967296.0 AS x, hashint4(-i) / 4294967296.0 AS y,
+            hashint4(i) > hashint4(-i) AS above FROM generate_series(1, 30000) AS i"""
+    )
+    connection.execute(
+        "CREATE TEMP TABLE few AS SELECT x, y, above FROM (SELECT * FROM drawn LIMIT 50) AS f, generate_series(1, 9)"
+    )
+    for source, gamma, reason in (
+        ("few", 1, "they would add next to nothing."),
+        ("drawn", 10, "these reproduce all rows of the sample that they are chosen of."),
+    ):
+        said.clear()
+        connection.execute("SET pgsvm.cache_size = '1MB'")
+        connection.execute(f"SELECT svm_train('{source}', 'above', kernel => 'rbf', gamma => {gamma}, rank => 300)")
+        line = next(line for line in details(said) if line.startswith("rank => 300"))
+        assert line.startswith(f"rank => 300 allows for more landmarks: {reason}")
 
 
 def test_texts_with_a_unit_and_times_of_the_day_are_told_with_what_to_type(connection, said):

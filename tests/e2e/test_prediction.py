@@ -157,12 +157,14 @@ READS = {
         "SELECT * FROM svm_export_rows('texts', 'points')",
     ],
     "svm_features": ["SELECT * FROM svm_features('m')", "SELECT * FROM svm_features('texts')"],
+    "svm_interval": ["SELECT p.x, svm_interval('number', p), svm_interval('number', p, 0.5) FROM points AS p LIMIT 3"],
     "svm_log_loss": ["SELECT svm_log_loss(svm_probability('m', p), label) FROM points AS p"],
     "svm_margin": ["SELECT svm_margin('m', p, label) FROM points AS p"],
     "svm_metrics": ["SELECT svm_metrics(label, svm_predict('m', p, NULL::boolean)) FROM points AS p"],
     "svm_predict": [
         "SELECT svm_predict('numeric', p), svm_predict('many', p, NULL::text), svm_predict('m', p, NULL::boolean) FROM points AS p"
     ],
+    "svm_predict_quantiles": ["SELECT svm_predict_quantiles('band', p) FROM points AS p LIMIT 3"],
     "svm_predict_query": ["SELECT * FROM svm_predict_query('m', 'SELECT * FROM points')"],
     "svm_predict_set": ["SELECT svm_predict_set('many', p) FROM points AS p LIMIT 3"],
     "svm_probability": ["SELECT svm_probability('m', p), svm_probability('m', p, true) FROM points AS p"],
@@ -237,6 +239,8 @@ def known(server, database):
             SELECT svm_train('points', 'label', '{x, y}', 'm', probability => true, options => '{"duals": true}');
             SELECT svm_train('points', 'kind', '{x, y}', 'many', probability => true);
             SELECT svm_train_query('SELECT x, y, label::int AS label FROM points', 'label', model => 'numeric');
+            SELECT svm_train('points', 'noise', '{x, y}', 'number', options => '{"intervals": true}');
+            SELECT svm_train('points', 'noise', '{x, y}', 'band', options => '{"quantiles": [0.1, 0.9]}');
             SELECT svm_train('points', 'label', '{text(body)}', 'texts');
             SELECT svm_train('points', 'label', '{x, y}', 'keyed', key => 'i');
             SELECT svm_train('points', 'label', '{x, y}', 'curved', kernel => 'rbf');

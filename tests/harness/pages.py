@@ -19,9 +19,9 @@ CREATE TABLE people AS SELECT id, id % 60 + 18 AS age, CASE WHEN id % 60 + id % 
     FROM generate_series(1, 2000) AS id;
 CREATE TABLE people_of_next_year AS SELECT * FROM people WHERE id % 3 = 0;
 CREATE TABLE customers AS SELECT id, id % 60 + 18 AS age, (ARRAY['basic', 'pro', 'team'])[1 + id % 3] AS plan, 'c' || id % 20 AS country,
-    date '2024-01-01' + id % 700 AS joined, id % 60 + id % 7 > 35 AS churned FROM generate_series(1, 3000) AS id;
+    date '2024-01-01' + id % 700 AS joined, round(20 + id % 60 + 15 * sin(id)::numeric, 2) AS spent, id % 60 + id % 7 > 35 AS churned FROM generate_series(1, 3000) AS id;
 ALTER TABLE customers ADD PRIMARY KEY (id);
-CREATE TABLE new_customers AS SELECT id + 3000 AS id, age, plan, country, joined FROM customers WHERE id < 20;
+CREATE TABLE new_customers AS SELECT id + 3000 AS id, age, plan, country, joined, spent FROM customers WHERE id < 20;
 CREATE TABLE messages AS SELECT (ARRAY['win a free prize', 'the meeting moved', 'your parcel is here'])[1 + i % 3] || ' today ' || i % 50 AS body,
     (ARRAY['offers', 'work', 'post'])[1 + i % 3] AS topic, i % 3 = 0 AS spam FROM generate_series(1, 2000) AS i;
 -- an array where pgvector's type would be, which may not be installed (tests/sql/pgvector.sql has its types)

@@ -33,8 +33,8 @@ WHERE m.name = 'irises_kind' GROUP BY 1, 2, 3, m.primal, m.gap;
 CREATE TYPE stature AS ENUM ('small', 'middle', 'large');
 SELECT svm_train_query('SELECT length, width, (ARRAY[''large'', ''small'', ''middle''])[1 + id % 3]::stature AS y FROM irises', 'y', model => 'enum');
 SELECT svm_train_query('SELECT length, width, (ARRAY[10, 9, 2])[1 + id % 3] AS y FROM irises', 'y', model => 'int');
-SELECT svm_train_query('SELECT length, width, (ARRAY[1.50, -0.25, 10])[1 + id % 3]::numeric AS y FROM irises', 'y', model => 'numeric');
-SELECT svm_train_query('SELECT length, width, (ARRAY[1.5, -0.0, 0])[1 + id % 3]::float8 AS y FROM irises', 'y', model => 'zeros');
+SELECT svm_train_query('SELECT length, width, (ARRAY[1.50, -0.25, 10])[1 + id % 3]::numeric AS y FROM irises', 'y', model => 'numeric', task => 'classification');
+SELECT svm_train_query('SELECT length, width, (ARRAY[1.5, -0.0, 0])[1 + id % 3]::float8 AS y FROM irises', 'y', model => 'zeros', task => 'classification');
 SELECT m.name, v.label_type, v.label_values, (SELECT array_agg(h.class ORDER BY head) FROM svm_head AS h WHERE h.version_id = v.id) AS heads
 FROM svm_model AS m JOIN svm_version AS v ON v.model_id = m.id
 WHERE m.name IN ('enum', 'int', 'numeric', 'zeros') ORDER BY m.name;
@@ -43,7 +43,7 @@ WHERE m.name IN ('enum', 'int', 'numeric', 'zeros') ORDER BY m.name;
 CREATE TABLE near AS SELECT i AS x, 9007199254740990::bigint + i % 4 AS whole, 9007199254740990.50 + i % 4 AS fraction,
     (ARRAY[-0.10, -0.100000000000000000001, 0.100, 0.1])[1 + i % 4] AS tenth, (ARRAY['Infinity', '-Infinity', 1e300])[1 + i % 3]::numeric AS far
 FROM generate_series(1, 60) AS i;
-SELECT svm_train('near', label, ARRAY['x'], model => label) FROM unnest(ARRAY['whole', 'fraction', 'tenth', 'far']) AS label;
+SELECT svm_train('near', label, ARRAY['x'], model => label, task => 'classification') FROM unnest(ARRAY['whole', 'fraction', 'tenth', 'far']) AS label;
 SELECT m.name, v.label_type, v.label_values FROM svm_model AS m JOIN svm_version AS v ON v.model_id = m.id
 WHERE m.name IN ('whole', 'fraction', 'tenth', 'far') ORDER BY m.name;
 SELECT bool_and(svm_classify('whole', near)::bigint = svm_predict('whole', near, NULL::bigint)) AS whole,

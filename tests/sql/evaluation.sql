@@ -124,7 +124,7 @@ SET search_path = tested, public;
 CREATE TABLE typed AS SELECT x1, x2, y = 'right' AS b, (y = 'right')::int AS i, CASE y WHEN 'right' THEN 1.50 ELSE -0.5 END::numeric AS n,
     CASE y WHEN 'right' THEN 1e20 ELSE 0.1 END::float8 AS d, CASE y WHEN 'right' THEN 0.3 ELSE 0.1 END::real AS r, left(y, 4)::char(6) AS c,
     CASE y WHEN 'right' THEN 'happy' ELSE 'sad' END::mood AS m, y::name AS na FROM points;
-SELECT svm_train('typed', kind, ARRAY['x1', 'x2'], model => kind) FROM unnest(ARRAY['b', 'i', 'n', 'd', 'r', 'c', 'm', 'na']) AS kind;
+SELECT svm_train('typed', kind, ARRAY['x1', 'x2'], model => kind, task => 'classification') FROM unnest(ARRAY['b', 'i', 'n', 'd', 'r', 'c', 'm', 'na']) AS kind;
 SELECT kind, rows, round(accuracy::numeric, 4) AS accuracy, round(recall::numeric, 4) AS recall
 FROM unnest(ARRAY['b', 'i', 'n', 'd', 'r', 'c', 'm', 'na']) AS kind, svm_evaluate(kind, 'typed');
 SELECT * FROM svm_confusion('d', 'typed');

@@ -39,7 +39,7 @@ SELECT svm_export('pair');
 CREATE TABLE dense AS SELECT i::float8 AS a, i % 3 AS b, CASE WHEN i > 5 THEN 'yes' ELSE 'no' END AS y, i > 5 AS t, CASE WHEN i > 5 THEN 1.5 ELSE 1 END AS n,
     ARRAY[i, i % 3]::real[] AS x FROM generate_series(1, 10) AS i;
 SELECT svm_train('dense', 'y', ARRAY['a', 'b'], model => 'dense'), svm_train('dense', 't', ARRAY['x'], model => 'truth', intercept => false, scale => 'none', loss => 'squared_hinge'),
-    svm_train('dense', 'n', ARRAY['x'], model => 'half');
+    svm_train('dense', 'n', ARRAY['x'], model => 'half', task => 'classification');
 SET client_min_messages = notice;
 SELECT split_part(svm_export('dense'), 'w', 1);
 SELECT split_part(svm_export('truth'), 'w', 1);
@@ -124,7 +124,7 @@ SELECT svm_import('x', :'model', classes => '[1]');
 SELECT svm_import('x', '');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 2\nlabel 1 2\nbias -1\nw\n');
-SELECT svm_import('x', E'solver_type L2R_L2LOSS_SVR\nnr_class 2\nlabel 1 2\nnr_feature 1\nbias -1\nw\n1');
+SELECT svm_import('x', E'solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 1\nbias -1\nw\n1');
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 1\nlabel 1\nnr_feature 1\nbias -1\nw\n1');
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 1000000000\nlabel 1\nnr_feature 1\nbias -1\nw\n1');
 SELECT svm_import('x', E'solver_type L2R_LR\nnr_class 3\nlabel 1 2 1\nnr_feature 1\nbias -1\nw\n1');

@@ -25,7 +25,7 @@ SELECT svm_train('pairs', 'label', ARRAY['sparse(idx, val)'], model => 'pairs');
 -- numbers to predict are no classes
 CREATE TABLE patients AS SELECT i + 40 * sin(i) AS x, i / 4.0 AS target, i % 150 AS days, (i % 15)::text AS ward
 FROM generate_series(1, 450) AS i;
-SELECT svm_train('patients', 'target', '{x}', model => 'patients');
+SELECT svm_train('patients', 'target', '{x}', model => 'patients', task => 'classification');
 \echo :LAST_ERROR_SQLSTATE
 SELECT svm_train('patients', 'days', '{x}', model => 'days', tolerance => 0.5);
 SELECT svm_train_query('SELECT x, target > 50 AS label FROM patients', 'label', model => 'patients');

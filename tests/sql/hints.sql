@@ -183,6 +183,20 @@ SELECT count(*) FROM svm_select_features('computed', 'Yes, or no?', features => 
 SELECT svm_decision('odd@77', t) FROM "Odd names" AS t;
 SELECT svm_decision('ODD', t) FROM "Odd names" AS t;
 
+-- fields of objects by a dot or an arrow, a table in front of a column, all columns as a label, a table that has another name now
+SELECT * FROM typed($$SELECT svm_train('churn', 'y', '{doc.field,age}', model => 'dotted')$$);
+SELECT * FROM typed($$SELECT svm_train('churn', 'y', '{doc->field,age}', model => 'arrow')$$);
+SELECT * FROM typed($$SELECT svm_train('churn', 'doc->field', '{age}', model => 'labels')$$);
+SELECT * FROM typed($$SELECT svm_train('churn', 'doc.field', '{age}', model => 'labels')$$);
+SELECT svm_train('churn', 'y', '{churn.age}');
+SELECT svm_train('churn', 'churn.y');
+SELECT svm_train('churn', '*');
+SELECT svm_train_query('SELECT doc, y FROM churn', 'y', '{doc}', model => 'no');
+CREATE TABLE former AS SELECT age, spend, y FROM churn;
+SELECT svm_train('former', 'y', model => 'former');
+ALTER TABLE former RENAME TO latter;
+SELECT svm_probability('former', l) FROM latter AS l LIMIT 1;
+
 -- a label that is misspelt, wherever one is named
 SELECT * FROM svm_evaluate('m', 'unlabelled');
 SELECT * FROM svm_evaluate('m', 'unlabelled', 'Answer');

@@ -93,6 +93,12 @@ SELECT svm_predict('truth', ARRAY[0, 0, -1], NULL::boolean) AS boolean, svm_pred
     svm_predict('moods', ARRAY[0, NULL, 9], NULL::elsewhere.mood) AS skipped, svm_predict(NULL, ARRAY[0, 0, 9], NULL::elsewhere.mood) AS nothing
 FROM (SELECT '{1,2,3}'::real[] AS x) AS r;
 SELECT svm_predict('moods', ARRAY[i % 3, 0, 0], NULL::elsewhere.mood) AS mood, count(*) FROM generate_series(0, 8) AS i GROUP BY 1 ORDER BY 1;
+-- a number that looks like a threshold is a type all the same, and that is said once a statement; a label is none
+SET client_min_messages = notice;
+SELECT svm_predict('digits', ARRAY[i, 2, 3], 0.999) AS numeric FROM generate_series(1, 2) AS i;
+SELECT svm_predict('digits', ARRAY[i, 2, 3], i / 9.0) AS from_a_column, svm_predict('digits', ARRAY[1, 2, 3], 1.0) AS one FROM generate_series(1, 2) AS i;
+SELECT svm_predict('truth', ARRAY[0, 0, -1], 0.5::real);
+SET client_min_messages = warning;
 
 -- a model per row, a model that changes under a call site
 SELECT name, svm_decision(name, ARRAY[1, 2, 3], label), svm_classify(name, ARRAY[1, 2, 3]), svm_predict(name, ARRAY[1, 2, 3], NULL::text)

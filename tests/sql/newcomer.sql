@@ -21,6 +21,15 @@ SELECT svm_train('churn', 'y', model => 'm', loss => 'L2');
 SELECT svm_train('churn', 'y', model => 'm', nulls => 'drop');
 SELECT svm_train('churn', 'y', model => 'm', scale => 'standardize');
 SELECT svm_train('churn', 'y', model => 'm', class_weight => 'balance');
+-- words in another case are named as they are written here
+SELECT svm_train('churn', 'y', model => 'm', kernel => 'RBF');
+SELECT svm_train('churn', 'y', model => 'm', loss => 'Hinge');
+SELECT svm_train('churn', 'y', model => 'm', solver => 'Stream');
+SELECT svm_train('churn', 'y', model => 'm', scale => 'STANDARD');
+SELECT svm_train('churn', 'y', model => 'm', c => 'AUTO');
+SELECT svm_train('churn', 'y', model => 'm', kernel => 'rbf', gamma => 'Scale');
+SELECT svm_train('churn', 'y', model => 'm', kernel => 'rbf', options => '{"method": "EXACT"}');
+SELECT svm_train('churn', 'y', model => 'm', loss => 'ramp', options => '{"truncation": "Auto"}');
 -- arguments among the options, and options as they are written
 SELECT svm_train('churn', 'y', model => 'm', options => '{"max_iter": 100}');
 SELECT svm_train('churn', 'y', model => 'm', options => '{"kernel": "rbf"}');
@@ -70,7 +79,7 @@ DROP TABLE bare;
 SELECT svm_forget('bare', 'numbered');
 
 -- labels that are numbers or dates, and columns that other columns are made of
-SELECT svm_train_query('SELECT id, age, plan, date ''2024-01-01'' + id AS day FROM churn', 'age', model => 'old');
+SELECT svm_train_query('SELECT id, age, plan, date ''2024-01-01'' + id AS day FROM churn', 'age', model => 'old', task => 'classification');
 SELECT svm_train_query('SELECT id, age, plan, date ''2024-01-01'' + id AS day FROM churn', 'day', exclude => '{id}', model => 'days');
 SELECT svm_train('churn', 'plan = ''a''', model => 'plan_a');
 -- texts that are numbers

@@ -30,7 +30,7 @@ SELECT svm_train('clients', 'churned', '{age,spent}', key => '{shop, day}', mode
 SELECT svm_train('clients', 'churned', '{age,spent}', key => 'shop,hour');
 
 -- hints that say what to type propose a model of the label's own
-SELECT svm_train('clients', 'age');
+SELECT svm_train('clients', 'age', task => 'classification');
 SELECT svm_train('clients', 'age > 0.5');
 SELECT svm_train('clients', 'spent * 2 > 900', '{age}');
 

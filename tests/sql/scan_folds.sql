@@ -57,7 +57,8 @@ SELECT svm_train('points', 'side', '{x, y}', 'by_column', solver => 'scan', c =>
     svm_train('points', 'side', '{x, y}', 'gammas', solver => 'scan', kernel => 'rbf', rank => 20, gamma => '{0.01, 1}', loss => 'squared_hinge'),
     svm_train('points', 'side', '{x, y}', 'both', solver => 'scan', kernel => 'rbf', rank => 20, c => '{0.01, 1}', gamma => '{0.01, 1}', probability => true),
     svm_train('points', 'side', '{x, y}', 'truncated', solver => 'scan', loss => 'truncated_squared_hinge', options => '{"truncation": "auto"}'),
-    svm_train('points', 'side', '{x, y}', 'truncated rbf', solver => 'scan', kernel => 'rbf', rank => 20, loss => 'truncated_squared_hinge', options => '{"truncation": "auto"}');
+    svm_train('points', 'side', '{x, y}', 'truncated rbf', solver => 'scan', kernel => 'rbf', rank => 20, loss => 'truncated_squared_hinge', options => '{"truncation": "auto"}'),
+    svm_train('points', 'side', '{x, y}', 'ramp free', solver => 'scan', loss => 'ramp', options => '{"truncation": "auto", "intercept": "free"}');
 SELECT name, c, gap <= 1e-3 AS certified, jsonb_array_length(v.validation) AS lines, (SELECT sum((f ->> 'rows')::int) = 6000 * count(DISTINCT concat(f ->> 'c', f ->> 'gamma', f ->> 'truncation'))
     FROM jsonb_array_elements(v.validation) AS f) AS all_rows, (SELECT string_agg(DISTINCT f ->> 'fold', ' ' ORDER BY f ->> 'fold') FROM jsonb_array_elements(v.validation) AS f) AS folds, v.truncation IS NOT NULL AS truncated, m.probabilities
 FROM svm_models AS m JOIN svm_version AS v USING (id, c, gap) ORDER BY name;

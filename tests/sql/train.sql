@@ -88,7 +88,7 @@ SELECT count(*) FROM svm_models WHERE name = 'fresh_label';
 
 -- labels of every kind: the larger value is the positive one
 CREATE TYPE size AS ENUM ('small', 'medium', 'large');
-SELECT svm_train_query('SELECT length, width, ' || label || ' AS y FROM flowers', 'y', model => name)
+SELECT svm_train_query('SELECT length, width, ' || label || ' AS y FROM flowers', 'y', model => name, task => 'classification')
 FROM (VALUES
     ('boolean', 'label > 0'), ('smallint', 'label::int2'), ('bigint', 'label::int8 * 10000000000'), ('real', '(label / 2.0)::real'),
     ('double', 'label::float8'), ('numeric', 'label::numeric(5, 2)'), ('text', 'CASE WHEN label > 0 THEN ''yes'' ELSE ''no'' END'),

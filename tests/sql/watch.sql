@@ -98,6 +98,7 @@ SELECT * FROM told_of_thirds();
 -- what it does not go with
 RESET client_min_messages;
 SELECT svm_train('seen', 'side', '{a, b, c}', 'no', options => '{"watch": "nowhere"}');
+SELECT svm_train('seen', 'side', '{a, b, c}', 'no', options => '{"watch": "SELECT * FROM seen"}');
 SELECT svm_train('seen', 'side', '{a, b, c, id}', 'no', options => '{"watch": "thirds"}');
 CREATE VIEW texts AS SELECT a::text, b, c, side FROM unseen;
 SELECT svm_train('seen', 'side', '{a, b, c}', 'no', options => '{"watch": "texts"}');

@@ -692,6 +692,7 @@ USES = [
     "SELECT svm_predict({m}, {row})",
     "SELECT svm_probability({m}, {row})",
     "SELECT * FROM svm_predict_set({m}, {row})",
+    "SELECT * FROM svm_interval({m}, {row})",
     "SELECT * FROM svm_explain({m}, {row})",
     "SELECT * FROM svm_weights({m})",
     "SELECT * FROM svm_features({m})",

@@ -114,6 +114,7 @@ CALLS = [
     f"svm_probability('{{m}}', {VICTIM})",
     f"svm_probability('{{m}}', {VICTIM}, 'true')",
     f"svm_predict_set('{{m}}', {VICTIM})",
+    f"svm_interval('{{m}}', {VICTIM})",
     f"svm_explain('{{m}}', {VICTIM})",
     "svm_evaluate('{m}', 'victims')",
     "svm_evaluate('{m}', 'victims', 'n')",

@@ -97,6 +97,7 @@ def test_what_everybody_may_call_is_what_is_needed(server, recorded):
         "svm_row_decision",
         "svm_row_libsvm",
         "svm_row_margin",
+        "svm_row_quantiles",
         "svm_row_unseen",
         "svm_label_metrics",
     }

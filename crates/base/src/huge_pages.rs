@@ -1,4 +1,4 @@
-//! Advice to the operating system about private memory that holds a cache, or what is kept for each row.
+//! Asks the operating system for huge pages, for private memory that holds a cache or something for each row.
 
 /// Size of a huge page on x86-64, and of one kind on ARM.
 pub const HUGE_PAGE: usize = 2 << 20;

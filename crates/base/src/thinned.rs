@@ -1,4 +1,4 @@
-//! What comes in order of time, in bounded memory.
+//! A series of entries in bounded memory: when it is full, every second entry is dropped.
 
 /// Weights are kept of so many moments and heads at most, as far as that takes no more bytes, and of so many moments at least.
 const MOST_WEIGHTS: usize = 128;

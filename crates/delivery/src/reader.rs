@@ -45,7 +45,7 @@ pub use form::{RowForm, RowMaker};
 use index::Index;
 pub use job::{Balance, Beyond, Expanding, ReadError, ReaderJob, ReaderReport};
 pub use seen::Renamed;
-use seen::{memory, out_of_memory, Seen};
+use seen::{memory, out_of_memory, SeenRows};
 use spill::{Replay, Spill};
 use split::{Split, SplitError};
 pub use survey::{Survey, Surveyed};
@@ -63,7 +63,7 @@ pub struct Reader<S: Source, P: Spool> {
     source: S,
     spool: P,
     random: Random,
-    seen: Seen,
+    seen: SeenRows,
     stage: ReaderStage,
     resident: bool,
     spool_bytes: u64,
@@ -124,7 +124,7 @@ impl<S: Source, P: Spool> Reader<S, P> {
             source,
             spool,
             random: Random::new(job.seed, Stream::Reader),
-            seen: Seen::new(&job, arena_words),
+            seen: SeenRows::new(&job, arena_words),
             stage: ReaderStage::Loading(loading, spill),
             resident: true,
             spool_bytes: 0,

@@ -7,6 +7,7 @@ mod applier;
 mod learner;
 mod precision;
 mod spread;
+mod target;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ use crate::base::memory::{copied, list, OutOfMemory, Room};
 pub use applier::Applier;
 pub use learner::ScaleLearner;
 pub use spread::Spread;
+pub use target::{TargetJob, TargetScale, TargetSums};
 
 /// How features are scaled before training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -206,19 +206,19 @@ impl Kept {
 #[derive(Debug, Default)]
 pub struct KeptWords {
     kept: Kept,
-    numbers: Numbers,
+    numbers: WordNumbers,
 }
 
 /// Which number a word that was counted has in the vocabulary.
 #[derive(Debug, Default)]
-pub struct Numbers {
-    /// By the number under which it was counted; [`Numbers::NONE`] where it has none.
+pub struct WordNumbers {
+    /// By the number under which it was counted; [`WordNumbers::NONE`] where it has none.
     pub(crate) words: Vec<u32>,
     /// The first of the hashed numbers.
     pub(crate) hashed: u32,
 }
 
-impl Numbers {
+impl WordNumbers {
     pub(crate) const NONE: u32 = u32::MAX;
     /// Under which words that share a number are counted, from here on.
     pub(crate) const HASHED: u32 = 1 << 24;
@@ -236,7 +236,7 @@ impl Numbers {
 }
 
 impl KeptWords {
-    pub fn new(mut kept: Kept, numbers: Numbers) -> Self {
+    pub fn new(mut kept: Kept, numbers: WordNumbers) -> Self {
         kept.rewind();
         Self { kept, numbers }
     }

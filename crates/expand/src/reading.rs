@@ -24,7 +24,7 @@ pub enum Reading {
 
 /// A text that is a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Number {
+struct TextNumber {
     value: f64,
     /// Whether it is written as amounts are, and codes are not: with a fraction, a currency, a per cent sign, separators.
     is_amount: bool,
@@ -214,7 +214,7 @@ pub fn is_marker(text: &str) -> bool {
 }
 
 /// A number; `comma`: whether its fraction stands behind a comma.
-fn number(text: &str, comma: bool) -> Option<Number> {
+fn number(text: &str, comma: bool) -> Option<TextNumber> {
     if text.len() > LONGEST {
         return None;
     }
@@ -255,7 +255,7 @@ fn number(text: &str, comma: bool) -> Option<Number> {
     let value: f64 = plain.parse().ok().filter(|value: &f64| value.is_finite())?;
     let is_padded =
         plain.len() > 1 && plain.starts_with('0') && plain.as_bytes()[1].is_ascii_digit();
-    Some(Number {
+    Some(TextNumber {
         value: if negative { -value } else { value },
         is_amount: is_amount || has_currency || fraction,
         is_padded,

@@ -10,7 +10,7 @@ use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::collisions::Collisions;
 use crate::hash;
-use crate::kept::Numbers;
+use crate::kept::WordNumbers;
 use crate::words::{Word, Words, LONGEST_WORD_BYTES, PLACED};
 
 /// Bytes that the words may have while they are learned.
@@ -79,7 +79,7 @@ pub struct Vocabulary {
 
 /// The form in which models store it.
 #[derive(Serialize)]
-struct Written<'a> {
+struct WrittenVocabulary<'a> {
     words: &'a Words,
     texts: &'a [u32],
     all_texts: u64,
@@ -89,7 +89,7 @@ struct Written<'a> {
 
 impl Serialize for Vocabulary {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let written = Written {
+        let written = WrittenVocabulary {
             words: &self.words,
             texts: &self.texts,
             all_texts: self.all,
@@ -244,8 +244,8 @@ fn idf(all: u64, texts: u32) -> f64 {
 pub struct Learner {
     limits: Limits,
     words: Words,
-    counts: Counts,
-    hashed: Counts,
+    counts: TextCounts,
+    hashed: TextCounts,
     /// Words that are hashed, once there is one.
     met: Option<Collisions>,
     all: u32,
@@ -253,9 +253,9 @@ pub struct Learner {
 
 /// By number, in how many texts it is, and which text was the last.
 #[derive(Debug, Default)]
-struct Counts(Vec<(u32, u32)>);
+struct TextCounts(Vec<(u32, u32)>);
 
-impl Counts {
+impl TextCounts {
     #[inline]
     fn count(&mut self, number: usize, text: u32) {
         let (texts, last) = &mut self.0[number];
@@ -271,8 +271,8 @@ impl Learner {
         Self {
             limits,
             words: Words::default(),
-            counts: Counts::default(),
-            hashed: Counts::default(),
+            counts: TextCounts::default(),
+            hashed: TextCounts::default(),
             met: None,
             all: 0,
         }
@@ -319,7 +319,7 @@ impl Learner {
     /// Takes a word of it again, or of a text before, by the number under which it is counted.
     #[inline]
     pub fn take_number(&mut self, number: u32) {
-        match number.checked_sub(Numbers::HASHED) {
+        match number.checked_sub(WordNumbers::HASHED) {
             None => self.counts.count(number as usize, self.all),
             Some(bucket) => self.hashed.count(bucket as usize, self.all),
         }
@@ -353,11 +353,11 @@ impl Learner {
         }
         let bucket = hash & (hashed as u64 - 1);
         self.hashed.count(bucket as usize, self.all);
-        Ok(Some(Numbers::HASHED + bucket as u32))
+        Ok(Some(WordNumbers::HASHED + bucket as u32))
     }
 
     /// What was learned, and under which numbers the words are there.
-    pub fn finish(mut self) -> Result<(Vocabulary, Numbers), OutOfMemory> {
+    pub fn finish(mut self) -> Result<(Vocabulary, WordNumbers), OutOfMemory> {
         let all = u64::from(self.all);
         let mut met = self.met.take();
         let (least, greatest) = (self.limits.least.of(all), self.limits.greatest.of(all));
@@ -394,8 +394,8 @@ impl Learner {
     }
 
     /// The numbers that the words have there, which are in this order there.
-    fn numbers(&self, known: &Vocabulary, order: &[u32]) -> Result<Numbers, OutOfMemory> {
-        let mut words = filled(Numbers::NONE, self.words.len())?;
+    fn numbers(&self, known: &Vocabulary, order: &[u32]) -> Result<WordNumbers, OutOfMemory> {
+        let mut words = filled(WordNumbers::NONE, self.words.len())?;
         for (number, counted) in order.iter().enumerate() {
             words[*counted as usize] = number as u32;
         }
@@ -403,13 +403,13 @@ impl Learner {
             // words in too few texts, or too many, are taken for ones that come later
             for (number, word) in words.iter_mut().zip(self.words.iter()) {
                 interrupts::worked(PLACED);
-                if *number == Numbers::NONE {
-                    *number = known.hashed_number(word).unwrap_or(Numbers::NONE);
+                if *number == WordNumbers::NONE {
+                    *number = known.hashed_number(word).unwrap_or(WordNumbers::NONE);
                 }
             }
         }
         let hashed = known.words.len() as u32;
-        Ok(Numbers { words, hashed })
+        Ok(WordNumbers { words, hashed })
     }
 }
 

@@ -177,7 +177,7 @@ impl Expansion {
         &self,
         rows: &Rows,
         decisions: &mut Vec<f64>,
-        mut add: impl FnMut(usize, Range<usize>, &mut Sums<'_>),
+        mut add: impl FnMut(usize, Range<usize>, &mut BlockSums<'_>),
     ) -> Result<(), OutOfMemory> {
         let (landmarks, machines) = (self.landmarks.len(), self.machines());
         decisions.clear();
@@ -190,7 +190,7 @@ impl Expansion {
             let count = ROWS.min(rows.len() - first);
             let parts = self.spans.chunks_exact(machines.max(1));
             for (from, spans) in (0..landmarks).step_by(part).zip(parts) {
-                let mut sums = Sums {
+                let mut sums = BlockSums {
                     factors: &self.factors,
                     spans,
                     landmarks,
@@ -209,7 +209,7 @@ impl Expansion {
 }
 
 /// The decisions about a block of rows.
-struct Sums<'a> {
+struct BlockSums<'a> {
     factors: &'a [f64],
     /// Of the part under way, by machine.
     spans: &'a [[u32; 2]],
@@ -220,7 +220,7 @@ struct Sums<'a> {
     decisions: &'a mut [f64],
 }
 
-impl Sums<'_> {
+impl BlockSums<'_> {
     /// Adds what some landmarks say by their kernel values.
     fn add<T>(&mut self, values: &[T], some: Range<usize>, dot: impl Fn(&[T], &[f64]) -> f64) {
         let rows = values.chunks_exact(some.len());

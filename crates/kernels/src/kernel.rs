@@ -185,7 +185,7 @@ impl Kernel {
         if squares.is_empty() || *self == Self::Linear {
             return;
         }
-        level.run(Values {
+        level.run(KernelValues {
             kernel: *self,
             products,
             own,
@@ -197,18 +197,18 @@ impl Kernel {
     pub(crate) fn values_of_distances(&self, level: Level, numbers: &mut [f32]) {
         if let Self::Rbf { gamma } = *self {
             let gamma = gamma as f32;
-            level.run(Distances { gamma, numbers });
+            level.run(RbfOfDistances { gamma, numbers });
         }
     }
 }
 
 /// Of distances: exp(-gamma d) in place of each d.
-struct Distances<'a> {
+struct RbfOfDistances<'a> {
     gamma: f32,
     numbers: &'a mut [f32],
 }
 
-impl Work for Distances<'_> {
+impl Work for RbfOfDistances<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -219,14 +219,14 @@ impl Work for Distances<'_> {
     }
 }
 
-struct Values<'a> {
+struct KernelValues<'a> {
     kernel: Kernel,
     products: &'a mut [f32],
     own: &'a [f32],
     squares: &'a [f32],
 }
 
-impl Work for Values<'_> {
+impl Work for KernelValues<'_> {
     type Output = ();
 
     #[inline(always)]

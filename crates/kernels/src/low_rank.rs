@@ -1,5 +1,5 @@
-//! The map of low rank: phi(x) = L^-1 k(landmarks, x), so that phi(x)' phi(z) = k(x, z) for landmarks, and for other rows
-//! what their projections onto the landmarks' span make of it.
+//! The map of low rank, phi(x) = L^-1 k(landmarks, x). For landmarks phi(x)' phi(z) = k(x, z); for other rows it is the kernel value of their
+//! projections onto the span of the landmarks.
 //!
 //! ```text
 //! phi(x)   = L^-1 k(x), k(x)_j = k(z_j, x), K of the landmarks z_j = L L'

@@ -131,7 +131,7 @@ impl Landmarks {
     }
 
     /// Adds what sparse entries add to products, or to squared distances.
-    fn add_sparse<T: Number>(&self, to_distances: bool, entries: &[[u32; 2]], out: &mut [T]) {
+    fn add_sparse<T: WideNumber>(&self, to_distances: bool, entries: &[[u32; 2]], out: &mut [T]) {
         if entries.is_empty() && self.can_be_parted() {
             return;
         }
@@ -193,7 +193,7 @@ fn sparse_square(entries: &[[u32; 2]]) -> f64 {
 }
 
 /// A number in which products and distances are summed: of 32 bits or 64.
-pub(crate) trait Number: Copy {
+pub(crate) trait WideNumber: Copy {
     const ZERO: Self;
     fn of(x: f32) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -203,7 +203,7 @@ pub(crate) trait Number: Copy {
 
 macro_rules! number {
     ($type:ty) => {
-        impl Number for $type {
+        impl WideNumber for $type {
             const ZERO: Self = 0.0;
 
             #[inline(always)]
@@ -245,7 +245,7 @@ pub(crate) struct Dense<'a, T> {
     pub(crate) out: &'a mut [T],
 }
 
-impl<T: Number> Work for Dense<'_, T> {
+impl<T: WideNumber> Work for Dense<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -261,7 +261,7 @@ impl<T: Number> Work for Dense<'_, T> {
     }
 }
 
-impl<T: Number> Dense<'_, T> {
+impl<T: WideNumber> Dense<'_, T> {
     #[inline(always)]
     fn each<K: Isa, const DISTANCES: bool>(self) {
         let panels = self.packed.chunks_exact(COLUMNS * self.width);
@@ -287,7 +287,7 @@ impl<T: Number> Dense<'_, T> {
 
 /// Of a row with some others of a panel.
 #[inline(always)]
-fn sums<T: Number, K: Isa, const DISTANCES: bool>(
+fn sums<T: WideNumber, K: Isa, const DISTANCES: bool>(
     row: &[f32],
     panel: &[f32],
     from: usize,
@@ -304,7 +304,7 @@ fn sums<T: Number, K: Isa, const DISTANCES: bool>(
 
 /// Of a row with one of a panel.
 #[inline(always)]
-fn sum<T: Number, K: Isa, const DISTANCES: bool>(row: &[f32], panel: &[f32], at: usize) -> T {
+fn sum<T: WideNumber, K: Isa, const DISTANCES: bool>(row: &[f32], panel: &[f32], at: usize) -> T {
     let mut sum = T::ZERO;
     for (value, numbers) in row.iter().zip(panel.as_chunks::<COLUMNS>().0) {
         sum = added::<T, K, DISTANCES>(sum, *value, numbers[at]);
@@ -379,7 +379,7 @@ impl Work for ToDistances<'_> {
 }
 
 #[inline(always)]
-fn added<T: Number, K: Isa, const DISTANCES: bool>(sum: T, value: f32, number: f32) -> T {
+fn added<T: WideNumber, K: Isa, const DISTANCES: bool>(sum: T, value: f32, number: f32) -> T {
     let (value, number) = (T::of(value), T::of(number));
     match DISTANCES {
         true => {

@@ -1,8 +1,8 @@
-//! The Cholesky factorization A = L L' of a symmetric positive definite matrix, in place and a panel at a time. It looks for
-//! interrupts on its way, and so does what is solved with it.
+//! The Cholesky factorization A = L L' of a symmetric positive definite matrix, in place and a panel at a time. The factorization
+//! and the solutions with it check for interrupts.
 //!
-//! Left-looking and blocked (Golub and Van Loan, Matrix Computations, 4th edition, section 4.2): a panel's square loses the
-//! product of all that stands before it in its rows and its columns' rows, and is divided by the factor on the diagonal.
+//! Left-looking and blocked (Golub and Van Loan, Matrix Computations, 4th edition, section 4.2): from the square of a
+//! panel the product of the columns before it is subtracted; then it is divided by the factor on the diagonal.
 
 use crate::base::interrupts;
 use crate::lower::{Before, Lower, SQUARE};

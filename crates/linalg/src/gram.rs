@@ -17,8 +17,8 @@ const MOST_ROWS: usize = 256;
 /// so much faster, multiplication by multiplication, is a product of blocks.
 const SCATTERED: usize = 12;
 
-/// Values of a row of which sums come as bytes, or are made for others: a gigabyte of them.
-pub const MOST_TOLD: usize = 1 << 14;
+/// Most columns of sums that are sent to another process, or come from one: the sums are a gigabyte then.
+pub const MOST_SENT: usize = 1 << 14;
 
 /// Sums under way.
 pub struct Gram {

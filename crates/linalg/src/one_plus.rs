@@ -1,4 +1,4 @@
-//! I + M, of sums of products M, factored in the scale in which its diagonal is 1: what an interior point solves with.
+//! The Cholesky factor of I + M, with M a sum of products, scaled so that its diagonal is 1. Interior points solve their systems with it.
 
 use crate::base::memory::{filled, OutOfMemory};
 use crate::cholesky::Cholesky;

@@ -7,7 +7,7 @@
 //!             k is the kernel, and 1 more where there is an intercept: a constant appended to phi(x), regularized like
 //!             every weight, as in linear machines here; a free one, as LIBSVM's, is in no norm ([`intercept`]). p, d, high: objective/loss.rs
 //! update      along two candidates at a time, the one with the largest projected gradient and the one with which D gains
-//!             most ([`pairs`]); then f of all candidates by the kernel rows of the two
+//!             most ([`pairs`], and where sum of y a stays 0 [`tied`]); then f of all candidates by the kernel rows of the two
 //! stop        a pass over all rows computes f with every support vector, in 64 bits: P, D and the gap are those of the problem
 //!             itself, of the rows and dual variables as they are stored
 //! ```
@@ -23,7 +23,9 @@
 //!    or will be when the candidates have been solved for again, all passes have 64 bits, and the gap of such a pass ends the head.
 //!    Otherwise rows that have a loss and were no candidates become candidates, and those that no longer matter are dropped where room is
 //!    wanted. A pass also gives the decisions of candidates, and kernel rows in 32 bits only give what steps add to them. So each round
-//!    takes off most of what 32 bits lack (iterative refinement). If three passes come no nearer, the head ends with the best of them.
+//!    takes off most of what 32 bits lack (iterative refinement). If three passes come no nearer, the head ends.
+//! 4. What is stored is what the last pass has seen. Where an earlier one in 64 bits was of a better machine, or weights of 0 are better, that
+//!    machine is made again and all rows are gone over once more ([`known`]).
 //!
 //! A head for a pair of classes reads the rows of those two only. Where heads are pairs, all rows are decided once more at the end, by all
 //! support vectors together, for the classes that the heads vote for.
@@ -34,15 +36,18 @@
 //!
 //! Knows rows, losses and kernels; nothing of linear solvers, schedules or PostgreSQL.
 
+mod balance;
 mod candidates;
 mod effort;
 mod head;
 mod intercept;
 mod interior;
 mod kernel_rows;
+mod known;
 mod outcome;
 mod outliers;
 mod pairs;
+mod tied;
 
 use std::fmt;
 use std::time::Instant;
@@ -57,7 +62,7 @@ use crate::kernels::{Expansion, Kernel, Room, Rows};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::objective::calibration::Calibration;
 use crate::objective::heads::HeadSpec;
-use crate::objective::loss::Loss;
+use crate::objective::loss::{Loss, NO_LOSS_FROM};
 use crate::objective::minimized::Intercept;
 use crate::objective::problem::Problem;
 use crate::rows::row::Row;
@@ -87,8 +92,6 @@ pub struct ExactStart {
     pub spec: HeadSpec,
     /// The dual variable of each row at the machine of low rank, in the rows' order: those above 0 make candidates.
     pub duals: Vec<f32>,
-    /// The intercept there, where a free one begins.
-    pub intercept: f64,
 }
 
 /// Seconds on a usual processor that a head may work on its candidates, however short passes are, and all heads together.
@@ -112,11 +115,19 @@ pub struct ExactJob {
     least_seconds: f64,
     /// For candidates and kernel rows.
     pub memory_bytes: usize,
+    /// Where labels are numbers, by how much a score may be off without a loss.
+    pub epsilon: Option<f64>,
+    /// What a decision is to be more than for the positive class.
+    pub bar: f64,
 }
 
 impl ExactJob {
     /// As the problem says.
-    pub fn new(kernel: Kernel, problem: &Problem, memory_bytes: usize) -> Self {
+    pub fn new(
+        kernel: Kernel,
+        problem: &Problem,
+        (memory_bytes, epsilon): (usize, Option<f64>),
+    ) -> Self {
         Self {
             kernel,
             loss: problem.loss(),
@@ -127,6 +138,16 @@ impl ExactJob {
             most_seconds: f64::INFINITY,
             least_seconds: LEAST_SECONDS,
             memory_bytes,
+            epsilon,
+            bar: 0.0,
+        }
+    }
+
+    /// The same where all rows are of one class: they are usual beyond the margin.
+    pub fn of_one_class(self) -> Self {
+        Self {
+            bar: NO_LOSS_FROM,
+            ..self
         }
     }
 }
@@ -186,11 +207,13 @@ pub struct ExactSolver {
     calibrations: Vec<Calibration>,
     /// By class its place in the order of labels, where that is known.
     class_ranks: Vec<u32>,
-    /// Decisions by head and row: at first those of the machine of low rank, then those that each head ends with.
+    /// Scores by head and row, offsets in them: at first those of the machine of low rank, then those that each head ends with.
     decisions: Vec<Vec<f32>>,
     groups: Vec<u32>,
-    /// Of pairs, whether the machine found has been asked for all rows.
-    is_told: bool,
+    /// By row what its scores have beside decisions; empty where that is nothing.
+    offsets: Vec<f64>,
+    /// Of pairs, whether all rows have been decided by the machine that was found.
+    has_decided_all: bool,
     deciding: Deciding,
     head: Option<Head>,
     support: Support,
@@ -209,6 +232,8 @@ pub struct Deciding {
     ordinals: Vec<u32>,
     groups: Vec<u32>,
     costs: Vec<f32>,
+    /// What scores have beside what a machine decides.
+    offsets: Vec<f64>,
     room: Room,
     values: Vec<f64>,
 }
@@ -220,6 +245,7 @@ impl Deciding {
             ordinals: Vec::new(),
             groups: Vec::new(),
             costs: Vec::new(),
+            offsets: Vec::new(),
             room: Room::default(),
             values: Vec::new(),
         }
@@ -230,6 +256,7 @@ impl Deciding {
         self.ordinals.clear();
         self.groups.clear();
         self.costs.clear();
+        self.offsets.clear();
     }
 
     fn take(&mut self, row: &Row<'_>, ordinal: usize) -> Result<(), OutOfMemory> {
@@ -237,6 +264,7 @@ impl Deciding {
         self.ordinals.room(1)?.push(ordinal as u32);
         self.groups.room(1)?.push(row.group() as u32);
         self.costs.room(1)?.push(row.cost());
+        self.offsets.room(1)?.push(row.offset());
         Ok(())
     }
 
@@ -265,18 +293,23 @@ impl Deciding {
         Ok(last)
     }
 
-    /// Has the rows taken decided; `wide`: by kernel values in 64 bits.
-    fn decide(&mut self, machine: Option<&Expansion>, wide: bool) -> Result<(), OutOfMemory> {
+    /// Has the rows taken scored: what the machine decides, and their offsets. `wide`: by kernel values in 64 bits. A machine without support
+    /// vectors is its intercept.
+    fn decide(&mut self, machine: Result<&Expansion, f64>, wide: bool) -> Result<(), OutOfMemory> {
         let (rows, room, values) = (&self.rows, &mut self.room, &mut self.values);
         match machine {
-            Some(machine) if wide => machine.decide(rows, room, values)?,
-            Some(machine) => machine.decide_narrowly(rows, room, values)?,
-            // without support vectors every decision is 0
-            None => {
+            Ok(machine) if wide => machine.decide(rows, room, values)?,
+            Ok(machine) => machine.decide_narrowly(rows, room, values)?,
+            Err(intercept) => {
                 self.values.clear();
                 let rows = self.rows.len();
-                self.values.room(rows)?.resize(rows, 0.0);
+                self.values.room(rows)?.resize(rows, intercept);
             }
+        }
+        let machines = self.values.len() / self.rows.len().max(1);
+        let rows = self.values.chunks_exact_mut(machines.max(1));
+        for (values, offset) in rows.zip(&self.offsets) {
+            values.iter_mut().for_each(|value| *value += offset);
         }
         Ok(())
     }
@@ -300,7 +333,8 @@ impl ExactSolver {
         Ok(Self {
             decisions: filled(Vec::new(), starts.len())?,
             groups: Vec::new(),
-            is_told: false,
+            offsets: Vec::new(),
+            has_decided_all: false,
             deciding: Deciding::new(width),
             support: Support::new(width),
             noted: Some(first),
@@ -389,7 +423,7 @@ impl ExactSolver {
         if let Some(machine) = &self.noted {
             let wide = self.ended > 0;
             let last = self.deciding.read(source, &mut self.row, |_| true)?;
-            self.deciding.decide(Some(machine), wide)?;
+            self.deciding.decide(Ok(machine), wide)?;
             self.note()?;
             if last {
                 self.noted = None;
@@ -437,7 +471,15 @@ impl ExactSolver {
     fn note(&mut self) -> Result<(), OutOfMemory> {
         let (groups, machines) = (&self.deciding.groups, self.starts.len());
         if self.ended == 0 {
+            let before = self.groups.len();
             self.groups.room(groups.len())?.extend_from_slice(groups);
+            let offsets = &self.deciding.offsets;
+            if offsets.iter().any(|it| *it != 0.0) || !self.offsets.is_empty() {
+                let missing = before - self.offsets.len();
+                let own = self.offsets.room(missing + offsets.len())?;
+                own.resize(before, 0.0);
+                own.extend_from_slice(offsets);
+            }
         }
         for (head, decisions) in self.decisions.iter_mut().enumerate() {
             let own = self.deciding.values.iter().skip(head);
@@ -449,18 +491,19 @@ impl ExactSolver {
 
     /// All heads have ended: of pairs all rows are decided once more.
     fn end_heads(&mut self) -> Result<Step, OutOfMemory> {
-        if self.is_told || !self.is_in_pairs() {
+        if self.has_decided_all || !self.is_in_pairs() {
             return Ok(Step::Done);
         }
-        self.is_told = true;
+        self.has_decided_all = true;
         self.support
             .put_in_order(&self.groups, &self.starts[0].spec.signs)?;
         self.noted = self.support.machine(self.job.kernel)?;
-        for decisions in &mut self.decisions {
+        let intercepts = self.support.intercepts();
+        for (decisions, intercept) in self.decisions.iter_mut().zip(intercepts) {
             match &self.noted {
                 Some(_) => decisions.clear(),
                 // there are no support vectors
-                None => decisions.fill(0.0),
+                None => decisions.fill(*intercept as f32),
             }
         }
         Ok(Step::Progress)
@@ -477,20 +520,30 @@ impl ExactSolver {
         self.head = Some(Head::new(
             &self.job,
             start.spec.clone(),
-            (duals, start.intercept),
-            (decisions, &self.groups),
+            duals,
+            (decisions, &self.groups, &self.offsets),
             width,
         )?);
         Ok(Step::Progress)
     }
 
     /// What has been found, once all heads have ended.
-    pub fn finish(self) -> Result<ExactOutcome, OutOfMemory> {
+    pub fn finish(mut self) -> Result<ExactOutcome, OutOfMemory> {
+        for decisions in &mut self.decisions {
+            if self.job.bar != 0.0 {
+                let bar = self.job.bar as f32;
+                decisions.iter_mut().for_each(|it| *it -= bar);
+            }
+            for (decision, offset) in decisions.iter_mut().zip(&self.offsets) {
+                *decision = (f64::from(*decision) - offset) as f32;
+            }
+        }
         let specs = self.starts.iter().map(|start| &start.spec);
+        let targets = self.job.epsilon.map(|it| (&self.offsets[..], it));
         self.support.finish(
             specs,
             &self.decisions,
-            &self.groups,
+            (&self.groups, targets),
             (&self.calibrations, &self.class_ranks),
             (
                 self.job.kernel,

@@ -2,9 +2,10 @@
 //! a primal-dual interior point on the factor.
 //!
 //! ```text
-//! objective   P(w, b) = 1/2 |w|² + sum of s_i max(0, 1 - y_i (<w, h_i> + b)),   h_i a row of H, K ≈ H H',  s_i = C times the
-//!             row's cost; b is not in the norm
-//! dual        D(a) = sum of a_i - 1/2 |sum of a_i y_i h_i|²,  0 <= a_i <= s_i,  sum of y_i a_i = 0
+//! objective   P(w, b) = 1/2 |w|² + sum of s_i L(y_i (<w, h_i> + b)),   h_i a row of H, K ≈ H H',  s_i = C times the row's cost; b is not
+//!             in the norm, unless it is to be: then it is the weight of one more column of H, all 1, and y'a may be any; of a truncated loss sum of s_i min(L, 1 + s), in rounds
+//! dual        D(a) = sum of p a_i - 1/2 d_i a_i² - 1/2 |sum of a_i y_i h_i|²,  0 <= a_i <= u_i,  sum of y_i a_i = 0; of the hinge p = 1,
+//!             d = 0, u_i = s_i
 //! stop        the surrogate gap and the residuals are within the tolerance, and P - D at a feasible a
 //! ```
 //!
@@ -52,15 +53,16 @@ use crate::interior::head::{Head, Rules};
 use crate::interior::machine::Left;
 use crate::interior::sums::Normal;
 use crate::interior::values::Values;
-use crate::kernels::{Expansion, KernelError, LowRank};
+use crate::kernels::{Expansion, Kernel, KernelError, LowRank};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::objective::heads::HeadSpec;
+use crate::objective::minimized::Intercept;
 use crate::objective::problem::Problem;
 use crate::objective::solver_choice::InteriorRank;
 use crate::rows::row::Row;
 use crate::rows::source::{Source, Spool};
 
-pub use crew::{Crew, Told};
+pub use crew::{Crew, CrewState};
 pub use exchange::{Halt, MachineTimes};
 pub use factoring::Share;
 pub use head::StepState;
@@ -82,6 +84,8 @@ pub struct InteriorTerms {
     pub rank: InteriorRank,
     /// The part of the trace below which no more columns are taken.
     pub trace_tolerance: f64,
+    /// Whether the intercept is in the norm, which PSVM's is not.
+    pub in_norm: bool,
     /// Whether the dual variables of all rows are wanted.
     pub keep_duals: bool,
     /// Whether weights on the way are.
@@ -98,10 +102,25 @@ impl InteriorTerms {
     /// Most steps of a head.
     pub const MOST_STEPS: u32 = 500;
 
-    /// Whether so many rows of so many dense values, the factor and all else are expected to fit the memory.
-    pub fn fits(&self, rows: usize, width: usize) -> bool {
-        let held = rows.saturating_mul(4 * width + 20);
+    /// Of the linear kernel so many features at most have a column each by default.
+    pub const LINEAR: usize = 256;
+
+    /// How many columns the factor has at most, over so many rows for which this map was made. More than there are features a linear kernel has not,
+    /// and with fewer it would be another problem.
+    fn rank_over(&self, map: &LowRank, rows: usize) -> usize {
         let rank = self.rank.of(rows);
+        let width = map.landmarks().rows().width();
+        match *map.kernel() == Kernel::Linear && self.rank == InteriorRank::Power(Self::POWER) {
+            true => rank.max(width.min(Self::LINEAR).min(rows)),
+            false => rank,
+        }
+    }
+
+    /// Whether so many rows for which this map was made, the factor and all else are expected to fit the memory.
+    pub fn fits(&self, map: &LowRank, rows: usize) -> bool {
+        let width = map.landmarks().rows().width();
+        let held = rows.saturating_mul(4 * width + 20);
+        let rank = self.rank_over(map, rows);
         bytes(rows, rank, self.machines, false).saturating_add(held) <= self.memory_bytes
     }
 }
@@ -162,6 +181,8 @@ pub struct InteriorSolver<C: Crew> {
     stage: Stage,
     steps: Vec<InteriorStep>,
     progress: InteriorProgress,
+    /// Where labels are numbers, by how much a score may be off without a loss.
+    epsilon: Option<f64>,
 }
 
 enum Stage {
@@ -183,10 +204,10 @@ impl<C: Crew> InteriorSolver<C> {
         (rows, first): (usize, Option<Expansion>),
         crew: C,
     ) -> Result<Self, Halt> {
-        let rank = terms.rank.of(rows);
         let width = map.landmarks().rows().width();
+        let rank = terms.rank_over(map, rows);
         let mut crew = crew;
-        let spooled = crew.can_spool() && !terms.fits(rows, width);
+        let spooled = crew.can_spool() && !terms.fits(map, rows);
         crew.begin(
             Orders {
                 aim: Aim {
@@ -195,7 +216,13 @@ impl<C: Crew> InteriorSolver<C> {
                     tolerance: terms.trace_tolerance,
                 },
                 rules: Rules {
-                    intercept: problem.intercept(),
+                    loss: problem.loss(),
+                    truncation: problem.truncation(),
+                    intercept: match problem.intercept() {
+                        true if terms.in_norm => Intercept::InNorm,
+                        true => Intercept::Free,
+                        false => Intercept::None,
+                    },
                     tolerance: problem.tolerance(),
                     max_steps: problem.max_passes().min(InteriorTerms::MOST_STEPS),
                 },
@@ -219,6 +246,7 @@ impl<C: Crew> InteriorSolver<C> {
             stage: Stage::Dealing(0),
             steps: Vec::new(),
             progress: InteriorProgress::Dealing { rows: 0 },
+            epsilon: None,
         })
     }
 
@@ -250,12 +278,12 @@ impl<C: Crew> InteriorSolver<C> {
                 Ok(Step::Progress)
             }
             Stage::Running => match self.listen()? {
-                Told::Nothing => Ok(Step::Progress),
-                Told::Left(left) => {
+                CrewState::Working => Ok(Step::Progress),
+                CrewState::Left(left) => {
                     self.stage = Stage::Done(left, self.began.elapsed().as_secs_f64());
                     Ok(Step::Done)
                 }
-                Told::Halted(halt) => Err(halt.into()),
+                CrewState::Halted(halt) => Err(halt.into()),
             },
             Stage::Done(..) => Ok(Step::Done),
         }
@@ -280,7 +308,7 @@ impl<C: Crew> InteriorSolver<C> {
         }
     }
 
-    fn listen(&mut self) -> Result<Told, OutOfMemory> {
+    fn listen(&mut self) -> Result<CrewState, OutOfMemory> {
         let heads = self.specs.len();
         let (began, steps, progress) = (self.began, &mut self.steps, &mut self.progress);
         let mut noted = Ok(());
@@ -294,6 +322,12 @@ impl<C: Crew> InteriorSolver<C> {
         noted.map(|()| told)
     }
 
+    /// The same where labels are numbers, and a score may be off by so much without a loss.
+    pub fn of_targets(mut self, epsilon: Option<f64>) -> Self {
+        self.epsilon = epsilon;
+        self
+    }
+
     /// How far it is.
     pub fn progress(&self) -> InteriorProgress {
         self.progress
@@ -303,7 +337,7 @@ impl<C: Crew> InteriorSolver<C> {
     pub fn finish(self) -> Result<Option<InteriorOutcome>, OutOfMemory> {
         match self.stage {
             Stage::Done(left, seconds) => {
-                InteriorOutcome::of(left, (self.steps, seconds), &self.specs)
+                InteriorOutcome::of(left, (self.steps, seconds), (&self.specs, self.epsilon))
             }
             Stage::Dealing(_) | Stage::Running => Ok(None),
         }

@@ -3,9 +3,7 @@
 //!
 //! Knows what methods sum up of a row. Must not know who holds the rows, nor what follows from the sums.
 
-mod head;
 mod pass;
 
-pub use head::{HeadFound, HeadScan};
-pub use pass::KeptRows;
-pub use pass::{ScanPass, ScanSums};
+pub use crate::solver::head_sums::{HeadFound, HeadScan};
+pub use pass::{RowsHere, ScanPass, ScanSums};

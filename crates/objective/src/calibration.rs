@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{all_of, list, OutOfMemory};
+use crate::conformal::ConformalResiduals;
 use crate::evaluation::Sigmoid;
 use crate::isotonic::Isotonic;
 
@@ -78,7 +79,7 @@ pub enum CalibrationChoice {
     Isotonic,
 }
 
-/// How the probabilities of a classifier came about.
+/// How the probabilities of a classifier came about, or the intervals of a regression.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibrations {
     /// One for each final head where the plan asks for probabilities, else none.
@@ -88,6 +89,8 @@ pub struct Calibrations {
     pub fitted: Option<CalibrationRows>,
     /// What sigmoids and isotonic functions came to on rows that they were not fitted to; None where that was not looked at.
     pub losses: Option<CalibrationLosses>,
+    /// Where labels are numbers and rows were held out, how far predictions of these were off.
+    pub residuals: Option<ConformalResiduals>,
 }
 
 /// Held-out rows that isotonic functions are fitted to.
@@ -129,7 +132,9 @@ impl Calibrations {
     pub fn copied(&self) -> Result<Self, OutOfMemory> {
         Ok(Self {
             heads: copies(&self.heads)?,
-            ..*self
+            fitted: self.fitted,
+            losses: self.losses,
+            residuals: self.residuals.as_ref().map(|it| it.copied()).transpose()?,
         })
     }
 }

@@ -1,23 +1,31 @@
 //! How well heads fit rows whose decisions are all at hand.
 
-use crate::base::memory::{filled, OutOfMemory, Room as _};
+use crate::base::memory::{filled, gathered, OutOfMemory};
 use crate::calibration::Calibration;
 use crate::evaluation::Ranking;
 use crate::heads::{HeadSpec, Signs};
+use crate::minimized::target_of;
 use crate::pairs::Telling;
-use crate::report::Fit;
+use crate::report::{Fit, Residuals};
+
+/// Classes of rows with targets: their sides.
+const SIDES: usize = 2;
 
 /// What the decisions of these heads, by head and row, make of rows of these groups; None where there are none. `calibrations`: those by
 /// which classes are told apart, or none.
+///
+/// `targets`: where labels are numbers, the rows' offsets, and by how much a score may be off without a loss.
 pub fn fit<'a>(
     specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
     decisions: &[Vec<f32>],
-    groups: &[u32],
+    (groups, targets): (&[u32], Option<(&[f64], f64)>),
     calibrations: &[Calibration],
     ranks: &[u32],
 ) -> Result<Option<Fit>, OutOfMemory> {
-    let mut signs = Vec::new();
-    signs.room(specs.len())?.extend(specs.map(|it| &it.signs));
+    if let Some(targets) = targets {
+        return of_targets(specs, decisions, groups, targets);
+    }
+    let signs = gathered(specs.map(|it| &it.signs))?;
     let class = |group: u32| match signs.as_slice() {
         [pair @ Signs::Between { .. }, ..] => pair.class(group as usize),
         [only] => usize::from(only.of(group as usize) > 0),
@@ -35,12 +43,10 @@ pub fn fit<'a>(
         right: filled(0, classes)?,
         auc: None,
         deviation: 0.0,
+        residuals: None,
     };
     count(&mut fit, (decisions, &mut telling), groups, class)?;
-    fit.deviation = decisions
-        .iter()
-        .map(|all| deviation(all))
-        .fold(0.0, f64::max);
+    fit.deviation = most_deviation(decisions);
     if let [only] = decisions {
         let mut ranking = Ranking::new(only.len())?;
         let rows = only.iter().zip(groups);
@@ -50,6 +56,34 @@ pub fn fit<'a>(
         }
         fit.auc = ranking.area();
     }
+    Ok((!groups.is_empty()).then_some(fit))
+}
+
+/// The same of rows with targets, which have sides and no classes.
+fn of_targets<'a>(
+    specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
+    decisions: &[Vec<f32>],
+    groups: &[u32],
+    (offsets, epsilon): (&[f64], f64),
+) -> Result<Option<Fit>, OutOfMemory> {
+    let specs = gathered(specs)?;
+    let quantiles = gathered(specs.iter().filter_map(|it| it.quantile))?;
+    let mut residuals = Residuals::default();
+    for (row, (group, offset)) in groups.iter().zip(offsets).enumerate() {
+        let y = specs.first().map_or(0, |it| it.signs.of(*group as usize));
+        let target = target_of(*offset, y.into(), epsilon);
+        let own = decisions.iter().map(|all| f64::from(all[row]));
+        residuals.take(target, own, &quantiles);
+    }
+    let fit = Fit {
+        rows: groups.len() as u64,
+        actual: filled(0, SIDES)?,
+        predicted: filled(0, SIDES)?,
+        right: filled(0, SIDES)?,
+        auc: None,
+        deviation: most_deviation(decisions),
+        residuals: Some(residuals),
+    };
     Ok((!groups.is_empty()).then_some(fit))
 }
 
@@ -71,6 +105,11 @@ fn count(
         fit.right[actual] += u64::from(actual == predicted);
     }
     Ok(())
+}
+
+fn most_deviation(decisions: &[Vec<f32>]) -> f64 {
+    let each = decisions.iter().map(|all| deviation(all));
+    each.fold(0.0, f64::max)
 }
 
 fn deviation(decisions: &[f32]) -> f64 {

@@ -19,6 +19,8 @@ pub struct HeadSpec {
     pub truncation: Option<f64>,
     /// Full passes after which it stops with the gap reached; None: as many as the problem says.
     pub max_passes: Option<u32>,
+    /// The quantile of targets that it predicts, which C and `positive_weight` know; None: none in particular.
+    pub quantile: Option<f64>,
 }
 
 impl HeadSpec {
@@ -30,6 +32,7 @@ impl HeadSpec {
             && self.tolerance.is_none_or(|it| it > 0.0 && it < 1.0)
             && self.truncation.is_none_or(positive)
             && self.max_passes != Some(0)
+            && self.quantile.is_none_or(|tau| tau > 0.0 && tau < 1.0)
             && self.signs.are_sound()
     }
 
@@ -42,6 +45,18 @@ impl HeadSpec {
             tolerance: None,
             truncation: None,
             max_passes: None,
+            quantile: None,
+        }
+    }
+
+    /// The same for a quantile of targets, of rows on two sides: with the hinge and no epsilon it minimizes [`crate::quantiles::pinball`].
+    /// What is too low loses on the positive side, which has tau of C, and what is too high on the negative one.
+    pub fn of_quantile(self, tau: f64) -> Self {
+        Self {
+            c: self.c * (1.0 - tau),
+            positive_weight: (tau / (1.0 - tau)) as f32,
+            quantile: Some(tau),
+            ..self
         }
     }
 

@@ -4,6 +4,7 @@
 
 pub mod calibration;
 pub mod central_path;
+pub mod conformal;
 pub mod evaluation;
 pub mod fit;
 pub mod heads;
@@ -15,6 +16,7 @@ pub mod outside;
 pub mod pairs;
 pub mod plan;
 pub mod problem;
+pub mod quantiles;
 pub mod report;
 pub mod rounded;
 pub mod scoring;

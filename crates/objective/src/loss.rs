@@ -19,7 +19,7 @@
 //! | L is | k | minimized by |
 //! |---|---|---|
 //! | straight | 0 | coordinate descent, planes, interior points, exact kernel machines |
-//! | a parabola, k/2 max(0, 1 - m)^2 | > 0 | coordinate descent, Newton's method, exact kernel machines |
+//! | a parabola, k/2 max(0, 1 - m)^2 | > 0 | coordinate descent, Newton's method, interior points, exact kernel machines |
 
 use serde::{Deserialize, Serialize};
 
@@ -118,12 +118,15 @@ impl Loss {
     /// By how much a sum of losses grows at most where every margin is off by `off`, of rows whose weights come to `weight` and whose
     /// losses to no more than `losses`: sum s (-L' off + 1/2 L'' off^2), by Cauchy and Schwarz.
     pub fn most_growth(self, (weight, losses): (f64, f64), off: f64) -> f64 {
+        // (L')^2 is 2 L'' L
+        (self.most_slopes((weight, losses)) + 0.5 * self.curvature() * weight * off) * off
+    }
+
+    /// What slopes come to at most, of rows whose weights come to `weight` and whose losses to no more than `losses`.
+    pub fn most_slopes(self, (weight, losses): (f64, f64)) -> f64 {
         match self.curvature() {
-            0.0 => self.slope() * weight * off,
-            // (L')^2 is 2 L'' L
-            curvature => {
-                ((2.0 * curvature * losses * weight).sqrt() + 0.5 * curvature * weight * off) * off
-            }
+            0.0 => self.slope() * weight,
+            curvature => (2.0 * curvature * losses * weight).sqrt(),
         }
     }
 

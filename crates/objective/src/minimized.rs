@@ -4,6 +4,11 @@
 //! truncated  T(w) = 1/2 |w|^2 + C sum c min(L(y <w, x>), 1 + s)
 //!
 //! The intercept's weight is the last of w, behind a constant at the end of each row; it counts in |w| but where it is free.
+//!
+//! A row may have an offset o ([`Row::offset`]), a number that its score has beside <w, x>: a feature whose weight is 1 and in no norm.
+//! Margins are then y (<w, x> + o), and in the dual a counts a (1 - y o) where it counts a without one:
+//!
+//! dual       D(a) = sum of (p - y o) a - 1/2 d a^2, less 1/2 |sum of a y x|^2
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +38,9 @@ pub struct Objective {
     /// How far within the margin a row may be, 1 - m; one that is further is an outlier, which costs what this costs and has no say
     /// in the weights. Infinite where the loss is not truncated, or not yet.
     pub most_within: f64,
+    /// The weights that sort rows for a whole round, so that its problem is convex; empty where the weights at hand do.
+    #[serde(deserialize_with = "list")]
+    pub sorted_at: Vec<f64>,
 }
 
 /// An intercept: none, one in the norm, or a free one.
@@ -74,6 +82,7 @@ impl Objective {
             free: intercept == Intercept::Free,
             truncation: None,
             most_within: f64::INFINITY,
+            sorted_at: Vec::new(),
         }
     }
 
@@ -88,8 +97,14 @@ impl Objective {
     pub fn copied(&self) -> Result<Self, OutOfMemory> {
         Ok(Self {
             signs: copied(&self.signs)?,
+            sorted_at: copied(&self.sorted_at)?,
             ..*self
         })
+    }
+
+    /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
+    pub fn fits(&self, features: usize, groups: usize) -> bool {
+        self.signs.len() >= groups && (!self.is_sorted() || self.sorted_at.len() == features + 1)
     }
 
     /// Has rows be outliers from now on, or none.
@@ -145,6 +160,18 @@ impl Objective {
         within > self.most_within
     }
 
+    /// Whether a round sorts rows, and not the weights at hand.
+    #[inline(always)]
+    pub fn is_sorted(&self) -> bool {
+        !self.sorted_at.is_empty()
+    }
+
+    /// Whether a row on this side is an outlier of the round, which costs [`Self::most_loss`] at any weights.
+    #[inline(always)]
+    pub fn is_sorted_out<K: Isa>(&self, row: &Row<'_>, y: f64) -> bool {
+        self.is_sorted() && self.is_out(self.within(y, self.score::<K>(row, &self.sorted_at)))
+    }
+
     /// The sign of a row, 0 where it takes no part, and what its loss counts beside C.
     #[inline(always)]
     pub fn side(&self, row: &Row<'_>) -> (f64, f64) {
@@ -161,19 +188,30 @@ impl Objective {
         y != 0.0 && within > 0.0 && !self.is_out(within)
     }
 
-    /// <w, x>, the intercept's constant behind the features.
+    /// <w, x>, the intercept's constant behind the features, and the row's offset.
     #[inline(always)]
     pub fn score<K: Isa>(&self, row: &Row<'_>, w: &[f64]) -> f64 {
-        score::<K>(row, w, self.intercept)
+        self.along::<K>(row, w) + row.offset()
+    }
+
+    /// What a step of the weights adds to the score of a row.
+    #[inline(always)]
+    pub fn along<K: Isa>(&self, row: &Row<'_>, step: &[f64]) -> f64 {
+        score::<K>(row, step, self.intercept)
     }
 }
 
-/// <w, x>, with the intercept's constant behind the features.
+/// <w, x>, with the intercept's constant behind the features; without the row's offset.
 #[inline(always)]
 pub fn score<K: Isa>(row: &Row<'_>, w: &[f64], intercept: f64) -> f64 {
     let dense = row.dense();
     let score = f64::dot_dense::<K>(dense, &w[..dense.len()]);
     score + f64::dot_sparse::<K>(row.sparse(), w) + intercept * w[w.len() - 1]
+}
+
+/// The target t of a row on side y whose offset is y (1 + epsilon) - t: see `scaling::target` of the crate delivery.
+pub fn target_of(offset: f64, y: f64, epsilon: f64) -> f64 {
+    y * (NO_LOSS_FROM + epsilon) - offset
 }
 
 /// By what sums of dual variables, of negative rows and of positive ones, are multiplied so that both are the same: what the dual asks where

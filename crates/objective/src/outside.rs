@@ -1,5 +1,5 @@
-//! Rows that a training leaves out although its certificate covers them. Their dual variables are 0; what they lose at the reported weights
-//! is added up after the training, by the code that knows the rows. Sums only.
+//! Rows that a training does not read although its certificate covers them. Their dual variables are 0. The code that knows the rows adds up
+//! their losses at the reported weights after the training. This file has the sums only.
 
 use crate::evaluation::right_side;
 use crate::loss::Loss;

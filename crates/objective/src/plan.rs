@@ -14,7 +14,7 @@
 //! | plan | first stage | second stage |
 //! |---|---|---|
 //! | one C | final heads | |
-//! | one C, probabilities | final heads and held-out heads | |
+//! | one C, probabilities or intervals | final heads and held-out heads | |
 //! | several C | held-out heads of each C | final heads at the best C |
 //! | several s of a truncated loss | held-out heads of each C and s | final heads at the best of them |
 //! | to validate | held-out heads of each C and s | |
@@ -33,12 +33,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{list, OutOfMemory};
+use crate::base::memory::{copied, list, OutOfMemory};
 use crate::base::random::{Random, Stream};
 use crate::calibration::{Calibration, CalibrationChoice};
 use crate::heads::{HeadSpec, HeldOut, Signs};
 use crate::pairs::{Pairs, Telling};
 use crate::problem::Problem;
+use crate::quantiles;
 use crate::scoring::Scoring;
 
 /// Folds that there may be where a column says them; fold ids are below this.
@@ -84,7 +85,9 @@ pub struct Plan {
     pub purpose: Purpose,
     /// Whether the final heads get probabilities, fitted to held-out decisions.
     pub probability: bool,
-    /// And by what.
+    /// Whether rows are held out to know how far predictions of numbers are off.
+    pub intervals: bool,
+    /// By what probabilities are made.
     pub calibration: CalibrationChoice,
     /// Whether the class of a row is the most probable one, of more than two; else that of the largest decision, or of the most votes.
     pub by_probability: bool,
@@ -97,6 +100,13 @@ pub struct Plan {
     pub beyond: u32,
     /// Gap and passes at which the final heads stop, where they are but a beginning; None: as the problem says.
     pub final_stop: Option<(f64, u32)>,
+    /// Where rows are of one class, the share of their bounds that the dual variables are to come to, in place of a C; strictly
+    /// between 0 and 1.
+    pub nu: Option<f64>,
+    /// Of rows with targets, the quantiles to predict, ascending, each by a head of its own; none: one head, on both of whose sides a loss
+    /// counts alike.
+    #[serde(deserialize_with = "list")]
+    pub quantiles: Vec<f64>,
 }
 
 /// What heads of one classifier are trained with.
@@ -116,9 +126,11 @@ pub enum PlanError {
     Cost(f64),
     /// An s that is not positive and finite.
     Truncation(f64),
+    /// Quantiles that are none, too many, or that do not ascend.
+    Quantiles,
     /// A number of folds out of 2 to [`MOST_FOLDS`].
     FoldCount(u32),
-    /// To choose C, to validate and to fit probabilities rows must be held out.
+    /// To choose C, to validate, and for probabilities and intervals rows must be held out.
     NoFolds,
     /// Rows of so many folds only, where two are the least.
     FoldsFound(u32),
@@ -139,6 +151,7 @@ impl fmt::Display for PlanError {
             Self::Truncation(s) => {
                 write!(f, "truncation must be positive and finite, but is {s}")
             }
+            Self::Quantiles => write!(f, "quantiles must ascend between 0 and 1"),
             Self::FoldCount(count) => write!(
                 f,
                 "the number of folds must lie between 2 and {MOST_FOLDS}, but is {count}"
@@ -155,7 +168,7 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// One C, no row held out, no probabilities.
+    /// One C, no row held out, no probabilities and no intervals.
     pub fn train(c: f64) -> Self {
         Self {
             costs: vec![c],
@@ -163,12 +176,15 @@ impl Plan {
             folds: None,
             purpose: Purpose::Train,
             probability: false,
+            intervals: false,
             calibration: CalibrationChoice::Auto,
             by_probability: false,
             pairs_up_to: 0,
             scoring: Scoring::Accuracy,
             beyond: 0,
             final_stop: None,
+            nu: None,
+            quantiles: Vec::new(),
         }
     }
 
@@ -205,7 +221,10 @@ impl Plan {
 
     /// Whether rows are held out.
     pub fn holds_out(&self) -> bool {
-        self.candidate_count() > 1 || self.probability || self.purpose == Purpose::Validate
+        self.candidate_count() > 1
+            || self.probability
+            || self.intervals
+            || self.purpose == Purpose::Validate
     }
 
     /// Checks what does not depend on the rows.
@@ -219,6 +238,9 @@ impl Plan {
         }
         if let Some(&s) = self.truncations.iter().find(wrong) {
             return Err(PlanError::Truncation(s));
+        }
+        if !quantiles::are_sound(&self.quantiles) {
+            return Err(PlanError::Quantiles);
         }
         match self.folds {
             Some(Folds::Count(count) | Folds::Forward(count))
@@ -289,8 +311,9 @@ pub struct Layout {
     by_probability: bool,
     /// Those that heads tell apart; None where each tells a class from the rest.
     pairs: Option<Arc<Pairs>>,
-    /// As the plan has it.
+    /// As the plan has them.
     final_stop: Option<(f64, u32)>,
+    quantiles: Arc<Vec<f64>>,
 }
 
 impl Layout {
@@ -325,6 +348,7 @@ impl Layout {
             by_probability: plan.by_probability,
             pairs: pairs.map(Arc::new),
             final_stop: plan.final_stop,
+            quantiles: Arc::new(copied(&plan.quantiles)?),
         })
     }
 
@@ -338,13 +362,18 @@ impl Layout {
         self.classes
     }
 
-    /// Heads of one classifier: one for two classes, for more one a class or one a pair of them.
+    /// Heads of one classifier: one for two classes, for more one a class or one a pair of them; of quantiles one each.
     pub fn heads(&self) -> usize {
         match &self.pairs {
             Some(pairs) => Pairs::count(pairs.classes()),
             None if self.classes > 2 => self.classes,
-            None => 1,
+            None => self.quantiles.len().max(1),
         }
+    }
+
+    /// What heads predict, where these are quantiles.
+    pub fn quantiles(&self) -> &[f64] {
+        &self.quantiles
     }
 
     /// The pairs that heads tell apart; None where each tells a class from the rest.
@@ -470,10 +499,14 @@ impl Layout {
             let bytes = size_of::<HeadSpec>() as u64;
             heads.try_reserve(1).map_err(|_| OutOfMemory { bytes })?;
             let weight = self.positive_weights.get(positive);
-            heads.push(HeadSpec {
+            let spec = HeadSpec {
                 positive_weight: weight.copied().unwrap_or(1.0),
                 truncation: candidate.truncation,
                 ..HeadSpec::new(signs, candidate.c)
+            };
+            heads.push(match self.quantiles.get(head) {
+                Some(tau) => spec.of_quantile(*tau),
+                None => spec,
             });
         }
         Ok(())

@@ -167,11 +167,11 @@ impl Parameters {
     /// Whether its solver takes truncated losses.
     fn truncates(&self) -> bool {
         match self.solver {
-            SolverChoice::StreamSvm(_) => false,
-            SolverChoice::Newton
-            | SolverChoice::Indexed(Indexed::Newton)
-            | SolverChoice::Scan(_)
-            | SolverChoice::Average => self.formulation.loss.is_smooth(),
+            SolverChoice::StreamSvm(_) | SolverChoice::Average => false,
+            SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton) => {
+                self.formulation.loss.is_smooth()
+            }
+            other if other.by_planes() => !self.formulation.together,
             other => !other.descends(),
         }
     }
@@ -217,7 +217,7 @@ pub enum ProblemError {
     NoFreeIntercept,
     /// s must be positive and finite.
     Truncation(f64),
-    /// Truncated losses are for coordinate descent over rows that are kept or stream by the cached policy.
+    /// StreamSVM, averages, Pegasos and classes together solve convex problems, and Newton's method needs a smooth loss.
     CannotTruncate,
 }
 
@@ -416,7 +416,7 @@ impl fmt::Display for ProblemError {
                 write!(f, "truncation must be positive and finite, but is {s}")
             }
             Self::CannotTruncate => {
-                write!(f, "truncated losses are solved by coordinate descent, and that of the squared hinge by Newton's method")
+                write!(f, "the solver does not minimize truncated losses")
             }
             Self::NoFreeIntercept => write!(f, "Pegasos knows no free intercept"),
             Self::NoProjectedGradient => {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::memory::{copied, list, OutOfMemory};
 use crate::calibration::Calibrations;
 use crate::problem::StopRule;
+use crate::quantiles::sorted;
 
 /// Primal, dual and relative gap at the reported weights and dual variables, over all rows of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -141,10 +142,10 @@ pub struct Validation {
     pub fold: u32,
     /// Rows held out, at least 1.
     pub rows: u64,
-    /// Share of them that get their own class.
+    /// Share of them that get their own class; 0 where a number is predicted.
     pub accuracy: f64,
     /// Area under the ROC curve, with more than two classes the mean over those against their rest; None where the fold
-    /// has rows of one class only.
+    /// has rows of one class only, and where a number is predicted.
     pub auc: Option<f64>,
     /// The primal that training reached on the other rows, summed over the heads.
     pub objective: f64,
@@ -192,6 +193,86 @@ pub struct Fit {
     pub auc: Option<f64>,
     /// The standard deviation of the decisions, of several heads the largest.
     pub deviation: f64,
+    /// Where labels are numbers, how far decisions are from targets.
+    pub residuals: Option<Residuals>,
+}
+
+/// How far decisions are from targets, in the units of these.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Residuals {
+    pub rows: u64,
+    /// Sum of (t - f)^2, and of |t - f|.
+    pub squares: f64,
+    pub sizes: f64,
+    /// Rows with t <= f; and where quantiles are predicted, the sum of the mean losses of all.
+    pub covered: u64,
+    pub pinball: f64,
+    /// Mean of t, and sum of (t - mean)^2 (Welford 1962).
+    pub mean: f64,
+    pub spread: f64,
+}
+
+impl Residuals {
+    /// Adds a row with this target and these decisions: one, or one for each quantile.
+    pub fn take(&mut self, target: f64, all: impl Iterator<Item = f64>, quantiles: &[f64]) {
+        self.take_errors(target, all.map(|decision| decision - target), quantiles);
+    }
+
+    /// The same of decisions that are so far above the target.
+    pub fn take_errors(&mut self, target: f64, all: impl Iterator<Item = f64>, quantiles: &[f64]) {
+        let (away, pinball) = sorted(quantiles, all);
+        self.pinball += pinball;
+        self.rows += 1;
+        self.squares += away * away;
+        self.sizes += away.abs();
+        self.covered += u64::from(away >= 0.0);
+        let off = target - self.mean;
+        self.mean += off / self.rows as f64;
+        self.spread += off * (target - self.mean);
+    }
+
+    /// Adds those of other rows.
+    pub fn join(&mut self, more: &Self) {
+        if more.rows == 0 {
+            return;
+        }
+        let (rows, off) = (self.rows, more.mean - self.mean);
+        self.rows += more.rows;
+        let share = more.rows as f64 / self.rows as f64;
+        self.mean += off * share;
+        self.spread += more.spread + off * off * rows as f64 * share;
+        self.squares += more.squares;
+        self.sizes += more.sizes;
+        self.covered += more.covered;
+        self.pinball += more.pinball;
+    }
+
+    /// The mean of sizes.
+    pub fn mae(&self) -> f64 {
+        self.sizes / self.rows.max(1) as f64
+    }
+
+    /// The mean of losses of quantiles.
+    pub fn pinball(&self) -> f64 {
+        self.pinball / self.rows.max(1) as f64
+    }
+
+    /// The share of rows with t <= f.
+    pub fn coverage(&self) -> f64 {
+        self.covered as f64 / self.rows.max(1) as f64
+    }
+
+    /// The root of the mean of squares.
+    pub fn rmse(&self) -> f64 {
+        (self.squares / self.rows.max(1) as f64).sqrt()
+    }
+
+    /// 1 less the part of the targets' variance that is left; None where they are all the same.
+    pub fn r2(&self) -> Option<f64> {
+        // below this the targets' own digits end
+        let least = self.rows as f64 * (1e-14 * self.mean).powi(2);
+        (self.spread > least).then(|| 1.0 - self.squares / self.spread)
+    }
 }
 
 impl Fit {
@@ -236,7 +317,9 @@ pub struct TrainerReport {
     pub truncation: Option<f64>,
     /// The gamma of the kernel likewise, said by who trains on rows that a kernel's map makes.
     pub gamma: Option<f64>,
-    /// What makes probabilities of decisions.
+    /// Of a plan of one class, the share of their bounds that the dual variables come to.
+    pub nu: Option<f64>,
+    /// What makes probabilities or intervals of decisions.
     pub calibrations: Calibrations,
     /// How well the final heads of a plan fit; None where none have ended.
     pub fit: Option<Fit>,

@@ -60,7 +60,8 @@ pub struct Rounded {
     far: Off,
 }
 
-const FAR: f64 = 1.25;
+/// Beyond the breakpoint so far a dual variable times that distance, which is part of the gap, is much more than it times what a row is off by.
+const FAR: f64 = 1.01;
 
 /// What a row comes to that may be off.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +82,8 @@ pub struct Unrounded {
     /// What the sums are multiplied by: C, or where classes are told apart together C by their number, as primal and dual are a part each.
     pub share: f64,
     pub together: usize,
+    /// Whether rows have offsets.
+    pub offsets: bool,
 }
 
 impl Rounded {
@@ -159,6 +162,7 @@ impl Rounded {
             loss,
             losses,
             share,
+            offsets,
             ..
         } = *known;
         let open = (primal - dual).max(0.0);
@@ -173,6 +177,10 @@ impl Rounded {
             0.0 => far,
             curvature => self.squares.times(2.0 * curvature * open * share).root(),
         });
-        by_largest.min(by_slopes)
+        match offsets {
+            // the dual does not bound the sum of a
+            true => by_slopes,
+            false => by_largest.min(by_slopes),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{filled, OutOfMemory};
+use crate::report::Residuals;
 
 /// A probability counts as no less than this in the log loss, which stays finite.
 const LEAST_PROBABILITY: f64 = 1e-15;
@@ -26,16 +27,38 @@ pub enum Scoring {
     Auc,
     /// The mean of -ln(probability of the row's own class); smaller is better.
     LogLoss,
+    /// Of targets the root of the mean of squared errors, and the mean of their sizes; smaller is better.
+    Rmse,
+    Mae,
+    /// The share of the targets' variance that decisions explain.
+    R2,
+    /// The mean loss of the quantiles that decisions predict; smaller is better.
+    Pinball,
 }
 
 impl Scoring {
+    /// Whether it measures the distance from targets.
+    pub fn is_of_targets(self) -> bool {
+        self.has_their_unit() || self == Self::R2
+    }
+
+    /// Whether it is in the unit of the targets.
+    pub fn has_their_unit(self) -> bool {
+        matches!(self, Self::Rmse | Self::Mae | Self::Pinball)
+    }
+
+    /// Whether a smaller score is the better one.
+    fn falls(self) -> bool {
+        self.has_their_unit() || self == Self::LogLoss
+    }
+
     /// Whether one score is better than another; a score that there is is better than none.
     pub fn is_better(self, one: Option<f64>, other: Option<f64>) -> bool {
-        match (one, other, self) {
-            (Some(one), Some(other), Self::LogLoss) => one < other,
-            (Some(one), Some(other), _) => one > other,
-            (one, None, _) => one.is_some(),
-            (None, Some(_), _) => false,
+        match (one, other) {
+            (Some(one), Some(other)) if self.falls() => one < other,
+            (Some(one), Some(other)) => one > other,
+            (one, None) => one.is_some(),
+            (None, Some(_)) => false,
         }
     }
 
@@ -63,7 +86,7 @@ impl Scoring {
 
     /// Whether none is better.
     pub fn is_perfect(self, score: Option<f64>) -> bool {
-        score == Some(if self == Self::LogLoss { 0.0 } else { 1.0 })
+        score == Some(if self.falls() { 0.0 } else { 1.0 })
     }
 }
 
@@ -77,6 +100,8 @@ pub struct Counts {
     /// Areas under ROC curves, and their sum.
     areas: u64,
     area: f64,
+    /// Of rows with targets.
+    residuals: Residuals,
 }
 
 impl Counts {
@@ -87,12 +112,14 @@ impl Counts {
             losses: 0.0,
             areas: 0,
             area: 0.0,
+            residuals: Residuals::default(),
         })
     }
 
     pub fn clear(&mut self) {
         self.classes.fill([0; 3]);
         (self.rows, self.losses, self.areas, self.area) = (0, 0.0, 0, 0.0);
+        self.residuals = Residuals::default();
     }
 
     /// Counts a row of a class that gets another, or the same.
@@ -101,6 +128,13 @@ impl Counts {
         self.classes[class][0] += 1;
         self.classes[predicted][1] += 1;
         self.classes[class][2] += u64::from(class == predicted);
+    }
+
+    /// Counts a row with a target whose decisions are so far above it.
+    pub fn add_errors(&mut self, target: f64, all: &[f32], quantiles: &[f64]) {
+        self.rows += 1;
+        let all = all.iter().map(|away| f64::from(*away));
+        self.residuals.take_errors(target, all, quantiles);
     }
 
     /// Takes the probability of a row's own class.
@@ -120,6 +154,7 @@ impl Counts {
             *all = std::array::from_fn(|k| all[k] + some[k]);
         }
         self.losses += fold.losses;
+        self.residuals.join(&fold.residuals);
         self.add_area(fold.area());
     }
 
@@ -159,6 +194,10 @@ impl Counts {
             }
             Scoring::Auc => self.area(),
             Scoring::LogLoss => Some(self.losses / self.rows as f64),
+            Scoring::Rmse => Some(self.residuals.rmse()),
+            Scoring::Mae => Some(self.residuals.mae()),
+            Scoring::R2 => self.residuals.r2(),
+            Scoring::Pinball => Some(self.residuals.pinball()),
         }
     }
 }

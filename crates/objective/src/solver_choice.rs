@@ -286,6 +286,8 @@ pub struct InteriorChoice {
     pub rank: InteriorRank,
     /// The part of the trace below which the factor takes no more columns.
     pub trace_tolerance: f64,
+    /// Whether the intercept is in the norm, which PSVM's is not.
+    pub in_norm: bool,
 }
 
 /// Who works on the factor.

@@ -24,7 +24,7 @@ use crate::reader::{Balance, ReadError, Reader, ReaderJob, ReaderReport};
 pub use crate::rows::in_memory::{MemorySpool, OwnedExample, SliceSource};
 use crate::rows::source::{RowError, Source, Spool};
 pub use crate::rows::throttled::ThrottledSpool;
-use crate::scaling::Scale;
+use crate::scaling::{Scale, TargetJob};
 use crate::training::error::TrainError;
 use crate::training::Trainer;
 pub use comparison::{Compared, RowSample};
@@ -61,6 +61,8 @@ pub struct Settings {
     pub unit_rows: bool,
     /// Whether rows that do not fit are compressed in the spool.
     pub compression: Compression,
+    /// See [`ReaderJob::targets`].
+    pub targets: Option<TargetJob>,
 }
 
 impl Settings {
@@ -75,6 +77,7 @@ impl Settings {
             as_they_come: false,
             unit_rows: false,
             compression: Compression::Auto,
+            targets: None,
         }
     }
 
@@ -86,6 +89,7 @@ impl Settings {
             as_they_come: self.as_they_come,
             unit_rows: self.unit_rows,
             compression: self.compression,
+            targets: self.targets,
             ..ReaderJob::new(self.scale, problem)
         }
     }
@@ -306,9 +310,17 @@ where
         .trainer
         .exactly(&map, &problem, bytes, by_probability);
     let mut solver = solver.map_err(memory)?.ok_or_else(none)?;
+    let mut nu = trained.trainer.nu_of_exact().map_err(memory)?;
     drop(trained);
-    while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}
-    solver.finish().map_err(memory)
+    loop {
+        while solver.step(&mut source).map_err(ExactTrainError::Exact)? != Step::Done {}
+        let mut found = solver.finish().map_err(memory)?;
+        let next = nu.as_mut().map(|nu| nu.next(&mut found, &problem, bytes));
+        match next.transpose().map_err(memory)?.flatten() {
+            Some(next) => solver = next,
+            None => return Ok(found),
+        }
+    }
 }
 
 /// Why an exact kernel machine was not trained.

@@ -69,6 +69,7 @@ fn rows(count: usize, classes: usize, dense: usize, sparse: usize) -> Vec<OwnedE
         index.sort_unstable();
         index.dedup();
         OwnedExample {
+            offset: None,
             group: class as u32,
             cost: [1.0, 1.0, 0.5, 3.0][numbers.below(4)],
             dense: centres[class]

@@ -55,12 +55,12 @@ pub use pgsvm_kernels as kernels;
 pub use cache::{Cache, CacheError, CacheLayout, Phase, Statistics};
 pub use exact::{ExactError, ExactJob, ExactOutcome, ExactProgress, ExactSolver, ExactStart};
 pub use interior::{
-    clear_slots, work_in_slots, Crew, FactorSpool, Halt, InteriorError, InteriorOutcome,
+    clear_slots, work_in_slots, Crew, CrewState, FactorSpool, Halt, InteriorError, InteriorOutcome,
     InteriorProgress, InteriorSolver, InteriorStep, InteriorTerms, MachineLeft, MachineNews,
-    MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Told, Waits,
+    MachineThreads, MachineTimes, Orders, Share, Slots, SlotsLayout, StepState, Waits,
 };
 pub use maps::low_rank::proof::{LowRankProof, ProvedHead, StoredHead};
-pub use maps::low_rank::scanned::{MapView, ScannedRows, ToldMap};
+pub use maps::low_rank::scanned::{MapView, ReceivedMap, ScannedRows};
 pub use maps::low_rank::search::{MapSearch, SampledMap};
 pub use maps::low_rank::{
     LandmarkChoice, LowRankError, LowRankJob, LowRankProgress, LowRankSource,
@@ -68,10 +68,11 @@ pub use maps::low_rank::{
 pub use objective::calibration::{
     Calibration, CalibrationChoice, CalibrationLosses, CalibrationRows, Calibrations, Score,
 };
+pub use objective::conformal::ConformalResiduals;
 pub use objective::evaluation::{self, Sigmoid};
 pub use objective::heads::{HeadSpec, HeldOut, Signs, Start};
 pub use objective::isotonic::Isotonic;
-pub use objective::loss::Loss;
+pub use objective::loss::{Loss, NO_LOSS_FROM};
 pub use objective::minimized::Intercept;
 pub use objective::outside::Outside;
 pub use objective::pairs::{Pairs, PairsRoom};
@@ -80,8 +81,9 @@ pub use objective::problem::{
     self, Compression, Formulation, Parameters, Problem, ProblemError, Proximal, StopRule,
     Stopping, Timing,
 };
+pub use objective::quantiles;
 pub use objective::report::{
-    relative_gap, Certificate, Doubt, Fit, HeadReport, Stage, StopReason, TrainerReport,
+    relative_gap, Certificate, Doubt, Fit, HeadReport, Residuals, Stage, StopReason, TrainerReport,
     Truncation, Validation,
 };
 pub use objective::scoring::Scoring;
@@ -96,7 +98,7 @@ pub use reader::{
 pub use rows::compact::{CompactForm, PartForm, StringForm, MOST_PARTS};
 pub use rows::row::Row as PackedRow;
 pub use rows::source::{self, Example, RowError, Source, Spool};
-pub use scaling::{Scale, Scaling, Spread};
+pub use scaling::{Scale, Scaling, Spread, TargetJob, TargetScale, TargetSums};
 pub use scanning::{ScanPass, ScanSums};
 pub use screening::measuring::Leeways;
 pub use screening::slack as leeway;

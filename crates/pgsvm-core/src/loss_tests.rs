@@ -4,15 +4,16 @@
 use std::time::Instant;
 
 use crate::engine::{
-    train_exactly, train_examples, train_low_rank, MemorySpool, OwnedExample, Settings,
-    SliceSource, Threads, Trained,
+    train_by_interior_point, train_exactly, train_examples, train_low_rank, MemorySpool,
+    OwnedExample, Settings, SliceSource, Threads, Trained,
 };
 use crate::fixtures::Numbers;
 use crate::kernels::{KernelKind, KernelSpec};
 use crate::plan::{Goal, Plan};
 use crate::{
     Balance, Blocks, Cuts, ForestShape, HeadReport, HeadSpec, Holding, Indexed, Inner, Intercept,
-    Loss, LowRankJob, Picks, Problem, ReaderJob, Scale, ScanTrainer, SolverChoice, Step, Updates,
+    InteriorRank, InteriorTerms, Loss, LowRankJob, Picks, Problem, ReaderJob, Scale, ScanTrainer,
+    SolverChoice, Step, Updates,
 };
 
 #[path = "../tests/common/parts.rs"]
@@ -183,38 +184,67 @@ fn by_kernel_machines() {
         );
         found.unwrap_or_else(|error| panic!("{error:?}")).reports
     });
+    same("interior points", |loss, c| {
+        let terms = InteriorTerms {
+            machines: 2,
+            rank: InteriorRank::Given(100),
+            trace_tolerance: 1e-9,
+            in_norm: false,
+            keep_duals: false,
+            keep_weights: false,
+            memory_bytes: PLENTY,
+        };
+        let found = train_by_interior_point(
+            problem(loss, c),
+            binary(c),
+            source(),
+            spools(),
+            settings(PLENTY),
+            (asked, terms),
+        );
+        found.unwrap_or_else(|error| panic!("{error:?}")).reports
+    });
 }
 
 #[test]
 fn by_scans() {
     let rows = clouds(3000, 2);
     let dealt = Parts::by_turns(&rows, 3);
-    same("scans", |loss, c| {
-        let problem = solved_by(problem(loss, c), SolverChoice::Scan(Cuts::BesideHeld));
-        let job = ReaderJob {
-            balance: Balance::None,
-            ..ReaderJob::new(Scale::Standard, &problem)
-        };
-        let surveyed = dealt.survey(&job, 1 << 14).finish(&[], 1).expect("memory");
-        let form = surveyed.form.copied().expect("memory");
-        let holding = Holding {
-            bytes: 1 << 20,
-            lets_go: false,
-        };
-        let mut trainer =
-            ScanTrainer::new(&problem, &Plan::train(c), surveyed, holding, Instant::now())
-                .expect("memory");
-        loop {
-            match trainer.step(1000).expect("memory") {
-                Step::Progress => {}
-                Step::Blocked => {
-                    let pass = trainer.pass().expect("memory");
-                    let sums = dealt.scan(&pass, &form);
-                    trainer.take(pass, sums).expect("memory");
-                }
-                Step::Done => break,
+    for by_interior_points in [false, true] {
+        same("scans", |loss, c| {
+            scanned(&dealt, (loss, c), by_interior_points)
+        });
+    }
+}
+
+fn scanned(dealt: &Parts<'_>, (loss, c): (Loss, f64), by_interior_points: bool) -> Vec<HeadReport> {
+    let problem = solved_by(problem(loss, c), SolverChoice::Scan(Cuts::BesideHeld));
+    let job = ReaderJob {
+        balance: Balance::None,
+        ..ReaderJob::new(Scale::Standard, &problem)
+    };
+    let surveyed = dealt.survey(&job, 1 << 14).finish(&[], 1).expect("memory");
+    let form = surveyed.form.copied().expect("memory");
+    let holding = Holding {
+        bytes: 1 << 20,
+        lets_go: false,
+    };
+    let (plan, now) = (Plan::train(c), Instant::now());
+    let trainer = match by_interior_points {
+        true => ScanTrainer::interior_point(&problem, &plan, surveyed, now),
+        false => ScanTrainer::new(&problem, &plan, surveyed, holding, now),
+    };
+    let mut trainer = trainer.expect("memory");
+    loop {
+        match trainer.step(1000).expect("memory") {
+            Step::Progress => {}
+            Step::Blocked => {
+                let pass = trainer.pass().expect("memory");
+                let sums = dealt.scan(&pass, &form);
+                trainer.take(pass, sums).expect("memory");
             }
+            Step::Done => break,
         }
-        trainer.report().expect("memory").heads
-    });
+    }
+    trainer.report().expect("memory").heads
 }

@@ -11,10 +11,11 @@ pub(crate) mod by_scans;
 mod calibrating;
 pub(crate) mod error;
 mod evaluating;
-mod exactly;
+pub(crate) mod exactly;
 mod held_out;
 mod interior_point;
 pub(crate) mod log;
+mod nu;
 mod run;
 mod schedule;
 mod search;
@@ -131,6 +132,24 @@ impl Trainer {
             Side::Wide(run) => run.class_ranks(),
             Side::Narrow(run) => run.class_ranks(),
             Side::Waiting(_) | Side::Ended => &[],
+        }
+    }
+
+    /// Where nu is given, the search for its C, and the costs of all rows.
+    fn nu(&self) -> Option<(&nu::NuSearch, f64)> {
+        match &self.side {
+            Side::Wide(run) => run.nu(),
+            Side::Narrow(run) => run.nu(),
+            Side::Waiting(_) | Side::Ended => None,
+        }
+    }
+
+    /// Where labels are numbers, by how much a score may be off without a loss.
+    pub(crate) fn epsilon(&self) -> Option<f64> {
+        match &self.side {
+            Side::Wide(run) => run.epsilon(),
+            Side::Narrow(run) => run.epsilon(),
+            Side::Waiting(_) | Side::Ended => None,
         }
     }
 
@@ -272,6 +291,7 @@ impl Trainer {
                 c: None,
                 truncation: None,
                 gamma: None,
+                nu: None,
                 calibrations: Calibrations::default(),
                 fit: None,
                 rows: 0,

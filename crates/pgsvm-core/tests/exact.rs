@@ -432,6 +432,32 @@ fn hard_machines_come_to_their_tolerance_at_any_c() {
 
 /// Where nothing but steps along pairs fits the memory they are as many as the passes are worth, and what they come to is told.
 #[test]
+fn weights_of_many_sizes_come_to_the_tolerance() {
+    for seed in 0..8 {
+        let mut numbers = Numbers::new(500 + seed);
+        let row = |_| {
+            let group = u32::from(numbers.uniform() < 0.4);
+            let mut row = OwnedExample::dense(group, (0..6).map(|_| numbers.normal()).collect());
+            row.cost = 10f64.powf(8.0 * numbers.uniform() - 4.0) as f32;
+            row
+        };
+        let examples = by_first_appearance((0..12).map(row).collect());
+        for kind in [Intercept::InNorm, Intercept::Free] {
+            let problem = problem(Loss::SquaredHinge, true)
+                .with(|it| it.formulation.intercept = kind)
+                .expect("valid");
+            let asked = asked(KernelKind::Rbf, 0.1, 12);
+            for c in [1e-4, 1.0] {
+                let heads = vec![HeadSpec::binary(c)];
+                let found = exact(problem, heads, &examples, asked, (LARGE, LARGE));
+                let report = found.unwrap().reports[0];
+                assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn work_on_candidates_counts_as_passes() {
     let mut numbers = Numbers::new(3);
     let rows = (0..600).map(|_| {
@@ -573,4 +599,260 @@ fn truncated_by_hand(
         0.5 * (norm + in_norm) + c * sum,
         losses.iter().filter(|loss| **loss > 2.0).count() as u64,
     )
+}
+
+/// What is said of a machine and what it is: (primal, truncated, outliers, accuracy), by hand in 64 bits, of these rows.
+fn as_stored(
+    found: &ExactOutcome,
+    (loss, c, most): (Loss, f64, f64),
+    (rows, examples): (&Rows, &[OwnedExample]),
+    is_free: bool,
+) -> (f64, f64, u64, f64) {
+    let (landmarks, factors, b) = (&found.landmarks, &found.factors[0], found.intercepts[0]);
+    let decision = |x: &[f32]| {
+        let sum = |(j, factor): (usize, &f64)| factor * value(&found.kernel, x, landmarks.dense(j));
+        factors.iter().enumerate().map(sum).sum::<f64>()
+    };
+    let own = factors.iter().enumerate();
+    let mut norm: f64 = own
+        .map(|(j, factor)| factor * decision(landmarks.dense(j)))
+        .sum();
+    if !is_free {
+        norm += b * b;
+    }
+    let (mut whole, mut truncated, mut outliers, mut correct) = (0.5 * norm, 0.5 * norm, 0, 0);
+    for (at, row) in examples.iter().enumerate() {
+        let y = 2.0 * f64::from(row.group) - 1.0;
+        let decided = decision(rows.dense(at)) + b;
+        let (weight, own) = (c * f64::from(row.cost), loss.value(y * decided));
+        whole += weight * own;
+        truncated += weight * own.min(most);
+        outliers += u64::from(own > most);
+        correct += u64::from((decided >= 0.0) == (row.group == 1));
+    }
+    let accuracy = correct as f64 / examples.len() as f64;
+    (whole, truncated, outliers, accuracy)
+}
+
+/// Checks that all that is said of the first head is about what is stored, and gives back what is minimized.
+fn is_about_what_is_stored(
+    found: &ExactOutcome,
+    (loss, c, most): (Loss, f64, f64),
+    (rows, examples): (&Rows, &[OwnedExample]),
+    is_free: bool,
+) -> f64 {
+    let report = found.reports[0];
+    let stored = as_stored(found, (loss, c, most), (rows, examples), is_free);
+    let told = format!("{report:?} {stored:?} {}", found.intercepts[0]);
+    let (whole, truncated, outliers, accuracy) = stored;
+    let certificate = report.certificate;
+    assert!(certificate.dual <= certificate.primal, "{told}");
+    assert_eq!(accuracy, report.training_accuracy, "{told}");
+    let fit = found.fit.as_ref().unwrap();
+    assert_eq!(accuracy, fit.accuracy(), "{told}");
+    // what rounding may have lost is counted
+    let lost = 1e-6 + report.rounding;
+    let near = |one: f64, other: f64| (one - other).abs() <= lost * one.max(1e-12);
+    match report.truncated {
+        Some(said) => {
+            assert!(near(truncated, said.objective), "{told}");
+            assert!(said.objective <= certificate.primal, "{told}");
+            assert_eq!(outliers, said.outliers, "{told}");
+        }
+        None => assert!(near(whole, certificate.primal), "{told}"),
+    }
+    if is_free {
+        let factors = || found.factors[0].iter();
+        let sum: f64 = factors().sum();
+        let all: f64 = factors().map(|factor| factor.abs()).sum();
+        assert!(sum.abs() <= 1e-12 * all, "{sum} {told}");
+    }
+    truncated
+}
+
+/// Rows as they are.
+fn unscaled(examples: &[OwnedExample]) -> Rows {
+    let mut rows = Rows::new(examples[0].dense.len());
+    for row in examples {
+        let values: Vec<f32> = row.dense.iter().map(|x| *x as f32).collect();
+        rows.push(&values, &[]).unwrap();
+    }
+    rows
+}
+
+/// A free exact machine of rows as they are, all it says checked, and what is minimized there.
+fn free_machine(
+    examples: &[OwnedExample],
+    (loss, c, truncation): (Loss, f64, Option<f64>),
+    (gamma, tolerance): (f64, f64),
+) -> (ExactOutcome, f64) {
+    let problem = Problem::new(loss, c, tolerance)
+        .unwrap()
+        .with(|it| {
+            it.formulation.truncation = truncation;
+            it.formulation.intercept = Intercept::Free;
+        })
+        .expect("valid");
+    let spools = [MemorySpool::default(), MemorySpool::default()];
+    let found = train_exactly(
+        problem,
+        vec![HeadSpec::binary(c)],
+        SliceSource::new(examples),
+        spools,
+        settings(LARGE, Scale::None, Threads::One),
+        (asked(KernelKind::Rbf, gamma, 31.min(examples.len())), LARGE),
+    )
+    .unwrap();
+    let most = truncation.map_or(f64::INFINITY, |s| 1.0 + s);
+    let rows = unscaled(examples);
+    let value = is_about_what_is_stored(&found, (loss, c, most), (&rows, examples), true);
+    (found, value)
+}
+
+fn of_one_column(rows: impl Iterator<Item = (f64, bool)>) -> Vec<OwnedExample> {
+    let rows = rows.map(|(x, y)| OwnedExample::dense(u32::from(y), vec![x]));
+    by_first_appearance(rows.collect())
+}
+
+#[test]
+fn free_intercepts_of_random_labels_come_to_the_tolerance() {
+    for (seed, rows, share, c) in [
+        (1, 500, 0.3, 10.0),
+        (2, 500, 0.3, 10.0),
+        (4, 500, 0.3, 10.0),
+        (5, 500, 0.1, 10.0),
+        (3, 300, 0.45, 3.0),
+    ] {
+        let mut numbers = Numbers::new(seed);
+        let examples: Vec<OwnedExample> = (0..rows)
+            .map(|_| {
+                let x = vec![numbers.normal(), numbers.normal()];
+                OwnedExample::dense(u32::from(numbers.uniform() < share), x)
+            })
+            .collect();
+        let examples = by_first_appearance(examples);
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            let (found, value) = free_machine(&examples, (loss, c, None), (0.5, TOLERANCE));
+            let report = found.reports[0];
+            assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+            let in_norm = {
+                let spools = [MemorySpool::default(), MemorySpool::default()];
+                let found = train_exactly(
+                    problem(loss, true),
+                    vec![HeadSpec::binary(c)],
+                    SliceSource::new(&examples),
+                    spools,
+                    settings(LARGE, Scale::None, Threads::One),
+                    (asked(KernelKind::Rbf, 0.5, 50), LARGE),
+                );
+                found.unwrap().reports[0].certificate.primal
+            };
+            assert!(value <= in_norm * (1.0 + TOLERANCE), "{value} {in_norm}");
+        }
+    }
+}
+
+#[test]
+fn free_intercepts_of_equal_rows_come_to_any_tolerance() {
+    let labels = |count: usize, positive: fn(usize) -> bool| {
+        of_one_column((0..count).map(|at| (1.0, positive(at))))
+    };
+    let few = labels(3, |at| at == 2);
+    for tolerance in [1e-3, 1e-6] {
+        let (found, value) = free_machine(&few, (Loss::SquaredHinge, 1.0, None), (1.0, tolerance));
+        let report = found.reports[0];
+        assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+        assert!((value - 8.0 / 3.0).abs() <= 2.7 * tolerance, "{value}");
+    }
+    let mut ten = labels(10, |at| at % 3 == 1);
+    ten.iter_mut()
+        .filter(|row| row.group == 1)
+        .for_each(|row| row.cost = 7.0 / 3.0);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        let (found, _) = free_machine(&ten, (loss, 1.0, None), (1.0, 1e-6));
+        assert_eq!(
+            found.reports[0].stop,
+            Some(StopReason::Tolerance),
+            "{found:?}"
+        );
+        let many = labels(542, |at| at % 7 == 3);
+        let (found, _) = free_machine(&many, (loss, 1e5, None), (1.0, TOLERANCE));
+        let report = found.reports[0];
+        assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_truncated_machine_is_about_what_is_stored() {
+    let fifths = of_one_column((1..=20).map(|i| (f64::from(i) / 100.0, i % 5 == 0)));
+    for c in [1.0, 10.0] {
+        let (found, value) = free_machine(&fifths, (Loss::Hinge, c, Some(0.5)), (0.01, TOLERANCE));
+        let report = found.reports[0];
+        // a constant: 4 rows lose 1.5
+        assert!(value <= 6.0 * c * (1.0 + TOLERANCE), "{value} {report:?}");
+        assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+    }
+    let one = of_one_column((1..=30).map(|i| (f64::from(i) / 10.0, i != 7)));
+    for (loss, c) in [
+        (Loss::Hinge, 0.001),
+        (Loss::SquaredHinge, 0.01),
+        (Loss::SquaredHinge, 1.0),
+        (Loss::SquaredHinge, 0.001),
+    ] {
+        let (found, value) = free_machine(&one, (loss, c, Some(1.0)), (1.0, TOLERANCE));
+        let report = found.reports[0];
+        assert!(found.intercepts[0].abs() < 2.0, "{}", found.intercepts[0]);
+        // a constant: one row loses 2
+        assert!(
+            value <= 2.0 * c * (1.0 + TOLERANCE),
+            "{loss:?} {c} {value} {report:?}"
+        );
+        assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+        assert!(found.passes < 100, "{}", found.passes);
+    }
+}
+
+#[test]
+fn rounds_never_end_above_where_they_began_nor_above_weights_of_0() {
+    let examples: Vec<OwnedExample> = (1..=400i64)
+        .map(|i| {
+            let (a, b) = (i * 7919 % 9973, i * 104_729 % 8887);
+            let x = vec![a as f64 / 6400.0, b as f64 / 6400.0];
+            OwnedExample::dense(u32::from(a > b + (i % 131 - 66) * 40), x)
+        })
+        .collect();
+    let examples = by_first_appearance(examples);
+    let rows = standardized(&examples);
+    for intercept in [Intercept::InNorm, Intercept::Free] {
+        // of some the machines of low rank end after few passes, so that most rows may be outliers
+        for (seed, is_rough) in (0..20).map(|seed| (seed, seed % 4 != 0)) {
+            let problem = problem(Loss::SquaredHinge, true)
+                .with(|it| {
+                    it.formulation.truncation = Some(1.0);
+                    it.formulation.intercept = intercept;
+                    it.seed = seed;
+                })
+                .expect("valid");
+            let plan = Plan {
+                final_stop: is_rough.then_some((0.1, 4)),
+                ..Plan::train(1.0)
+            };
+            let asked = LowRankJob {
+                seed,
+                ..asked(KernelKind::Rbf, 0.5, 20)
+            };
+            let found = exact(problem, plan, &examples, asked, (LARGE, LARGE)).unwrap();
+            let is_free = intercept == Intercept::Free;
+            let of = (Loss::SquaredHinge, 1.0, 2.0);
+            let value = is_about_what_is_stored(&found, of, (&rows, &examples), is_free);
+            let report = found.reports[0];
+            // weights of 0 lose 1 of each row
+            let most = if is_rough { 400.0 } else { 150.0 };
+            assert!(
+                value <= most * (1.0 + TOLERANCE),
+                "{seed} {value} {report:?}"
+            );
+            assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+        }
+    }
 }

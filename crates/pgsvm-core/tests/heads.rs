@@ -52,6 +52,7 @@ fn sparse(examples: &[OwnedExample]) -> Vec<OwnedExample> {
             .filter(|_| numbers.uniform() < 0.7)
             .collect();
         OwnedExample {
+            offset: None,
             group: example.group,
             cost: 1.0,
             dense: vec![example.dense[0]],

@@ -12,8 +12,8 @@ use pgsvm_core::engine::{
 use pgsvm_core::kernels::{Expansion, KernelError, KernelKind, KernelSpec, Room, Rows};
 use pgsvm_core::plan::{Goal, Plan};
 use pgsvm_core::{
-    HeadSpec, Intercept, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms, Loss,
-    LowRankJob, MachineThreads, Problem, Scale, StopReason,
+    Certificate, HeadSpec, Intercept, InteriorError, InteriorOutcome, InteriorRank, InteriorTerms,
+    Loss, LowRankJob, MachineThreads, Problem, Scale, StopReason,
 };
 
 use shared_machines::SharedMachines;
@@ -25,6 +25,7 @@ fn terms(rank: usize, machines: usize) -> InteriorTerms {
         machines,
         rank: InteriorRank::Given(rank),
         trace_tolerance: 1e-12,
+        in_norm: false,
         keep_duals: true,
         keep_weights: false,
         memory_bytes: LARGE,
@@ -51,6 +52,21 @@ fn solved<'a>(
     let settings = settings(LARGE, Scale::Standard, Threads::One);
     let source = SliceSource::new(examples);
     train_by_interior_point(problem, goal, source, spools, settings, (asked, terms))
+}
+
+/// The certificate of coordinate descent on a machine of low rank that leaves nothing out of so small a table.
+fn by_descent(problem: Problem, heads: Vec<HeadSpec>, examples: &[OwnedExample]) -> Certificate {
+    let asked = LowRankJob {
+        rank: Some(400),
+        tolerance: 1e-12,
+        ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).unwrap())
+    };
+    let spools = [MemorySpool::default(), MemorySpool::default()];
+    let settings = settings(LARGE, Scale::Standard, Threads::One);
+    let source = SliceSource::new(examples);
+    let other = train_low_rank(problem, heads, source, spools, settings, asked);
+    let other = other.unwrap_or_else(|error| panic!("{error}"));
+    other.trained.trainer.report().unwrap().heads[0].certificate
 }
 
 #[test]
@@ -82,8 +98,8 @@ fn certificates_hold_and_the_balance_is_kept() {
     }
 }
 
-/// P and D by hand: decisions as predictions are made, of rows scaled as they were not.
-fn by_hand(found: &InteriorOutcome, head: usize, c: f64, examples: &[OwnedExample]) -> (f64, f64) {
+/// Decisions as predictions are made, of rows scaled as they were not.
+fn decided(found: &InteriorOutcome, head: usize, examples: &[OwnedExample]) -> Vec<f64> {
     let landmarks = found.map.landmarks().rows().copied().unwrap();
     let factors = found.map.fold(found.weights[head].iter().copied()).unwrap();
     let intercepts = vec![found.intercepts[head]];
@@ -98,6 +114,12 @@ fn by_hand(found: &InteriorOutcome, head: usize, c: f64, examples: &[OwnedExampl
     machine
         .decide(&rows, &mut Room::default(), &mut decisions)
         .unwrap();
+    decisions
+}
+
+/// P and D by hand.
+fn by_hand(found: &InteriorOutcome, head: usize, c: f64, examples: &[OwnedExample]) -> (f64, f64) {
+    let decisions = decided(found, head, examples);
     let norm: f64 = found.weights[head].iter().map(|w| w * w).sum();
     let all = examples.iter().zip(&decisions);
     let losses = all.map(|(example, decision)| {
@@ -138,6 +160,166 @@ fn what_predicts_has_the_objectives_that_are_told() {
     }
 }
 
+/// The squared hinge's dual variables have no upper bound; an intercept in the norm asks for no balance of them.
+#[test]
+fn each_loss_and_intercept_is_what_coordinate_descent_finds() {
+    let examples = rings(400, 2, 3);
+    for (loss, intercept) in [
+        (Loss::SquaredHinge, Intercept::None),
+        (Loss::SquaredHinge, Intercept::Free),
+        (Loss::SquaredHinge, Intercept::InNorm),
+        (Loss::Hinge, Intercept::InNorm),
+    ] {
+        for (c, tolerance) in [(0.01, 1e-3), (2.0, 1e-5), (500.0, 1e-4)] {
+            let problem = Problem::new(loss, 1.0, tolerance).unwrap();
+            let problem = problem
+                .with(|it| it.formulation.intercept = intercept)
+                .expect("valid");
+            let heads = || vec![HeadSpec::binary(c)];
+            let terms = InteriorTerms {
+                in_norm: intercept == Intercept::InNorm,
+                ..terms(400, 2)
+            };
+            let found = solved(problem, heads(), &examples, KernelKind::Rbf, terms);
+            let found = found.unwrap();
+            let told = found.reports[0];
+            assert_eq!(told.stop, Some(StopReason::Tolerance));
+            assert!(told.certificate.gap <= tolerance);
+            assert!(told.certificate.dual <= told.certificate.primal * (1.0 + 1e-12));
+            assert!(found.bounds[0] >= 0.0 && found.bounds[0].is_finite());
+            assert!(found.steps < 40, "{} steps", found.steps);
+            let expected = by_descent(problem, heads(), &examples);
+            let primal = told.certificate.primal;
+            assert!(
+                (primal - expected.primal).abs() <= (2.0 * tolerance + 1e-4) * expected.primal,
+                "{loss:?} {c} {intercept:?}: {primal} {expected:?}"
+            );
+        }
+    }
+}
+
+/// Rings of which every twelfth row has the wrong label.
+fn mislabelled(rows: usize, seed: u64) -> Vec<OwnedExample> {
+    let mut examples = rings(rows, 2, seed);
+    for (at, example) in examples.iter_mut().enumerate() {
+        example.group ^= u32::from(at % 12 == 0);
+    }
+    examples
+}
+
+#[test]
+fn truncated_losses_are_solved_in_rounds() {
+    let examples = mislabelled(600, 5);
+    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for (c, s) in [(1.0, 1.0), (10.0, 1.0), (10.0, 0.25)] {
+            let problem = Problem::new(loss, 1.0, 1e-4).unwrap();
+            let problem = problem
+                .with(|it| it.formulation.truncation = Some(s))
+                .expect("valid");
+            let heads = || vec![HeadSpec::binary(c)];
+            let run = |machines| {
+                let terms = terms(60, machines);
+                let spools = [MemorySpool::default(), MemorySpool::default()];
+                let settings = settings(LARGE, Scale::None, Threads::One);
+                let asked =
+                    LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(2.0), 2, 1.0).unwrap());
+                let source = SliceSource::new(&examples);
+                let found = train_by_interior_point(
+                    problem,
+                    heads(),
+                    source,
+                    spools,
+                    settings,
+                    (asked, terms),
+                );
+                found.unwrap_or_else(|error| panic!("{error:?}"))
+            };
+            let found = run(2);
+            let report = found.reports[0];
+            let (told, truncated) = (report.certificate, report.truncated.unwrap());
+            assert_eq!(report.stop, Some(StopReason::Tolerance));
+            assert!(told.gap <= 1e-4 && told.dual <= told.primal);
+            assert!(told.primal - truncated.objective <= 1e-4 * told.primal);
+            // the truncated objective by hand
+            let decisions = decided(&found, 0, &examples);
+            let norm: f64 = found.weights[0].iter().map(|w| w * w).sum();
+            let (mut sum, mut outliers) = (0.5 * norm, 0);
+            for (example, decision) in examples.iter().zip(&decisions) {
+                let side = if example.group == 1 { 1.0 } else { -1.0 };
+                let lost = loss.value(side * decision);
+                sum += c * f64::from(example.cost) * lost.min(1.0 + s);
+                outliers += u64::from(lost > 1.0 + s);
+            }
+            let off = (sum - truncated.objective).abs();
+            assert!(off <= 1e-4 * sum, "{sum} {truncated:?}");
+            assert!(outliers.abs_diff(truncated.outliers) <= 2 && outliers >= 30);
+            // outliers have no dual variables
+            let far = examples.iter().zip(&decisions).zip(&found.duals[0]);
+            for ((example, decision), dual) in far {
+                let side = if example.group == 1 { 1.0 } else { -1.0 };
+                assert!(loss.value(side * decision) < 1.05 * (1.0 + s) || *dual == 0.0);
+            }
+            // what the convex loss finds is no better
+            let convex = Problem::new(loss, 1.0, 1e-4).unwrap();
+            let convex = solved(convex, heads(), &examples, KernelKind::Rbf, terms(60, 2));
+            assert!(truncated.objective < convex.unwrap().reports[0].certificate.primal);
+            let alone = run(1).reports[0].truncated.unwrap();
+            let apart = (alone.objective - truncated.objective).abs();
+            assert!(apart <= 1e-3 * sum, "{alone:?} {truncated:?}");
+        }
+    }
+}
+
+/// One positive row among others: weights of next to nothing are best, with a loss of 2 at that row, which rounding may make an outlier.
+#[test]
+fn a_row_next_to_the_line_is_no_trap() {
+    for (seed, c) in (0..8).flat_map(|seed| [(seed, 0.1), (seed, 1.0), (seed, 1e3)]) {
+        let mut examples = clouds(8, 2, 0.0, 30 + seed);
+        for (at, example) in examples.iter_mut().enumerate() {
+            example.group = u32::from(at == 7);
+        }
+        for in_norm in [false, true] {
+            let truncated = problem(1e-3).with(|it| it.formulation.truncation = Some(1.0));
+            let terms = InteriorTerms {
+                in_norm,
+                ..terms(8, 1)
+            };
+            let heads = vec![HeadSpec::binary(c)];
+            let kind = KernelKind::Linear;
+            let found = solved(truncated.unwrap(), heads, &examples, kind, terms);
+            let report = found.unwrap().reports[0];
+            assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+            // no worse than weights of 0
+            let most = c * examples.len() as f64;
+            assert!(report.truncated.unwrap().objective <= 1.001 * most);
+        }
+    }
+}
+
+#[test]
+fn weights_of_many_sizes_leave_room_for_steps() {
+    for (seed, loss) in (0..6).flat_map(|seed| [(seed, Loss::Hinge), (seed, Loss::SquaredHinge)]) {
+        let mut examples = clouds(20, 3, 0.0, 90 + seed);
+        for (at, example) in examples.iter_mut().enumerate() {
+            example.group = u32::from(at == 2);
+            // from .0001 to 10000, the positive row's near 1
+            let power = (7 * at as u64 + 3 * seed) % 17;
+            example.cost = if at == 2 {
+                0.3
+            } else {
+                10f32.powf(power as f32 / 2.0 - 4.0)
+            };
+        }
+        for c in [0.1, 10.0] {
+            let problem = Problem::new(loss, 1.0, 1e-3).unwrap();
+            let heads = vec![HeadSpec::binary(c)];
+            let found = solved(problem, heads, &examples, KernelKind::Linear, terms(8, 2));
+            let report = found.unwrap().reports[0];
+            assert_eq!(report.stop, Some(StopReason::Tolerance), "{report:?}");
+        }
+    }
+}
+
 #[test]
 fn without_an_intercept_it_is_what_coordinate_descent_finds() {
     let examples = rings(400, 2, 3);
@@ -146,19 +328,7 @@ fn without_an_intercept_it_is_what_coordinate_descent_finds() {
         .expect("valid");
     let heads = || vec![HeadSpec::binary(2.0)];
     let found = solved(problem, heads(), &examples, KernelKind::Rbf, terms(400, 2)).unwrap();
-    let asked = LowRankJob {
-        rank: Some(400),
-        tolerance: 1e-12,
-        ..LowRankJob::new(KernelSpec::new(KernelKind::Rbf, Some(0.5), 2, 1.0).unwrap())
-    };
-    let spools = [MemorySpool::default(), MemorySpool::default()];
-    let settings = settings(LARGE, Scale::Standard, Threads::One);
-    let source = SliceSource::new(&examples);
-    let other = train_low_rank(problem, heads(), source, spools, settings, asked);
-    let other = other.unwrap_or_else(|error| panic!("{error}"));
-    let expected = other.trained.trainer.report().unwrap().heads[0]
-        .certificate
-        .primal;
+    let expected = by_descent(problem, heads(), &examples).primal;
     let primal = found.reports[0].certificate.primal;
     assert!(
         (primal - expected).abs() <= 1e-4 * expected,

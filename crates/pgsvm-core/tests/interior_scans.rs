@@ -11,10 +11,13 @@ use pgsvm_core::engine::{
 };
 use pgsvm_core::kernels::{KernelKind, KernelSpec};
 use pgsvm_core::{
-    HeadSpec, Intercept, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob,
-    Scale, ScanTrainer, StopReason, Survey, TrainerReport,
+    HeadSpec, Intercept, InteriorChoice, InteriorRank, InteriorTerms, Loss, LowRankJob, Machines,
+    Plan, Problem, ReaderJob, Scale, ScanTrainer, SolverChoice, StopReason, Survey, TrainerReport,
 };
 use std::time::Instant;
+
+/// What is changed about a problem.
+type Change = fn(Problem) -> Problem;
 
 struct Found {
     report: TrainerReport,
@@ -54,6 +57,22 @@ fn by_scans_near(
     }
 }
 
+/// The same problem with an intercept in the norm.
+fn with_intercept_in_norm(problem: Problem) -> Problem {
+    let choice = InteriorChoice {
+        machines: Machines::Scans,
+        rank: InteriorRank::Power(InteriorTerms::POWER),
+        trace_tolerance: LowRankJob::DEFAULT_TOLERANCE,
+        in_norm: true,
+    };
+    let changed = problem.with(|it| it.solver = SolverChoice::InteriorPoint(choice));
+    changed.expect("valid")
+}
+
+fn in_norm(problem: &Problem) -> bool {
+    matches!(problem.solver(), SolverChoice::InteriorPoint(choice) if choice.in_norm)
+}
+
 fn by_machines(problem: Problem, examples: &[OwnedExample], rank: usize) -> f64 {
     let asked = LowRankJob {
         rank: Some(1),
@@ -63,6 +82,7 @@ fn by_machines(problem: Problem, examples: &[OwnedExample], rank: usize) -> f64 
         machines: 2,
         rank: InteriorRank::Given(rank),
         trace_tolerance: 1e-12,
+        in_norm: in_norm(&problem),
         keep_duals: false,
         keep_weights: false,
         memory_bytes: 32 << 20,
@@ -142,6 +162,52 @@ fn it_arrives_where_machines_do_and_its_certificate_is_true() {
                 );
                 assert!(found.report.passes < 70, "{place}: {}", found.report.passes);
                 eprintln!("{set} {c} {tolerance} {} scans", found.report.passes);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_loss_and_intercept_arrives_where_machines_do() {
+    let plain = |problem| problem;
+    let forms: [(Loss, Change); 3] = [
+        (Loss::SquaredHinge, plain),
+        (Loss::SquaredHinge, with_intercept_in_norm),
+        (Loss::Hinge, with_intercept_in_norm),
+    ];
+    let mut sets = [clouds(1500, 6, 1.0, 1), rings(600, 2, 2)];
+    for set in &mut sets {
+        // sides that are not even, so that there is an intercept
+        set.retain(|row| row.group == 0 || row.dense[0] > 0.2);
+    }
+    for ((set, examples), (loss, form)) in sets
+        .iter()
+        .enumerate()
+        .flat_map(|set| forms.map(|it| (set, it)))
+    {
+        let rank = examples[0].dense.len();
+        for c in [0.01, 1.0, 100.0] {
+            for tolerance in [1e-2, 1e-5] {
+                let problem = form(Problem::new(loss, c, tolerance).unwrap());
+                let found = by_scans(&problem, examples, 3);
+                let head = found.report.heads[0];
+                let place = format!("set {set}, C {c}, {tolerance}: {head:?}");
+                assert_eq!(head.stop, Some(StopReason::Tolerance), "{place}");
+                let told = head.certificate;
+                assert!(told.gap >= 0.0 && told.gap <= tolerance);
+                let expected = by_machines(problem, examples, rank);
+                assert!(told.dual <= expected * (1.0 + 1e-6), "{place}: {expected}");
+                assert!(
+                    (told.primal - expected).abs() <= 2.0 * tolerance * expected,
+                    "{place}: {expected}"
+                );
+                assert!(
+                    found.report.passes < 100,
+                    "{place}: {}",
+                    found.report.passes
+                );
+                let near = by_scans_near(&problem, examples, 2, Some(&found.w));
+                assert!(near.report.heads[0].certificate.gap <= tolerance);
             }
         }
     }

@@ -220,6 +220,7 @@ impl Awkward {
         let index = (0..self.sparse).filter(|_| numbers.uniform() < 0.1);
         let index: Vec<u32> = index.collect();
         OwnedExample {
+            offset: None,
             group: if at < 2 { at as u32 } else { positive.into() },
             cost: match at % 3 {
                 0 => 0.1,

@@ -26,6 +26,8 @@ const JOB: ReaderJob = ReaderJob {
     as_they_come: false,
     looks: false,
     expansion: None,
+    targets: None,
+    epsilon: None,
 };
 
 fn problem() -> Problem {

@@ -11,8 +11,8 @@ use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::kernels::{KernelError, KernelKind, KernelSpec};
 use pgsvm_core::{
     message, Holding, LandmarkChoice, Loss, LowRankJob, MapSearch, MapView, PackedRow, Plan,
-    Problem, ReaderJob, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows, SolverChoice, Step,
-    StopReason, Survey, ToldMap,
+    Problem, ReaderJob, ReceivedMap, SampledMap, Scale, ScanSums, ScanTrainer, ScannedRows,
+    SolverChoice, Step, StopReason, Survey,
 };
 use serde::de::DeserializeOwned;
 use serde::Serialize;
@@ -55,7 +55,7 @@ fn scanner(found: &SampledMap) -> ScannedRows {
         factor: found.map.factor(),
         form: &found.mapped.form,
     };
-    let told: ToldMap = sent(&view);
+    let told: ReceivedMap = sent(&view);
     assert!(told.is_sound(2));
     ScannedRows::new(&sent(&found.raw.form), Some(told)).unwrap()
 }
@@ -100,7 +100,7 @@ fn by_scans(problem: &Problem, found: SampledMap, parts: &[&[OwnedExample]]) -> 
                 let pass = trainer.pass().unwrap();
                 let mut all: Option<ScanSums> = None;
                 for part in parts {
-                    let told: ToldMap = sent(&view);
+                    let told: ReceivedMap = sent(&view);
                     assert!(pass.fits(told.form()));
                     let mut sums = pass.begin().unwrap();
                     let mut rows = ScannedRows::new(&raw, Some(told)).unwrap();
@@ -182,7 +182,7 @@ fn a_map_that_was_tampered_with_is_not_taken() {
         factor: ten.map.factor(),
         form: &five.mapped.form,
     };
-    assert!(!sent::<ToldMap>(&view).is_sound(2));
+    assert!(!sent::<ReceivedMap>(&view).is_sound(2));
     let asked = rbf(5000, LandmarkChoice::Pivots);
     let refused = mapped(&problem, &examples, &asked).map(|_| ());
     let expected = KernelError::Rank {

@@ -6,14 +6,14 @@ mod common;
 mod parts;
 
 use common::*;
-use parts::{example, sent, Parts};
+use parts::{by_scans, example, sent, with_room, Parts};
 use pgsvm_core::engine::{OwnedExample, Threads};
 use pgsvm_core::plan::drawn_fold;
 use pgsvm_core::source::Example;
 use pgsvm_core::{
-    Balance, Chosen, Cuts, Folds, HeadSpec, Holding, Loss, PartRefusal, PartRows, PartsFound, Plan,
-    Problem, Purpose, ReaderJob, RowForm, SampleSearch, Scale, ScanTrainer, SolverChoice, Step,
-    StopReason, TrainError, TrainerReport,
+    Chosen, Cuts, Folds, HeadSpec, Holding, Intercept, Loss, PartRefusal, PartRows, PartsFound,
+    Plan, Problem, Purpose, ReaderJob, RowForm, SampleSearch, Scale, ScanTrainer, SolverChoice,
+    Step, StopReason, TrainError, TrainerReport,
 };
 use std::time::Instant;
 
@@ -21,57 +21,6 @@ const PLENTY: usize = 64 << 20;
 
 fn problem(c: f64, tolerance: f64) -> Problem {
     Problem::new(Loss::SquaredHinge, c, tolerance).expect("valid")
-}
-
-struct Scanned {
-    report: TrainerReport,
-    weights: Vec<Vec<f64>>,
-}
-
-fn by_scans(problem: &Problem, parts: &Parts<'_>, scale: Scale, sample_bytes: usize) -> Scanned {
-    with_room(problem, parts, scale, (sample_bytes, 1 << 20))
-}
-
-/// With so many bytes for a sample and for rows that are held.
-fn with_room(
-    problem: &Problem,
-    parts: &Parts<'_>,
-    scale: Scale,
-    (sample_bytes, room_bytes): (usize, usize),
-) -> Scanned {
-    let job = ReaderJob {
-        balance: Balance::None,
-        ..ReaderJob::new(scale, problem)
-    };
-    let surveyed = parts.survey(&job, sample_bytes).finish(&[], 1).unwrap();
-    let form = surveyed.form.copied().unwrap();
-    let plan = Plan::train(problem.c());
-    let holding = Holding {
-        bytes: room_bytes,
-        lets_go: parts.parts.len() != 2,
-    };
-    let mut trainer = ScanTrainer::new(problem, &plan, surveyed, holding, Instant::now()).unwrap();
-    loop {
-        match trainer.step(1000).unwrap() {
-            Step::Progress => {}
-            Step::Blocked => {
-                let pass = trainer.pass().unwrap();
-                let sums = parts.scan(&pass, &form);
-                assert_eq!(sums.rows(), trainer.rows());
-                trainer.take(pass, sums).unwrap();
-            }
-            Step::Done => break,
-        }
-    }
-    let report = trainer.report().unwrap();
-    let numbers = |head: usize| {
-        let weights = trainer.weights(head);
-        weights.iter().chain([weights.intercept()]).collect()
-    };
-    Scanned {
-        weights: (0..report.heads.len()).map(numbers).collect(),
-        report,
-    }
 }
 
 /// The objective of the same rows when they are kept.
@@ -346,11 +295,17 @@ fn in_folds(examples: &[OwnedExample], folds: u32, seed: u64) -> Vec<OwnedExampl
 
 #[test]
 fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
-    for (examples, loss) in [
-        (clouds(3000, 6, 1.0, 21), Loss::SquaredHinge),
-        (by_first_appearance(rings(2000, 3, 22)), Loss::Hinge),
+    let of = |loss| Problem::new(loss, 1.0, 1e-3).unwrap();
+    let free = of(Loss::Hinge)
+        .with(|it| it.formulation.intercept = Intercept::Free)
+        .expect("valid");
+    let ramp = free.with(|it| it.formulation.truncation = Some(1.0));
+    for (examples, problem) in [
+        (clouds(3000, 6, 1.0, 21), of(Loss::SquaredHinge)),
+        (by_first_appearance(rings(2000, 3, 22)), of(Loss::Hinge)),
+        (clouds(3000, 6, 1.0, 23), free),
+        (clouds(3000, 6, 1.0, 24), ramp.expect("valid")),
     ] {
-        let problem = Problem::new(loss, 1.0, 1e-3).unwrap();
         let plan = choosing(&[0.001, 0.1, 10.0]);
         let settings = settings(PLENTY, Scale::Standard, Threads::One);
         let folded = in_folds(&examples, 3, problem.seed());
@@ -382,7 +337,11 @@ fn c_and_sigmoids_are_those_of_kept_rows_where_the_sample_has_all() {
             .zip(&kept.calibrations.heads)
         {
             let of = |at: f64| own.probability(at) - other.probability(at);
-            assert!([-1.0, 0.0, 1.0].iter().all(|at| of(*at).abs() < 0.02));
+            assert!(
+                [-1.0, 0.0, 1.0].iter().all(|at| of(*at).abs() < 0.02),
+                "{problem:?} {:?}",
+                [-1.0, 0.0, 1.0].map(of)
+            );
         }
     }
 }
@@ -525,16 +484,17 @@ fn planes_alone_arrive_too_and_a_line_search_saves_scans() {
 
 /// What parts that each train on their own rows find on average.
 fn averaged(problem: &Problem, parts: &Parts<'_>) -> TrainerReport {
-    averaged_from(problem, parts, Vec::new()).0
+    averaged_from(problem, Scale::Standard, parts, Vec::new()).0
 }
 
 /// The same where heads begin at such weights, if there are some; and the weights that it ends with.
 fn averaged_from(
     problem: &Problem,
+    scale: Scale,
     parts: &Parts<'_>,
     starts: Vec<Vec<f64>>,
 ) -> (TrainerReport, Vec<Vec<f64>>) {
-    let job = ReaderJob::new(Scale::Standard, problem);
+    let job = ReaderJob::new(scale, problem);
     let surveyed = parts.survey(&job, 0).finish(&[], 1).unwrap();
     let form = surveyed.form.copied().unwrap();
     let plan = Plan::train(problem.c());
@@ -603,6 +563,36 @@ fn an_average_of_parts_is_judged_by_what_it_is() {
                 assert!(found.primal >= best * (1.0 - 2e-5), "{place}: {best}");
             }
         }
+    }
+}
+
+#[test]
+fn an_average_with_a_free_intercept_claims_no_more_however_far_rows_lie() {
+    // how far dual variables of 32 bits are from balanced shows in v, times where the rows lie
+    for offset in [0.0, 65_536.0, 200_000.0] {
+        let rows = [
+            ([-1.0, 1.0], 0),
+            ([-6.0, 5.0], 0),
+            ([-6.0, 2.0], 1),
+            ([-4.0, 3.0], 1),
+        ];
+        let row = |([x, y], group): ([f64; 2], u32)| {
+            OwnedExample::dense(group, vec![x + offset, y + offset])
+        };
+        let examples: Vec<_> = rows.into_iter().map(row).collect();
+        let problem = Problem::new(Loss::Hinge, 0.1, 1e-3).and_then(|problem| {
+            problem.with(|it| {
+                it.formulation.intercept = Intercept::Free;
+                it.stopping.max_passes = Some(300);
+            })
+        });
+        let problem = problem.expect("valid");
+        let parts = Parts::by_turns(&examples, 1);
+        let (report, _) = averaged_from(&problem, Scale::None, &parts, Vec::new());
+        let found = report.heads[0].certificate;
+        let least = 0.35;
+        assert!(found.dual <= least * (1.0 + 1e-7), "{offset}: {found:?}");
+        assert!(found.primal >= least * (1.0 - 1e-7), "{offset}: {found:?}");
     }
 }
 
@@ -701,7 +691,7 @@ fn a_training_over_rows_that_have_changed_begins_where_the_one_before_has_got_to
                 trainer.begin_at(starts).unwrap();
             }
             assert!(parts.train(&mut trainer, 1000, &form, || ()));
-            assert_eq!(trainer.standing().unwrap().len(), 1);
+            assert_eq!(trainer.weights_so_far().unwrap().len(), 1);
             trainer.report().unwrap()
         };
         let (anew, on) = (begun(None), begun(Some(found.weights)));
@@ -746,7 +736,7 @@ fn planes_begin_at_any_weights_too() {
                 assert!(trainer.scan_resident(1, bytes).unwrap());
             }
             assert!(parts.train(&mut trainer, 1000, &form, || ()));
-            (trainer.report().unwrap(), trainer.standing().unwrap())
+            (trainer.report().unwrap(), trainer.weights_so_far().unwrap())
         };
         let (anew, weights) = begun(Vec::new());
         let first = |report: &TrainerReport| report.heads[0];
@@ -771,8 +761,8 @@ fn parts_of_an_average_begin_at_weights_too() {
     for loss in [Loss::Hinge, Loss::SquaredHinge] {
         let problem = Problem::new(loss, 0.1, 1e-4).expect("valid");
         let parts = Parts::by_turns(&examples, 4);
-        let (anew, weights) = averaged_from(&problem, &parts, Vec::new());
-        let (on, _) = averaged_from(&problem, &parts, weights);
+        let (anew, weights) = averaged_from(&problem, Scale::Standard, &parts, Vec::new());
+        let (on, _) = averaged_from(&problem, Scale::Standard, &parts, weights);
         let [anew, on] = [anew, on].map(|report| report.heads[0].certificate);
         assert!(
             (on.primal / anew.primal - 1.0).abs() < 1e-3,
@@ -780,7 +770,7 @@ fn parts_of_an_average_begin_at_weights_too() {
         );
         assert!(on.gap < 2.0 * anew.gap.max(1e-3), "{anew:?} {on:?}");
         // of other rows they are no start, and nothing goes wrong
-        let (odd, _) = averaged_from(&problem, &parts, vec![vec![1.0; 3]]);
+        let (odd, _) = averaged_from(&problem, Scale::Standard, &parts, vec![vec![1.0; 3]]);
         assert!((odd.heads[0].certificate.primal - anew.primal).abs() < 1e-12 * anew.primal);
     }
 }

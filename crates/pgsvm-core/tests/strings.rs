@@ -43,6 +43,7 @@ fn examples(classes: usize, dense: usize) -> Vec<OwnedExample> {
             };
             degree.each(&text, push).unwrap();
             OwnedExample {
+                offset: None,
                 group: class as u32,
                 cost: [1.0, 2.0][numbers.below(2)],
                 dense: (0..dense).map(|_| 3.0 + numbers.normal()).collect(),

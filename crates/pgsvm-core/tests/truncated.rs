@@ -7,7 +7,7 @@ use common::*;
 use pgsvm_core::engine::{train_examples, OwnedExample, Settings, Threads, Trained};
 use pgsvm_core::plan::{Folds, Goal, Plan, Purpose};
 use pgsvm_core::{
-    Blocks, CalibrationChoice, Cuts, ForestShape, HeadSpec, Indexed, Inner, Intercept, Loss, Picks,
+    Blocks, CalibrationChoice, ForestShape, HeadSpec, Indexed, Inner, Intercept, Loss, Picks,
     Policy, Problem, ProblemError, Scale, Scoring, SolverChoice, StopReason, StopRule, Timing,
     Updates,
 };
@@ -24,17 +24,6 @@ fn problem(loss: Loss, c: f64, s: f64) -> Problem {
     problem
         .with(|it| it.formulation.truncation = Some(s))
         .expect("valid")
-}
-
-/// These rows with the labels of a share of them wrong.
-fn flipped(mut examples: Vec<OwnedExample>, share: f64, seed: u64) -> Vec<OwnedExample> {
-    let mut numbers = Numbers::new(seed);
-    for example in examples.iter_mut().skip(1) {
-        if numbers.uniform() < share {
-            example.group = 1 - example.group;
-        }
-    }
-    examples
 }
 
 /// These rows with one in so many of the second class.
@@ -330,12 +319,8 @@ fn three_folds() -> Plan {
         purpose: Purpose::Train,
         probability: true,
         calibration: CalibrationChoice::Auto,
-        by_probability: false,
-        pairs_up_to: 0,
         scoring: Scoring::Accuracy,
-        beyond: 0,
-        final_stop: None,
-        truncations: Vec::new(),
+        ..Plan::train(1.0)
     }
 }
 
@@ -445,7 +430,7 @@ fn what_solves_one_convex_problem_is_refused() {
             .with(|it| it.solver = SolverChoice::Newton)
             .expect("valid"),
         hinge
-            .with(|it| it.solver = SolverChoice::Scan(Cuts::BesideHeld))
+            .with(|it| it.solver = SolverChoice::Average)
             .expect("valid"),
         plain
             .with(|it| it.solver = SolverChoice::StreamSvm(Picks::Usual))

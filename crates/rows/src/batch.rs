@@ -45,6 +45,7 @@ mod tests {
             let start = words.len();
             words.resize(start + row_words(2, ordinal), 0);
             let head = RowHead {
+                offset: None,
                 ordinal: ordinal as u32,
                 group: 1,
                 cost: 1.0,

@@ -724,7 +724,7 @@ struct Made {
 
 /// The places of a thread.
 #[derive(Debug, Default)]
-struct Places {
+struct ThreadPlaces {
     made: [Made; IN_HAND],
     /// The place of the row that was made last.
     last: usize,
@@ -732,7 +732,7 @@ struct Places {
 }
 
 thread_local! {
-    static PLACES: RefCell<Places> = RefCell::default();
+    static PLACES: RefCell<ThreadPlaces> = RefCell::default();
 }
 
 /// Takes the memory that this thread needs to visit rows of so many words at most, as they are stored and when they are visited.
@@ -760,7 +760,7 @@ pub fn visited(stored: Row<'_>) -> Row<'_> {
     Row::new(unsafe { &*made }, stored.dense().len())
 }
 
-impl Places {
+impl ThreadPlaces {
     fn made(&mut self, stored: &Row<'_>) -> Result<&[u32], OutOfMemory> {
         for back in 0..LATEST {
             let place = (self.last + IN_HAND - back) % IN_HAND;
@@ -854,6 +854,7 @@ mod tests {
 
     fn head(ordinal: u32) -> RowHead {
         RowHead {
+            offset: None,
             ordinal,
             group: 1,
             cost: 2.0,

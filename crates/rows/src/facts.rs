@@ -134,10 +134,16 @@ pub struct Facts {
     pub rounding: Rounding,
     /// The costs of all rows come to no more.
     pub costs: f64,
+    /// Whether rows have offsets.
+    pub offsets: bool,
+    /// Where these are of targets, by how much a score may be off without a loss.
+    pub epsilon: Option<f64>,
+    /// Where rows have targets, the standard deviation of these; 0 where that is not known.
+    pub deviation: f64,
 }
 
 impl Facts {
-    pub const FIELDS: usize = 21;
+    pub const FIELDS: usize = 24;
 
     pub fn store(&self, fields: &[AtomicU64; Self::FIELDS]) {
         let values = [
@@ -162,10 +168,21 @@ impl Facts {
             self.rounding.least.to_bits(),
             self.rounding.sums.to_bits(),
             u64::from(self.rounding.shift_by_row),
+            u64::from(self.offsets),
+            self.epsilon.unwrap_or(f64::NAN).to_bits(),
+            self.deviation.to_bits(),
         ];
         for (field, value) in fields.iter().zip(values) {
             field.store(value, Ordering::Relaxed);
         }
+    }
+
+    /// Where rows have targets, how far these are apart: 1 where that is not known, as of targets that are standardized.
+    pub fn spread(&self) -> Option<f64> {
+        self.epsilon.map(|_| match self.deviation > 0.0 {
+            true => self.deviation,
+            false => 1.0,
+        })
     }
 
     /// By how much scores may be off in the root mean square for what rounding has made of rows, times |w|.
@@ -205,6 +222,9 @@ impl Facts {
                 sums: number(19),
             },
             costs: number(17),
+            offsets: get(21) != 0,
+            epsilon: Some(number(22)).filter(|epsilon| !epsilon.is_nan()),
+            deviation: number(23),
         }
     }
 }

@@ -11,6 +11,8 @@ pub struct OwnedExample {
     pub group: u32,
     /// Weight of this row's loss.
     pub cost: f32,
+    /// Label that is a number, or offset.
+    pub offset: Option<f64>,
     /// Dense features.
     pub dense: Vec<f64>,
     /// Sparse feature ids, ascending.
@@ -36,9 +38,9 @@ impl OwnedExample {
         Self {
             group,
             cost: 1.0,
-            dense: Vec::new(),
             sparse_index,
             sparse_value,
+            ..Self::default()
         }
     }
 
@@ -48,6 +50,7 @@ impl OwnedExample {
             group: self.group,
             cost: self.cost,
             rows: f64::from(self.cost),
+            offset: self.offset,
             dense: &self.dense,
             sparse_index: &self.sparse_index,
             sparse_value: &self.sparse_value,

@@ -195,6 +195,7 @@ mod tests {
         match page.push(row_words(2, sparse)) {
             Some(words) => {
                 let head = RowHead {
+                    offset: None,
                     ordinal,
                     group: 0,
                     cost: 1.0,

@@ -14,7 +14,9 @@
 //!
 //! d is the same for every row of a job and stands in the control block.
 //!
-//! With the highest bit of word 1 set the row is [`crate::compact`]: what stands in the place of its entries is a string.
+//! With the highest bit of word 1 set the row is [`crate::compact`]: what stands in the place of its entries is a string. With the next bit
+//! set what stands in the place of its last entry is an offset, one number of 64 bits: what its score has beside <w, x>. A row
+//! without one has the offset 0.
 
 use pgsvm_base::words::as_floats;
 
@@ -38,6 +40,12 @@ const EXPONENT: u64 = 1 << 52;
 /// Set in the number of sparse entries where these words are a string.
 const COMPACT: u32 = 1 << 31;
 
+/// Set in the number of sparse entries where the last one's two words are an offset.
+const OFFSET_BIT: u32 = 30;
+const OFFSET: u32 = 1 << OFFSET_BIT;
+/// The entries that there are places for.
+const ENTRIES: u32 = OFFSET - 1;
+
 /// Words of a row with this many dense and sparse values.
 #[inline]
 pub fn row_words(dense: usize, sparse: usize) -> usize {
@@ -55,7 +63,7 @@ impl<'a> Row<'a> {
     /// The row that starts at the beginning of `words`, which may go on behind it.
     #[inline(always)]
     pub fn new(words: &'a [u32], dense: usize) -> Self {
-        let length = row_words(dense, (words[SPARSE] & !COMPACT) as usize);
+        let length = row_words(dense, (words[SPARSE] & ENTRIES) as usize);
         Self {
             words: &words[..length],
             dense,
@@ -66,15 +74,17 @@ impl<'a> Row<'a> {
     /// dense ones and below `features`, and of a group below `groups`.
     pub fn checked(words: &'a [u32], dense: usize, features: usize, groups: usize) -> Option<Self> {
         let sparse = *words.get(SPARSE)?;
-        if dense > words.len() || sparse & COMPACT != 0 {
+        let without_entry = sparse & (OFFSET | ENTRIES) == OFFSET;
+        if dense > words.len() || sparse & COMPACT != 0 || without_entry {
             return None;
         }
-        let words = words.get(..row_words(dense, sparse as usize))?;
+        let words = words.get(..row_words(dense, (sparse & ENTRIES) as usize))?;
         let row = Self { words, dense };
         let known = dense..features.max(dense);
         let mut entries = row.sparse().iter();
         let all_known = entries.all(|[feature, _]| known.contains(&(*feature as usize)));
-        (dense <= features && row.group() < groups && all_known).then_some(row)
+        let known = all_known && row.offset().is_finite();
+        (dense <= features && row.group() < groups && known).then_some(row)
     }
 
     #[inline(always)]
@@ -120,9 +130,28 @@ impl<'a> Row<'a> {
     #[inline(always)]
     pub fn sparse(&self) -> &'a [[u32; 2]] {
         let from = HEADER_WORDS + self.dense;
-        self.words[from..from + 2 * self.words[SPARSE] as usize]
+        let places = self.words[SPARSE] & (OFFSET | ENTRIES);
+        let entries = (places & ENTRIES) - (places >> OFFSET_BIT);
+        self.words[from..from + 2 * entries as usize]
             .as_chunks::<2>()
             .0
+    }
+
+    /// Whether it has an offset, be it 0.
+    #[inline(always)]
+    pub fn has_offset(&self) -> bool {
+        self.words[SPARSE] & OFFSET != 0
+    }
+
+    /// What its score has beside <w, x>.
+    #[inline(always)]
+    pub fn offset(&self) -> f64 {
+        if !self.has_offset() {
+            return 0.0;
+        }
+        match *offset_place(self.words, self.dense) {
+            [low, high] => f64::from_bits(u64::from(high) << 32 | u64::from(low)),
+        }
     }
 
     /// Whether the place of its entries holds a string, of which they are made when it is visited.
@@ -134,7 +163,7 @@ impl<'a> Row<'a> {
     /// The words of that string.
     pub(crate) fn string(&self) -> &'a [u32] {
         let from = HEADER_WORDS + self.dense;
-        &self.words[from..from + 2 * (self.words[SPARSE] & !COMPACT) as usize]
+        &self.words[from..from + 2 * (self.words[SPARSE] & ENTRIES) as usize]
     }
 
     /// Values of the row when it is visited, by which work is measured.
@@ -186,6 +215,14 @@ fn product(a: u32, b: u32, place: u32) -> u64 {
     own(a, 0x9e37_79b1).wrapping_mul(own(b, 0x85eb_ca77))
 }
 
+/// Where the offset of a row that has one stands.
+fn offset_place(words: &[u32], dense: usize) -> &[u32; 2] {
+    let entries = (words[SPARSE] & ENTRIES) as usize;
+    let behind = HEADER_WORDS + dense + 2 * entries;
+    // a row says that it has one only where it has at least its place
+    words[..behind].last_chunk().unwrap_or(&[0; 2])
+}
+
 /// The sparse entries of a row with this many dense values as far as these words of it go, its padding perhaps taken
 /// for one more.
 #[inline(always)]
@@ -200,10 +237,19 @@ pub struct RowHead {
     pub ordinal: u32,
     pub group: u32,
     pub cost: f32,
+    /// None takes no place.
+    pub offset: Option<f64>,
+}
+
+impl RowHead {
+    /// Words of a row with this many dense and sparse values.
+    pub fn row_words(&self, dense: usize, sparse: usize) -> usize {
+        row_words(dense, sparse + usize::from(self.offset.is_some()))
+    }
 }
 
 /// Writes a row but for its dense part, which is given back to be filled, into `out`: exactly
-/// `row_words(dense, sparse.len())` words. Q stays 0 until the row is scaled.
+/// [`RowHead::row_words`] words. Q stays 0 until the row is scaled.
 #[inline]
 pub fn write(
     out: &mut [u32],
@@ -222,12 +268,34 @@ pub fn write(
         out[at + 1] = value.to_bits();
         at += 2;
     }
+    if let Some(offset) = head.offset {
+        out[SPARSE] = (out[SPARSE] + 1) | OFFSET;
+        out[at..at + 2].copy_from_slice(&halves(offset));
+        at += 2;
+    }
     out[at..].fill(0);
     &mut out[HEADER_WORDS..HEADER_WORDS + dense]
 }
 
-/// Writes a compact row but for its dense part, which is given back to be filled: exactly `row_words(dense, string.len() / 2)`
-/// words. Q stays 0 until the row is scaled.
+/// The two words of a number of 64 bits.
+fn halves(number: f64) -> [u32; 2] {
+    let bits = number.to_bits();
+    [bits as u32, (bits >> 32) as u32]
+}
+
+/// Puts another offset in the place of that of a row that has one.
+pub fn change_offset(words: &mut [u32], dense: usize, change: impl FnOnce(f64, u32) -> f64) {
+    let row = Row::new(words, dense);
+    if !row.has_offset() {
+        return;
+    }
+    let changed = change(row.offset(), words[GROUP]);
+    let behind = HEADER_WORDS + dense + 2 * (words[SPARSE] & ENTRIES) as usize;
+    words[behind - 2..behind].copy_from_slice(&halves(changed));
+}
+
+/// Writes a compact row, which has no offset, but for its dense part, which is given back to be filled: exactly
+/// `row_words(dense, string.len() / 2)` words. Q stays 0 until the row is scaled.
 pub fn write_compact<'a>(
     out: &'a mut [u32],
     head: RowHead,
@@ -293,7 +361,7 @@ pub fn shift_dense(words: &mut [u32], shift: &[f64]) {
 pub fn parts_mut(words: &mut [u32], dense: usize) -> (&mut u32, &mut [u32], &mut [[u32; 2]]) {
     // a string has no entries to be scaled
     let sparse = match words[SPARSE] & COMPACT {
-        0 => words[SPARSE] as usize,
+        0 => Row::new(words, dense).sparse().len(),
         _ => 0,
     };
     let (head, rest) = words.split_at_mut(HEADER_WORDS);

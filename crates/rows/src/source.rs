@@ -20,6 +20,8 @@ pub struct Example<'a> {
     /// How many rows it counts as where something is learned of all rows: means, deviations, sizes of classes. Positive and
     /// finite.
     pub rows: f64,
+    /// What is added to its score, or the label that this follows from, see `targets` of the reader's job; finite. None: nothing.
+    pub offset: Option<f64>,
     /// Values of the dense features.
     pub dense: &'a [f64],
     /// Sparse feature ids, strictly ascending, below 2^32 - dense.len().
@@ -104,6 +106,8 @@ pub enum RowError {
     FeatureTooLarge { ordinal: u64, feature: u64 },
     /// A cost that is not positive and finite.
     Cost { ordinal: u64, cost: f32 },
+    /// An offset, or a label that is a number, that is not finite.
+    Offset { ordinal: u64 },
     /// A group or a feature that no row had when all were looked at.
     Unknown { ordinal: u64 },
     /// A kernel value that is not finite as a 32-bit float.
@@ -146,6 +150,7 @@ impl fmt::Display for RowError {
                 write!(f, "row {ordinal}: feature id {feature} is too large")
             }
             Self::Cost { ordinal, cost } => write!(f, "row {ordinal}: the cost {cost} is not positive and finite"),
+            Self::Offset { ordinal } => write!(f, "row {ordinal}: the label is not a finite number"),
             Self::Unknown { ordinal } => write!(f, "row {ordinal} was not there when all rows were looked at"),
             Self::Kernel { ordinal } => {
                 write!(f, "row {ordinal} has kernel values with landmarks that are not finite 32-bit numbers")

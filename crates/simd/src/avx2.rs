@@ -1,6 +1,6 @@
 //! The vectors of AVX2 with fused multiply-add, in both precisions of weights.
 //!
-//! The compiler makes only half-width vectors of the portable loops.
+//! They are written by hand because the compiler turns the portable loops into vectors of half the width.
 
 use super::dense::{builds, vector, Vector};
 use std::arch::x86_64::*;

@@ -1,4 +1,4 @@
-//! Which build of the loops runs.
+//! The instruction sets for which the loops are compiled, and which of them runs.
 
 #[cfg(any(test, feature = "forced"))]
 use super::forced::{Forced, FORCED};

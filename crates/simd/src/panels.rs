@@ -1,7 +1,7 @@
 //! Products of rows with many others that are packed once: what kernel values are made of.
 //!
-//! Others are packed in panels of [`COLUMNS`], number by number: a panel's first numbers, its second ones, and so on. A row's
-//! products with a panel are sums in registers, without a horizontal one, and no panel is packed again for the next rows.
+//! The others are packed in panels of [`COLUMNS`] rows, number by number: their first numbers, their second ones, and so on. The products of a
+//! row with a panel are summed in registers, without sums across lanes. Panels are packed once for all rows.
 
 use crate::level::{Isa, Work};
 
@@ -83,7 +83,7 @@ impl<T: Number> Work for Multiply<'_, T> {
         assert!(self.out.hold(self.out.numbers.len(), others));
         for (panel, packed) in self.packed.chunks_exact(COLUMNS * width).enumerate() {
             let from = panel * COLUMNS;
-            let part = Part {
+            let part = PanelPart {
                 rows: self.rows.numbers,
                 rows_stride: self.rows.stride,
                 width,
@@ -117,7 +117,7 @@ number!(f32);
 number!(f64);
 
 /// A panel, the rows that it is multiplied with, and where their products go.
-pub struct Part<'a, T> {
+pub struct PanelPart<'a, T> {
     rows: &'a [T],
     rows_stride: usize,
     width: usize,
@@ -130,7 +130,7 @@ pub struct Part<'a, T> {
     subtract: bool,
 }
 
-impl<T: Number> Part<'_, T> {
+impl<T: Number> PanelPart<'_, T> {
     #[inline(always)]
     fn multiply<K: Isa>(&self, count: usize, out: &mut [T]) {
         #[cfg(target_arch = "x86_64")]
@@ -178,7 +178,7 @@ mod vectors {
 mod vectors {
     use std::arch::x86_64::*;
 
-    use super::{Part, COLUMNS};
+    use super::{PanelPart, COLUMNS};
     use crate::tile;
 
     pub trait ByVectors: Sized {
@@ -187,7 +187,7 @@ mod vectors {
         /// # Safety
         ///
         /// The processor must have AVX2 and FMA.
-        unsafe fn by_vectors(part: &Part<'_, Self>, count: usize, out: &mut [Self]);
+        unsafe fn by_vectors(part: &PanelPart<'_, Self>, count: usize, out: &mut [Self]);
     }
 
     /// As many rows as are listed, from one on, by two vectors at a time, as long as so many are left; gives back the first that
@@ -196,7 +196,7 @@ mod vectors {
         ($name:ident, $number:ty, $features:literal, [$($row:literal $low:ident $high:ident)*], $width:literal,
          $zero:ident, $set:ident, $load:ident, $store:ident, $fmadd:ident) => {
             #[target_feature(enable = $features)]
-            fn $name(part: &Part<'_, $number>, mut first: usize, count: usize, out: &mut [$number]) -> usize {
+            fn $name(part: &PanelPart<'_, $number>, mut first: usize, count: usize, out: &mut [$number]) -> usize {
                 const ROWS: usize = [$($row),*].len();
                 const WIDTH: usize = $width;
                 while count - first >= ROWS {
@@ -250,7 +250,7 @@ mod vectors {
                 by_vectors!(one, $number, "avx2,fma", [0 a0 b0], $($narrow)*);
 
                 impl ByVectors for $number {
-                    unsafe fn by_vectors(part: &Part<'_, Self>, count: usize, out: &mut [Self]) {
+                    unsafe fn by_vectors(part: &PanelPart<'_, Self>, count: usize, out: &mut [Self]) {
                         // SAFETY: the processor has AVX2 and FMA, as the caller says; the wider vectors are looked for.
                         unsafe {
                             match tile::wide() {

@@ -1,4 +1,4 @@
-//! Words that are asked for while others are gone through.
+//! Prefetches: words of the next rows are requested from memory while the present ones are visited.
 
 #[cfg(target_arch = "x86_64")]
 use pgsvm_base::prefetch::{fetch_line, LINE_BYTES};

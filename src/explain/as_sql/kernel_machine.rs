@@ -39,7 +39,7 @@ pub(super) fn expression(
     let Some(kernel) = form.kernel() else {
         unreachable!("checked when the model was loaded");
     };
-    let written = Written {
+    let written = WrittenMachine {
         model,
         columns: columns(model, form)?,
         heads,
@@ -100,20 +100,20 @@ fn check_size(model: &Model, landmarks: usize, heads: usize) -> Result<(), Failu
 }
 
 /// A feature: its id, and its scaled value in a row.
-struct Column {
+struct ScaledFeature {
     feature: usize,
     value: String,
 }
 
 /// All features of the model.
-fn columns(model: &Model, form: &KernelForm) -> Result<Vec<Column>, OutOfMemory> {
+fn columns(model: &Model, form: &KernelForm) -> Result<Vec<ScaledFeature>, OutOfMemory> {
     let mut columns = Vec::new();
     let mut dense = 0;
     for operand in operands(&model.features.parts) {
         match operand {
             Operand::Number(column, is_truth) => {
                 let by = scaling(model, form, dense);
-                columns.room(1)?.push(Column {
+                columns.room(1)?.push(ScaledFeature {
                     feature: dense,
                     value: scaled(model, dense, (&column, is_truth), by),
                 });
@@ -140,11 +140,16 @@ fn columns(model: &Model, form: &KernelForm) -> Result<Vec<Column>, OutOfMemory>
 }
 
 /// The feature of a category's code: its factor where the column is that category.
-fn category(model: &Model, form: &KernelForm, code: u32, (column, is_it): (&str, &str)) -> Column {
+fn category(
+    model: &Model,
+    form: &KernelForm,
+    code: u32,
+    (column, is_it): (&str, &str),
+) -> ScaledFeature {
     let feature = model.dense_count + code as usize;
     let (_, factor) = scaling(model, form, feature);
     let case = format!("CASE WHEN {column} {is_it} THEN {factor:?} ELSE 0 END");
-    Column {
+    ScaledFeature {
         feature,
         value: format!("CAST({case} AS double precision)"),
     }
@@ -172,13 +177,13 @@ fn scaling(model: &Model, form: &KernelForm, feature: usize) -> (f64, f64) {
 }
 
 /// A decision on its way into SQL.
-struct Written<'a> {
+struct WrittenMachine<'a> {
     model: &'a Model,
-    columns: Vec<Column>,
+    columns: Vec<ScaledFeature>,
     heads: Vec<(usize, f64)>,
 }
 
-impl Written<'_> {
+impl WrittenMachine<'_> {
     fn expression(
         &self,
         machine: &KernelMachine,

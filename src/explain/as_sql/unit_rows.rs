@@ -1,14 +1,14 @@
 //! The decision of a model that divides rows by their length: the sum of weights times values over the root of the sum of
 //! their squares.
 
-use super::{literal, operands, scaled, signed, sum, Written};
+use super::{literal, operands, scaled, signed, sum, WrittenDecision};
 use crate::features::{identifier, Dictionary, Nulls, Operand};
 use pgsvm_core::memory::{OutOfMemory, Room};
 use pgsvm_core::Scaling;
 
 /// The decision.
 pub(super) fn expression(
-    written: &Written<'_>,
+    written: &WrittenDecision<'_>,
     scaling: &Scaling,
     intercept: f64,
 ) -> Result<String, OutOfMemory> {

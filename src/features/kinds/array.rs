@@ -4,7 +4,7 @@
 use super::kind::{
     identifier, FeatureKind, Operand, Operands, ReadAs, ReadColumn, MADE_OF_SEVERAL,
 };
-use super::made::{Made, MadeReader};
+use super::made::{MadeFeature, MadeReader};
 use crate::features::buffer::{FeatureBuffer, Nulls};
 use crate::features::by_name::{type_of, ByName};
 use crate::features::entry::quoted;
@@ -34,7 +34,7 @@ pub struct ArrayPart {
     pub length: Option<u32>,
     /// Where the numbers are made of those of the column.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub made: Option<Made>,
+    pub made: Option<MadeFeature>,
 }
 
 impl ArrayPart {
@@ -224,7 +224,7 @@ impl FeatureKind for ArrayPart {
     }
 
     fn treatment(&self) -> &'static str {
-        self.made.as_ref().map_or("array", Made::treatment)
+        self.made.as_ref().map_or("array", MadeFeature::treatment)
     }
 
     fn place(&self, columns: &ByName<'_>) -> Result<Part, FeatureError> {
@@ -238,7 +238,7 @@ impl FeatureKind for ArrayPart {
 
     fn forget(&mut self) {
         self.length = None;
-        self.made.iter_mut().for_each(Made::forget);
+        self.made.iter_mut().for_each(MadeFeature::forget);
     }
 
     fn is_dense(&self) -> bool {

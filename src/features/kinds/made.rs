@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is made of a column, or of several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct MadeFeature {
     pub how: How,
     /// The degree, or how many buckets or knots there are.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Made {
     pub learned: bool,
 }
 
-impl Made {
+impl MadeFeature {
     /// Whether something is to be learned of the values first.
     pub fn is_learned(&self) -> bool {
         self.learned || !matches!(self.how, How::Bucket | How::Spline)
@@ -115,7 +115,7 @@ impl Made {
     }
 }
 
-impl Made {
+impl MadeFeature {
     /// Appends what is made of these numbers; how many features that is.
     pub fn make(
         &mut self,
@@ -163,7 +163,7 @@ pub struct MadeReader {
 impl MadeReader {
     /// For the rows of these columns, in which a part reads some.
     pub fn new(
-        made: &Made,
+        made: &MadeFeature,
         reads: &[ReadColumn<'_>],
         by_name: &ByName<'_>,
     ) -> Result<Self, FeatureError> {
@@ -233,7 +233,7 @@ pub enum Input {
 }
 
 /// How a column is an input.
-pub fn made_input(made: &Made, column: &Column) -> Result<Input, FeatureError> {
+pub fn made_input(made: &MadeFeature, column: &Column) -> Result<Input, FeatureError> {
     match type_kind(column.type_oid) {
         TypeKind::Number(kind) if kind.is_time() => match made.how {
             How::Parts => Ok(Input::Number(kind)),

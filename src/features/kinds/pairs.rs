@@ -4,7 +4,7 @@ use super::kind::FeatureKind;
 use crate::features::buffer::FeatureBuffer;
 use crate::features::error::FeatureError;
 use crate::features::kept::{KeptPairs, Narrowed};
-use crate::features::precision::Precision;
+use crate::features::precision::FeaturePrecision;
 use crate::features::row::{Decoded, Null};
 use crate::pg::{check_for_interrupts, Patience};
 use pgsvm_core::memory::{OutOfMemory, Room};
@@ -24,7 +24,7 @@ pub struct SparseScratch {
     pairs: Vec<(u32, f32)>,
     hashed: Vec<(u64, f64)>,
     /// In a training.
-    pub(in crate::features) precision: Option<Precision>,
+    pub(in crate::features) precision: Option<FeaturePrecision>,
     /// In a training, by sparse part, the indices that are hashed.
     met: Vec<Option<Collisions>>,
 }
@@ -145,7 +145,7 @@ impl SparseScratch {
     /// Whether each pair is looked at.
     #[inline]
     fn looks(&self) -> bool {
-        self.precision.as_ref().is_some_and(Precision::looks)
+        self.precision.as_ref().is_some_and(FeaturePrecision::looks)
     }
 
     /// Adds the pairs of the two arrays one by one, each looked at.

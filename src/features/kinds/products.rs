@@ -1,7 +1,7 @@
 //! Products of numbers that are too many to be listed, or whose hashes are asked for.
 
 use super::kind::{FeatureKind, Operands, ReadColumn, MADE_OF_SEVERAL};
-use super::made::{Made, MadeReader};
+use super::made::{MadeFeature, MadeReader};
 use super::pairs::SparseScratch;
 use crate::features::buffer::FeatureBuffer;
 use crate::features::by_name::ByName;
@@ -19,7 +19,7 @@ pub struct ProductsPart {
     pub name: String,
     #[serde(rename = "type")]
     pub type_name: String,
-    pub made: Made,
+    pub made: MadeFeature,
     pub hash_bits: u32,
     /// As those of sparse parts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ impl ProductsPart {
 
     /// What models store.
     pub(super) fn stored(part: StoredPart) -> Result<Self, String> {
-        let makes = |made: &Made| made.how == How::Polynomial && made.is_sound();
+        let makes = |made: &MadeFeature| made.how == How::Polynomial && made.is_sound();
         Ok(Self {
             name: given(part.name)?,
             type_name: given(part.type_name)?,

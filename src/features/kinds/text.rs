@@ -11,7 +11,7 @@ use crate::features::part::{check_words, find_configuration, Part, TextKind};
 use crate::features::stored::{given, StoredPart};
 use crate::pg::query::Column;
 use crate::pg::types::{words_kind, WordsKind};
-use form::{TextForm, Unit, MOST_CHARACTERS};
+use form::{TextForm, TextUnit, MOST_CHARACTERS};
 use pgsvm_core::{PartForm, StringForm};
 use pgsvm_expand::{Degree, Vocabulary, MOST_RUN};
 use serde::Serialize;
@@ -73,7 +73,7 @@ impl TextPart {
     /// Runs of characters: `ngrams(column, least, most)`, `spectrum(column, length)`, `weighted_degree(column, most, letters)`.
     pub fn of_characters(
         entry: &str,
-        unit: Unit,
+        unit: TextUnit,
         arguments: &[String],
         columns: &ByName<'_>,
     ) -> Result<Self, FeatureError> {
@@ -90,8 +90,8 @@ impl TextPart {
             }
         };
         let (least, runs) = match unit {
-            Unit::Ngrams => (number(1)?, number(2)?),
-            Unit::Spectrum => (number(1)?, number(1)?),
+            TextUnit::Ngrams => (number(1)?, number(2)?),
+            TextUnit::Spectrum => (number(1)?, number(1)?),
             _ => (1, number(1)?),
         };
         let form = TextForm {
@@ -100,12 +100,12 @@ impl TextPart {
             runs,
             alphabet: arguments
                 .get(2)
-                .filter(|letters| unit == Unit::Degree && *letters != Degree::USUAL)
+                .filter(|letters| unit == TextUnit::Degree && *letters != Degree::USUAL)
                 .cloned(),
             asked: true,
             ..TextForm::default()
         };
-        if least > runs || (unit == Unit::Degree && form.degree().is_none()) {
+        if least > runs || (unit == TextUnit::Degree && form.degree().is_none()) {
             return Err(refused());
         }
         Ok(Self::of(column, form))
@@ -113,7 +113,7 @@ impl TextPart {
 
     /// Whether nothing is known of its texts yet.
     pub fn is_unlearned(&self) -> bool {
-        self.form.unit != Unit::Degree && !self.vocabulary.is_learned()
+        self.form.unit != TextUnit::Degree && !self.vocabulary.is_learned()
     }
 
     /// What models store.
@@ -157,11 +157,13 @@ impl FeatureKind for TextPart {
     fn name(&self) -> String {
         let (form, name) = (&self.form, quoted(&self.name));
         match (form.unit, &form.alphabet) {
-            (Unit::Words, _) => {}
-            (Unit::Ngrams, _) => return format!("ngrams({name}, {}, {})", form.least, form.runs),
-            (Unit::Spectrum, _) => return format!("spectrum({name}, {})", form.runs),
-            (Unit::Degree, None) => return format!("weighted_degree({name}, {})", form.runs),
-            (Unit::Degree, Some(letters)) => {
+            (TextUnit::Words, _) => {}
+            (TextUnit::Ngrams, _) => {
+                return format!("ngrams({name}, {}, {})", form.least, form.runs)
+            }
+            (TextUnit::Spectrum, _) => return format!("spectrum({name}, {})", form.runs),
+            (TextUnit::Degree, None) => return format!("weighted_degree({name}, {})", form.runs),
+            (TextUnit::Degree, Some(letters)) => {
                 return format!(
                     "weighted_degree({name}, {}, {})",
                     form.runs,
@@ -191,10 +193,10 @@ impl FeatureKind for TextPart {
         let (at, column) = columns.place_of(&self.name)?;
         let kind = check_words(column, self.form.asked)?;
         let padded = kind == WordsKind::Padded;
-        let as_they_are = self.form.unit == Unit::Spectrum;
+        let as_they_are = self.form.unit == TextUnit::Spectrum;
         let kind = match &self.form.configuration {
-            _ if self.form.unit == Unit::Degree => TextKind::Places { padded },
-            _ if self.form.unit != Unit::Words => TextKind::Characters {
+            _ if self.form.unit == TextUnit::Degree => TextKind::Places { padded },
+            _ if self.form.unit != TextUnit::Words => TextKind::Characters {
                 padded,
                 as_they_are,
             },
@@ -224,7 +226,7 @@ impl FeatureKind for TextPart {
     }
 
     fn is_list(&self) -> bool {
-        self.form.unit == Unit::Words
+        self.form.unit == TextUnit::Words
     }
 
     fn compact_form(&self) -> Option<PartForm> {
@@ -235,7 +237,7 @@ impl FeatureKind for TextPart {
                 longest: u8::try_from(longest).ok()?,
             }));
         }
-        let counts = self.form.unit == Unit::Spectrum && !self.form.sublinear;
+        let counts = self.form.unit == TextUnit::Spectrum && !self.form.sublinear;
         counts.then_some(PartForm::Counts)
     }
 

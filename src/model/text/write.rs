@@ -1,6 +1,6 @@
 //! Writes a version as text, a piece at a time.
 
-use super::{out_of_memory, Facts, TextChunk, TextLandmark, FORM, LANDMARK};
+use super::{out_of_memory, TextChunk, TextLandmark, VersionFacts, FORM, LANDMARK};
 use crate::base::errors::{Code, Failure};
 use crate::features::FeatureSet;
 use crate::model::heads::ClassesBy;
@@ -16,8 +16,8 @@ const MOST_BYTES: usize = (1 << 30) - (1 << 20);
 /// Features in a chunk, as in svm_weight.
 const CHUNK: u64 = 16_384;
 /// Writes the model, with these facts where there are some.
-pub fn write(model: &Model, facts: Option<&Facts>) -> Result<String, Failure> {
-    let mut out = Lines::default();
+pub fn write(model: &Model, facts: Option<&VersionFacts>) -> Result<String, Failure> {
+    let mut out = WrittenLines::default();
     // the form's number stands first
     out.put(format_args!(
         "{{\"pgsvm\":{FORM},\"name\":{}}}",
@@ -83,14 +83,14 @@ impl Display for RestOfObject<'_> {
 }
 
 #[derive(Default)]
-struct Lines {
+struct WrittenLines {
     text: String,
     lines: usize,
     /// A line was refused, as a text cannot be as long.
     is_full: bool,
 }
 
-impl Lines {
+impl WrittenLines {
     /// Adds the rest of a line.
     fn put(&mut self, line: impl Display) -> Result<(), Failure> {
         self.part(format_args!("{line}\n"))?;
@@ -104,7 +104,7 @@ impl Lines {
     }
 
     /// Adds the line of what the model is; numbers as they are, whatever extra_float_digits has made of them.
-    fn put_version(&mut self, model: &Model, facts: Option<&Facts>) -> Result<(), Failure> {
+    fn put_version(&mut self, model: &Model, facts: Option<&VersionFacts>) -> Result<(), Failure> {
         let features = features(model, facts.is_some())?;
         self.part(format_args!(
             "{{\"version\":{{\"features\":{features},\"nulls\":{},\"label_type\":{},\"label_column\":{},\"label_values\":[",
@@ -117,12 +117,28 @@ impl Lines {
             self.part(format_args!("{comma}{}", serde_json::json!(label)))?;
         }
         let count = feature_count(model);
+        let task = match model.task() {
+            Some(task) => format!(",\"task\":\"{task}\""),
+            None => String::new(),
+        };
+        let quantiles = match model.quantiles.is_empty() {
+            true => String::new(),
+            false => format!(",\"quantiles\":{}", serde_json::json!(model.quantiles)),
+        };
+        let residuals = model.residuals.as_ref().map(|it| {
+            format!(
+                ",\"interval_rows\":{},\"interval_residuals\":{}",
+                it.rows(),
+                serde_json::json!(it.sizes())
+            )
+        });
+        let residuals = residuals.unwrap_or_default();
         let classes_by = match (model.classes_by, model.heads.len()) {
             (ClassesBy::Decision, _) | (_, 1) => "",
             (ClassesBy::Probability, _) => ",\"classes_by\":\"probability\"",
         };
         self.put(format_args!(
-            "],\"intercept\":{},\"feature_count\":{count}{classes_by}{}}}",
+            "],\"intercept\":{},\"feature_count\":{count}{classes_by}{task}{quantiles}{residuals}{}}}",
             serde_json::json!(model.intercept),
             RestOfObject(facts.map(|facts| facts.version.as_str()))
         ))
@@ -190,7 +206,7 @@ impl Lines {
     }
 }
 
-impl std::io::Write for Lines {
+impl std::io::Write for WrittenLines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let part = core::str::from_utf8(bytes).map_err(|_| std::io::ErrorKind::InvalidData)?;
         fmt::Write::write_str(self, part).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
@@ -202,7 +218,7 @@ impl std::io::Write for Lines {
     }
 }
 
-impl fmt::Write for Lines {
+impl fmt::Write for WrittenLines {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         self.is_full = self.text.len() + part.len() > MOST_BYTES;
         if self.is_full || self.text.try_reserve(part.len()).is_err() {

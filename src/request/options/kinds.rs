@@ -5,13 +5,14 @@ use crate::base::text::written;
 use crate::request::numbers::Argument;
 use crate::request::option_words::{TruncationWord, AUTO};
 use crate::request::words::{invalid, number_or_word, option_word, whole_number, word};
-use pgsvm_core::memory::owned;
+use pgsvm_core::memory::{owned, Room as _};
+use pgsvm_core::quantiles::{LEAST_QUANTILE, MOST_QUANTILES};
 use pgsvm_expand::Frequency;
 use serde_json::Value;
 use std::fmt::Display;
 
 /// What a value may be; of numbers the last but what they mean is what a hint proposes.
-pub(super) enum Kind<T: 'static> {
+pub(super) enum OptionKind<T: 'static> {
     /// One of these words.
     Word(&'static [(&'static str, T)]),
     /// The same, in words of an argument.
@@ -21,7 +22,7 @@ pub(super) enum Kind<T: 'static> {
     /// One of these words, or a whole number from 1 to this.
     WordOrWhole(&'static [(&'static str, T)], u32, u32, fn(u32) -> T),
     /// As this reads it.
-    Read(fn(&Member) -> Result<T, Failure>),
+    Read(fn(&JsonMember) -> Result<T, Failure>),
 }
 
 /// What a number means that stands for itself.
@@ -30,15 +31,15 @@ pub(super) fn as_it_is(number: u32) -> u32 {
 }
 
 /// A member of the object: its value, and that as text.
-pub(super) struct Member<'a> {
+pub(super) struct JsonMember<'a> {
     name: &'a str,
     value: &'a Value,
     text: String,
 }
 
-impl<T: Clone> Kind<T> {
+impl<T: Clone> OptionKind<T> {
     /// Reads the value of a member.
-    pub(super) fn read(&self, it: &Member) -> Result<T, Failure> {
+    pub(super) fn read(&self, it: &JsonMember) -> Result<T, Failure> {
         match self {
             Self::Word(known) => option_word(it.name, &it.text, known),
             Self::ArgumentWord(known) => word(it.name, &it.text, known),
@@ -53,7 +54,7 @@ impl<T: Clone> Kind<T> {
     }
 }
 
-impl<'a> Member<'a> {
+impl<'a> JsonMember<'a> {
     pub(super) fn new(name: &'a str, value: &'a Value) -> Result<Self, Failure> {
         let text = match value.as_str() {
             Some(text) => owned(text)?,
@@ -63,7 +64,7 @@ impl<'a> Member<'a> {
     }
 }
 
-impl Member<'_> {
+impl JsonMember<'_> {
     pub(super) fn copy(&self) -> Result<String, Failure> {
         Ok(owned(&self.text)?)
     }
@@ -127,6 +128,77 @@ impl Member<'_> {
         })
     }
 
+    /// Quantiles: one number, or a list of them, ascending.
+    pub(super) fn quantiles(&self) -> Result<Vec<f64>, Failure> {
+        let hint = match self.value.is_array() {
+            true => "options => '{\"quantiles\": [0.1, 0.9]}'",
+            false => "options => '{\"quantiles\": 0.9}'",
+        };
+        let one = std::slice::from_ref(self.value);
+        let all = self.value.as_array().map_or(one, Vec::as_slice);
+        if all.is_empty() || all.len() > MOST_QUANTILES {
+            let message = format!(
+                "quantiles must be 1 to {MOST_QUANTILES} numbers, not {}",
+                all.len()
+            );
+            return Err(invalid(message).hint(hint));
+        }
+        let mut quantiles = Vec::new();
+        for value in all {
+            let range = LEAST_QUANTILE..=1.0 - LEAST_QUANTILE;
+            let tau = value.as_f64().filter(|tau| range.contains(tau));
+            let tau = tau.ok_or_else(|| {
+                let failure = invalid(format!(
+                    "quantiles must lie between 0 and 1, not {}",
+                    shown(value)
+                ));
+                let near = value.as_f64().is_some_and(|tau| tau > 0.0 && tau < 1.0);
+                match near {
+                    true => failure.detail(format!(
+                        "{LEAST_QUANTILE} is the least one, and {} the largest.",
+                        1.0 - LEAST_QUANTILE
+                    )),
+                    false => failure,
+                }
+                .hint(hint)
+            })?;
+            if quantiles.contains(&tau) {
+                let message = format!("quantiles have the value {tau} twice");
+                return Err(invalid(message).hint(hint));
+            }
+            quantiles.room(1)?.push(tau);
+        }
+        quantiles.sort_unstable_by(f64::total_cmp);
+        Ok(quantiles)
+    }
+
+    /// A number from 0 on; `usual` is what a hint proposes.
+    pub(super) fn not_negative(&self, usual: f64) -> Result<f64, Failure> {
+        let number = self.value.as_f64();
+        let number = number.filter(|it| *it >= 0.0 && it.is_finite());
+        number.ok_or_else(|| {
+            invalid(format!(
+                "{} must be a number from 0 on, not {}",
+                self.name,
+                shown(self.value)
+            ))
+            .hint(format!("{} => {usual}", self.name))
+        })
+    }
+
+    /// A number above 0, and 1 at most, of an argument; `usual` is what a hint proposes.
+    pub(super) fn given_share(&self, usual: f64) -> Result<f64, Failure> {
+        let number = self.value.as_f64().filter(|it| *it > 0.0 && *it <= 1.0);
+        number.ok_or_else(|| {
+            invalid(format!(
+                "{} must be a number above 0, and 1 at most, not {}",
+                self.name,
+                shown(self.value)
+            ))
+            .hint(format!("{} => {usual}", self.name))
+        })
+    }
+
     /// A number above 0; `usual` is what a hint proposes.
     pub(super) fn positive(&self, usual: u32) -> Result<f64, Failure> {
         let number = self.value.as_f64().filter(|it| *it > 0.0 && it.is_finite());
@@ -150,8 +222,10 @@ impl Member<'_> {
 
     /// s of a truncated loss.
     pub(super) fn truncation(&self) -> Result<TruncationWord, Failure> {
-        match self.text.as_str() {
-            AUTO => Ok(TruncationWord::Auto),
+        match self.value.as_str() {
+            Some(word) if word.eq_ignore_ascii_case(AUTO) => {
+                option_word(self.name, word, &[(AUTO, TruncationWord::Auto)])
+            }
             _ => self.positive(1).map(TruncationWord::Is),
         }
     }

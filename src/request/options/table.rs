@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `section` | where it stands in the manual |
 //! | `solvers` | those that know it; others refuse it |
-//! | `kept` | who takes it over from the version before, see [`Kept`] |
+//! | `kept` | who takes it over from the version before, see [`Inheritance`] |
 //! | `value` | what it may be, and how that is read |
 //! | `says` | the same in words, where `value` does not say it |
 //! | `default` | what holds where it is not given |
@@ -15,19 +15,20 @@
 //! `scripts/options` makes docs/reference/options.md of it. What options mean together is said where they are used (`solver.rs`,
 //! `holding_out.rs`). Pure.
 
-use super::kinds::{as_it_is, Kind};
-use super::{Entry, Kept, Known, Opt, Solvers};
+use super::kinds::{as_it_is, OptionKind};
+use super::{Inheritance, KnownOption, Opt, OptionEntry, Solvers};
 use crate::features::{CategoryLimits, LANDMARKS};
 use crate::model::{ClassesBy, CLASSES_BY};
+use crate::request::holding_out::METRICS;
 use crate::request::numbers::{C, GAMMA};
 use crate::request::option_words::{
-    ChunksWord, Expansion, InnerWord, MachinesWord, Method, Metric, Multiclass, TruncationWord,
-    When, CRAMMER_SINGER, METHODS, ONE_VS_ONE,
+    ChunksWord, ExpansionTime, InnerWord, KernelMethod, MachinesWord, Multiclass, Task,
+    TruncationWord, When, CRAMMER_SINGER, METHODS, ONE_VS_ONE,
 };
 use crate::request::words::ORDERS;
 use pgsvm_core::{
     Blocks, CalibrationChoice, Compression, ForestShape, Inner, Intercept, InteriorTerms,
-    LandmarkChoice, LowRankJob, Order, Picks, Policy, Proximal, StopRule, Updates,
+    LandmarkChoice, LowRankJob, Order, Picks, Policy, Proximal, Scoring, StopRule, Updates,
 };
 use pgsvm_expand::{Frequency, Limits};
 
@@ -47,17 +48,17 @@ macro_rules! options {
         $(
             #[doc = $text]
             pub(in crate::request) static $option: Opt<$type> = Opt {
-                entry: Entry {
+                entry: OptionEntry {
                     name: $name,
                     solvers: Solvers::$solvers,
-                    kept: Kept::$kept,
+                    kept: Inheritance::$kept,
                 },
                 kind: $kind,
             };
         )*
 
         /// Every option, in the order in which messages name them.
-        pub(super) static OPTIONS: &[&dyn Known] = &[$(&$option),*];
+        pub(super) static OPTIONS: &[&dyn KnownOption] = &[$(&$option),*];
     };
 }
 
@@ -66,7 +67,7 @@ options! {
         section: Published,
         solvers: Stream,
         kept: Solving,
-        value: Kind::Word(&[("cached", Policy::Cached), ("paper", Policy::Paper)]),
+        value: OptionKind::Word(&[("cached", Policy::Cached), ("paper", Policy::Paper)]),
         default: "\"cached\"",
         text: "our form of the dual cached loops, or [the published one](published.md#the-dual-cached-loops)",
     }
@@ -74,7 +75,7 @@ options! {
         section: Published,
         solvers: Stream,
         kept: Solving,
-        value: Kind::WordOrWhole(&[("free", Picks::Free)], Picks::MOST, 2, Picks::Each),
+        value: OptionKind::WordOrWhole(&[("free", Picks::Free)], Picks::MOST, 2, Picks::Each),
         default: "2; more while two workers train and no row waits",
         text: "with \"policy\": \"paper\": how many rows of the cache are picked for each row that arrives",
     }
@@ -82,7 +83,7 @@ options! {
         section: Published,
         solvers: All,
         kept: Solving,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("gap", StopRule::Gap),
             ("projected_gradient", StopRule::ProjectedGradient),
             ("svmperf", StopRule::MeanLoss),
@@ -94,7 +95,7 @@ options! {
         section: Published,
         solvers: Blocks,
         kept: Solving,
-        value: Kind::Whole(1, Blocks::MOST, 40, as_it_is),
+        value: OptionKind::Whole(1, Blocks::MOST, 40, as_it_is),
         default: "as few as the cache has room for",
         text: "how many blocks there are, also where all rows fit the cache",
     }
@@ -102,7 +103,7 @@ options! {
         section: Published,
         solvers: Blocks,
         kept: Solving,
-        value: Kind::WordOrWhole(&[("converged", Inner::MOST_ROUNDS)], Inner::MOST_ROUNDS, 10, as_it_is),
+        value: OptionKind::WordOrWhole(&[("converged", Inner::MOST_ROUNDS)], Inner::MOST_ROUNDS, 10, as_it_is),
         default: "10",
         text: "rounds over a block at most; \"converged\": until the block's own stop rule holds",
     }
@@ -110,7 +111,7 @@ options! {
         section: Published,
         solvers: Inner,
         kept: Solving,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("dual", InnerWord::Dual),
             ("newton", InnerWord::Newton),
             ("pegasos", InnerWord::Pegasos),
@@ -122,7 +123,7 @@ options! {
         section: Published,
         solvers: Block,
         kept: Solving,
-        value: Kind::WordOrWhole(
+        value: OptionKind::WordOrWhole(
             &[("row", Updates::Row), ("block", Updates::Block)],
             Updates::MOST_SETS,
             100,
@@ -135,7 +136,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&[("regularized", Intercept::InNorm), ("free", Intercept::Free)]),
+        value: OptionKind::Word(&[("regularized", Intercept::InNorm), ("free", Intercept::Free)]),
         default: "\"regularized\"",
         text: "whether the intercept's weight counts in the norm: [a free intercept](training.md#a-free-intercept)",
     }
@@ -143,7 +144,7 @@ options! {
         section: Published,
         solvers: Blocks,
         kept: Solving,
-        value: Kind::Word(&ORDERS),
+        value: OptionKind::Word(&ORDERS),
         default: "\"random\"",
         text: "rows are drawn into blocks, or a block is a piece of the table",
     }
@@ -151,7 +152,7 @@ options! {
         section: Published,
         solvers: Blocks,
         kept: Solving,
-        value: Kind::Word(&ORDERS),
+        value: OptionKind::Word(&ORDERS),
         default: "\"random\"",
         text: "each pass takes blocks in a new order, or all in the first order",
     }
@@ -159,7 +160,7 @@ options! {
         section: Published,
         solvers: All,
         kept: Solving,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("auto", Compression::Auto),
             ("on", Compression::On),
             ("off", Compression::Off),
@@ -167,14 +168,14 @@ options! {
         default: "\"auto\"",
         text: "whether rows are compressed in the temporary file: while that is faster, always, never",
     }
-    EXPANSION: Expansion = "expansion" {
+    EXPANSION: ExpansionTime = "expansion" {
         section: Published,
         solvers: All,
         kept: Solving,
-        value: Kind::Word(&[
-            ("auto", Expansion::Auto),
-            ("stored", Expansion::Stored),
-            ("visit", Expansion::Visit),
+        value: OptionKind::Word(&[
+            ("auto", ExpansionTime::Auto),
+            ("stored", ExpansionTime::Stored),
+            ("visit", ExpansionTime::Visit),
         ]),
         default: "\"auto\"",
         text: "when the runs of strings become features: [expanding strings](training.md#expanding-strings)",
@@ -183,7 +184,7 @@ options! {
         section: Published,
         solvers: All,
         kept: Solving,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("auto", Proximal::Auto),
             ("on", Proximal::On),
             ("off", Proximal::Off),
@@ -195,7 +196,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&TRUTH),
+        value: OptionKind::Word(&TRUTH),
         default: "false",
         text: "stores the dual variables with the model, to compute the certificate again; those of the hinge by scans are a [beginning](../beyond-one-machine.md#keys-and-dual-variables) alone",
     }
@@ -203,7 +204,7 @@ options! {
         section: Version,
         solvers: All,
         kept: Once,
-        value: Kind::Word(&TRUTH),
+        value: OptionKind::Word(&TRUTH),
         default: "true",
         text: "whether settings that are not given are [those of the deployed version](training.md#training-again)",
     }
@@ -211,7 +212,7 @@ options! {
         section: Version,
         solvers: All,
         kept: Once,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("true", When::Always),
             ("false", When::Never),
             ("if_better", When::IfBetter),
@@ -223,16 +224,16 @@ options! {
         section: Version,
         solvers: All,
         kept: Once,
-        value: Kind::Read(|it| it.copy()),
+        value: OptionKind::Read(|it| it.copy()),
         says: "a relation",
         default: "",
         text: "with \"deploy\": \"if_better\": rows held out",
     }
-    METRIC: Metric = "metric" {
+    METRIC: Scoring = "metric" {
         section: Version,
         solvers: All,
         kept: Once,
-        value: Kind::Word(&Metric::ALL),
+        value: OptionKind::Word(&METRICS),
         default: "",
         text: "with \"deploy\": \"if_better\": how to compare on these rows",
     }
@@ -240,7 +241,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Choice,
-        value: Kind::Read(|it| it.numbers(C)),
+        value: OptionKind::Read(|it| it.numbers(C)),
         says: "an array of numbers",
         default: "",
         text: "a list for the argument `c`",
@@ -249,7 +250,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Choice,
-        value: Kind::Read(|it| it.chosen()),
+        value: OptionKind::Read(|it| it.chosen()),
         says: "an array of \"c\", \"gamma\"",
         default: "",
         text: "`c => 'auto'`, `gamma => 'auto'`",
@@ -258,7 +259,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Choice,
-        value: Kind::Read(|it| it.numbers(GAMMA)),
+        value: OptionKind::Read(|it| it.numbers(GAMMA)),
         says: "an array of numbers",
         default: "",
         text: "a list for the argument `gamma`",
@@ -267,7 +268,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Model,
-        value: Kind::Read(|it| it.signed()),
+        value: OptionKind::Read(|it| it.signed()),
         says: "a whole number",
         default: "",
         text: "the argument of this name",
@@ -276,7 +277,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Model,
-        value: Kind::Read(|it| it.copy()),
+        value: OptionKind::Read(|it| it.copy()),
         says: "a column",
         default: "",
         text: "the argument of this name",
@@ -285,7 +286,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Choice,
-        value: Kind::Read(|it| it.copy()),
+        value: OptionKind::Read(|it| it.copy()),
         says: "a column",
         default: "",
         text: "the argument of this name",
@@ -294,7 +295,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Whole(0, CategoryLimits::MOST, CategoryLimits::MOST, as_it_is),
+        value: OptionKind::Whole(0, CategoryLimits::MOST, CategoryLimits::MOST, as_it_is),
         default: "as many as may be",
         text: "values of a category column that get [features of their own](features.md#many-values)",
     }
@@ -302,16 +303,67 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Whole(1, CategoryLimits::MOST_HASH_BITS, 18, as_it_is),
+        value: OptionKind::Whole(1, CategoryLimits::MOST_HASH_BITS, 18, as_it_is),
         default: "18",
         text: "later values share 2 to this power features; if given, no column is refused as a key",
+    }
+    TASK: Task = "task" {
+        section: Arguments,
+        solvers: All,
+        kept: Model,
+        value: OptionKind::ArgumentWord(&Task::WORDS),
+        default: "",
+        text: "the argument of this name",
+    }
+    EPSILON: f64 = "epsilon" {
+        section: Arguments,
+        solvers: All,
+        kept: Model,
+        value: OptionKind::Read(|it| it.not_negative(0.1)),
+        says: "a number from 0 on",
+        default: "",
+        text: "the argument of this name",
+    }
+    NU: f64 = "nu" {
+        section: Arguments,
+        solvers: All,
+        kept: Model,
+        value: OptionKind::Read(|it| it.given_share(0.1)),
+        says: "a number above 0, and 1 at most",
+        default: "",
+        text: "the argument of this name",
+    }
+    QUANTILES: Vec<f64> = "quantiles" {
+        section: Model,
+        solvers: All,
+        kept: Model,
+        value: OptionKind::Read(|it| it.quantiles()),
+        says: "a number above 0 and below 1, or a list of up to 32",
+        default: "0.5",
+        text: "with loss => 'quantile': [the quantiles to predict](tasks.md#quantiles)",
+    }
+    SCALE_LABEL: bool = "scale_label" {
+        section: Model,
+        solvers: All,
+        kept: Model,
+        value: OptionKind::Word(&[("standard", true), ("none", false)]),
+        default: "\"standard\"",
+        text: "of a regression: whether the label is standardized while training, so that c and epsilon are in units of its deviation; predictions are in the label's own units either way",
+    }
+    INTERVALS: bool = "intervals" {
+        section: Model,
+        solvers: All,
+        kept: Model,
+        value: OptionKind::Word(&TRUTH),
+        default: "false; rows that are held out to choose c or gamma tell them anyway",
+        text: "of a regression: whether rows are held out, by the argument `folds`, to know how far predictions are off, for [svm_interval](tasks.md#how-sure-it-is)",
     }
     BAD_ROWS: bool = "bad_rows" {
         section: Arguments,
         solvers: All,
         kept: Model,
         // as the argument, which is how it is mostly given
-        value: Kind::ArgumentWord(&[("error", false), ("skip", true)]),
+        value: OptionKind::ArgumentWord(&[("error", false), ("skip", true)]),
         default: "",
         text: "the argument of this name",
     }
@@ -319,7 +371,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Read(|it| it.least_frequency()),
+        value: OptionKind::Read(|it| it.least_frequency()),
         says: "a share of the rows, from 0 to 1, or a number of them",
         default: "1",
         text: "in how many rows a [word](features.md#texts) is at least",
@@ -328,7 +380,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Read(|it| it.greatest_frequency()),
+        value: OptionKind::Read(|it| it.greatest_frequency()),
         says: "a share of the rows, from 0 to 1, or a number of them",
         default: "1",
         text: "in how many rows a [word](features.md#texts) is at most",
@@ -337,7 +389,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&TRUTH),
+        value: OptionKind::Word(&TRUTH),
         default: "false",
         text: "whether a word that is n times in a text counts 1 + ln n [there](features.md#texts), and not n",
     }
@@ -345,7 +397,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Whole(0, Limits::MOST, Limits::MOST, as_it_is),
+        value: OptionKind::Whole(0, Limits::MOST, Limits::MOST, as_it_is),
         default: "as many as may be",
         text: "[words](features.md#texts) of a text column that get features of their own",
     }
@@ -353,15 +405,15 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&TRUTH),
+        value: OptionKind::Word(&TRUTH),
         default: "false",
         text: "divides each row [by its length](training.md#rows-of-unit-length)",
     }
-    METHOD: Method = "method" {
+    METHOD: KernelMethod = "method" {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&METHODS),
+        value: OptionKind::Word(&METHODS),
         default: "\"auto\"",
         text: "how a [kernel machine](kernels.md) is solved",
     }
@@ -369,7 +421,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&LANDMARKS),
+        value: OptionKind::Word(&LANDMARKS),
         default: "\"pivots\"",
         text: "what the landmarks of a [kernel machine](kernels.md) are",
     }
@@ -377,7 +429,7 @@ options! {
         section: Published,
         solvers: Machines,
         kept: Solving,
-        value: Kind::WordOrWhole(
+        value: OptionKind::WordOrWhole(
             &[("average", MachinesWord::Average), ("scans", MachinesWord::Scans)],
             InteriorTerms::MOST_MACHINES,
             2,
@@ -390,7 +442,7 @@ options! {
         section: Published,
         solvers: InteriorPoint,
         kept: Solving,
-        value: Kind::Read(|it| it.share(InteriorTerms::POWER)),
+        value: OptionKind::Read(|it| it.share(InteriorTerms::POWER)),
         says: "above 0 and below 1",
         default: "0.5",
         text: "the factor of the kernel matrix has as many columns as there are rows to this power",
@@ -399,7 +451,7 @@ options! {
         section: Published,
         solvers: InteriorPoint,
         kept: Solving,
-        value: Kind::Read(|it| it.share(LowRankJob::DEFAULT_TOLERANCE)),
+        value: OptionKind::Read(|it| it.share(LowRankJob::DEFAULT_TOLERANCE)),
         says: "above 0 and below 1",
         default: "1e-6",
         text: "the part of the kernel matrix's trace below which its factor takes no more columns",
@@ -408,7 +460,7 @@ options! {
         section: Published,
         solvers: Ocas,
         kept: Solving,
-        value: Kind::Read(|it| it.share_or_all(0.1)),
+        value: OptionKind::Read(|it| it.share_or_all(0.1)),
         says: "above 0, up to 1",
         default: "0.1",
         text: "how far from the best weights to the newest a [plane](published.md#cutting-planes) is made",
@@ -417,7 +469,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("one_vs_rest", Multiclass::OneVsRest),
             (ONE_VS_ONE, Multiclass::OneVsOne),
             (CRAMMER_SINGER, Multiclass::Together),
@@ -429,7 +481,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Read(|it| it.truncation()),
+        value: OptionKind::Read(|it| it.truncation()),
         says: "above 0, or \"auto\"",
         default: "1 of 'ramp', 1.25 of 'truncated_squared_hinge'",
         text: "s of a truncated [loss](training.md#loss); \"auto\" tries half, once, twice and four times the usual s on rows held out",
@@ -438,7 +490,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&CLASSES_BY),
+        value: OptionKind::Word(&CLASSES_BY),
         default: "\"probability\" with `probability => true`, but \"decision\" with `class_weight`",
         text: "what tells [more than two classes](prediction.md#more-than-two-classes)",
     }
@@ -446,7 +498,7 @@ options! {
         section: Model,
         solvers: All,
         kept: Model,
-        value: Kind::Word(&[
+        value: OptionKind::Word(&[
             ("auto", CalibrationChoice::Auto),
             ("sigmoid", CalibrationChoice::Sigmoid),
             ("isotonic", CalibrationChoice::Isotonic),
@@ -458,7 +510,7 @@ options! {
         section: Published,
         solvers: Indexed,
         kept: Solving,
-        value: Kind::Word(&[("slack", ChunksWord::Slack), ("forest", ChunksWord::Forest)]),
+        value: OptionKind::Word(&[("slack", ChunksWord::Slack), ("forest", ChunksWord::Forest)]),
         default: "\"slack\"",
         text: "rows are filed in chunks by their slack (how far the weights may move before the row matters), or by a [forest](published.md#metric-forests) whose queries count as passes",
     }
@@ -466,7 +518,7 @@ options! {
         section: Published,
         solvers: Indexed,
         kept: Solving,
-        value: Kind::Whole(1, ForestShape::MOST_TREE_SIZE, 10_000, as_it_is),
+        value: OptionKind::Whole(1, ForestShape::MOST_TREE_SIZE, 10_000, as_it_is),
         default: "10000",
         text: "rows of a tree, as far as half of the cache and 4 MB have room",
     }
@@ -474,7 +526,7 @@ options! {
         section: Published,
         solvers: Indexed,
         kept: Solving,
-        value: Kind::Whole(2, ForestShape::MOST_TREE_WIDTH, 10, as_it_is),
+        value: OptionKind::Whole(2, ForestShape::MOST_TREE_WIDTH, 10, as_it_is),
         default: "10",
         text: "pivots of a node",
     }
@@ -482,7 +534,7 @@ options! {
         section: Published,
         solvers: Indexed,
         kept: Solving,
-        value: Kind::Whole(1, ForestShape::MOST_QUERY_SIZE, 1000, as_it_is),
+        value: OptionKind::Whole(1, ForestShape::MOST_QUERY_SIZE, 1000, as_it_is),
         default: "a hundredth of all rows, at least 1000",
         text: "n, the rows that a query looks for",
     }
@@ -490,7 +542,7 @@ options! {
         section: Published,
         solvers: Indexed,
         kept: Solving,
-        value: Kind::Whole(1, ForestShape::MOST_QUERY_SIZE, 100, as_it_is),
+        value: OptionKind::Whole(1, ForestShape::MOST_QUERY_SIZE, 100, as_it_is),
         default: "a hundredth of n",
         text: "n_eps: a query that finds fewer is the last before a proof",
     }
@@ -498,7 +550,7 @@ options! {
         section: Published,
         solvers: Indexed,
         kept: Solving,
-        value: Kind::Read(|it| it.positive(1)),
+        value: OptionKind::Read(|it| it.positive(1)),
         says: "above 0",
         default: "0.3",
         text: "T: rows with a margin above 1 + T are not asked for before a proof",
@@ -507,7 +559,7 @@ options! {
         section: Training,
         solvers: All,
         kept: Once,
-        value: Kind::Read(|it| it.copy()),
+        value: OptionKind::Read(|it| it.copy()),
         says: "a relation",
         default: "",
         text: "[tests weights on the way](training.md#watching-a-training) on its rows",
@@ -516,7 +568,7 @@ options! {
         section: Training,
         solvers: All,
         kept: Once,
-        value: Kind::Read(|it| it.copy()),
+        value: OptionKind::Read(|it| it.copy()),
         says: "an index's name",
         default: "",
         text: "[takes numbers from an index](training-indexes.md)",
@@ -525,7 +577,7 @@ options! {
         section: Training,
         solvers: All,
         kept: Once,
-        value: Kind::Read(|it| it.copy()),
+        value: OptionKind::Read(|it| it.copy()),
         says: "a model's name",
         default: "",
         text: "[begins from what that model knows](following.md#warm-start)",

@@ -16,7 +16,7 @@ use pgsvm_core::{
 };
 
 /// A map, and what it was chosen for.
-pub(super) struct Mapping {
+pub(super) struct ChosenMap {
     map: LowRank,
     /// Of the rows that it makes.
     form: RowForm,
@@ -24,7 +24,7 @@ pub(super) struct Mapping {
     gamma: Option<f64>,
 }
 
-impl Mapping {
+impl ChosenMap {
     /// The maps that are wanted for so many rows, one for each gamma; none of a linear machine.
     pub(super) fn asked(job: &Job, rows: u64) -> Result<Vec<LowRankJob>, OutOfMemory> {
         let Some(terms) = &job.kernel else {
@@ -100,9 +100,9 @@ impl Mapping {
             true => None,
             false => Some(report.scaling.copied()?),
         };
-        let told = (word_of(self.landmarks, &LANDMARKS), self.map.left_out());
+        let chosen = (word_of(self.landmarks, &LANDMARKS), self.map.left_out());
         let rows = self.map.landmarks().rows();
-        let form = KernelForm::of(self.map.kernel(), rows, told, scaling);
+        let form = KernelForm::of(self.map.kernel(), rows, chosen, scaling);
         Ok(form.relative_to(copied(&report.provisional)?))
     }
 

@@ -5,7 +5,7 @@ use crate::base::errors::Failure;
 use crate::pg::check_for_interrupts;
 use crate::planning::job::Job;
 use crate::reading::rows::RowSource;
-use crate::training::by_scans::mapping::Mapping;
+use crate::training::by_scans::mapping::ChosenMap;
 use crate::training::by_scans::refusals::{one_fold, too_few};
 use crate::training::failures::train_failure;
 use crate::training::grid::Grid;
@@ -18,7 +18,7 @@ use pgsvm_core::{
 const VALUES_A_STEP: usize = 1 << 20;
 
 /// What it is chosen for.
-pub(super) struct Sampling<'a> {
+pub(super) struct MapSampling<'a> {
     pub(super) job: &'a Job,
     pub(super) problem: &'a Problem,
     pub(super) source: &'a RowSource,
@@ -29,7 +29,7 @@ pub(super) struct Sampling<'a> {
 /// What was chosen, and the rows that were surveyed, mapped where the machine has a kernel.
 pub(super) struct Sampled {
     pub(super) surveyed: Surveyed,
-    pub(super) mapping: Option<Mapping>,
+    pub(super) mapping: Option<ChosenMap>,
     /// Of the heads that scans train.
     pub(super) plan: Plan,
     pub(super) chosen: Option<Chosen>,
@@ -37,7 +37,7 @@ pub(super) struct Sampled {
     pub(super) grid: Option<Grid>,
 }
 
-impl Sampling<'_> {
+impl MapSampling<'_> {
     /// Of so many rows.
     pub(super) fn choose(
         &self,
@@ -46,7 +46,7 @@ impl Sampling<'_> {
         progress: &mut Progress,
     ) -> Result<Sampled, Failure> {
         let job = self.job;
-        let maps = Mapping::asked(job, rows)?;
+        let maps = ChosenMap::asked(job, rows)?;
         let (surveyed, mapping, grid) = match maps.as_slice() {
             [] => (surveyed, None, None),
             [asked] => {
@@ -64,8 +64,8 @@ impl Sampling<'_> {
         let plan = match (&job.chooses, best) {
             (None, _) => None,
             (Some(all), None) => Some(all.clone()),
-            // c is known with gamma, probabilities are of that machine alone
-            (Some(all), Some(best)) => all.probability.then(|| Plan {
+            // c is known with gamma, probabilities and intervals are of that machine alone
+            (Some(all), Some(best)) => (all.probability || all.intervals).then(|| Plan {
                 costs: vec![best.c],
                 beyond: 0,
                 ..all.clone()
@@ -102,8 +102,8 @@ impl Sampling<'_> {
         asked: &LowRankJob,
         surveyed: Surveyed,
         progress: &mut Progress,
-    ) -> Result<(Surveyed, Mapping), Failure> {
-        Mapping::choose(self.job, asked, surveyed, self.bytes, progress)
+    ) -> Result<(Surveyed, ChosenMap), Failure> {
+        ChosenMap::choose(self.job, asked, surveyed, self.bytes, progress)
     }
 
     /// Compares gammas, each on the rows that its own map makes of the sample.
@@ -116,6 +116,7 @@ impl Sampling<'_> {
         let plan = Plan {
             purpose: Purpose::Validate,
             probability: false,
+            intervals: false,
             beyond: 0,
             ..self.job.chooses.as_ref().unwrap_or(&self.job.plan).clone()
         };

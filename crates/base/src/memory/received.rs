@@ -72,9 +72,9 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Derived<T> {
 }
 
 /// Items of a list, each by a seed.
-struct Items<S>(fn() -> S);
+struct SeededItems<S>(fn() -> S);
 
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Items<S> {
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for SeededItems<S> {
     type Value = Vec<S::Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,12 +99,12 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Items<S> {
 
 /// Reads a list.
 pub fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
-    from.deserialize_seq(Items(|| Derived(PhantomData::<T>)))
+    from.deserialize_seq(SeededItems(|| Derived(PhantomData::<T>)))
 }
 
 impl<'de, T: Received<'de>> Received<'de> for Vec<T> {
     fn receive<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(Items(|| By(PhantomData::<T>)))
+        from.deserialize_seq(SeededItems(|| By(PhantomData::<T>)))
     }
 }
 

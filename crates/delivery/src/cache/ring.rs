@@ -78,13 +78,13 @@ pub struct Producer {
     /// Position and payload room of the batch being written.
     reserved: Option<(u64, usize)>,
     /// Batches with room for answers that have not been looked at since.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<AnsweredBatch>,
 }
 
 /// A batch with room for answers: a word for each row behind its rows, which the consumer writes before it gives the room back,
 /// and the producer reads before it writes there again.
 #[derive(Clone, Copy)]
-struct Asked {
+struct AnsweredBatch {
     at: u64,
     words: usize,
     answers: usize,
@@ -160,11 +160,11 @@ impl Producer {
             used + answers <= words && answers.is_multiple_of(QUAD),
             "a batch has at most the words reserved"
         );
-        let bytes = size_of::<Asked>() as u64;
+        let bytes = size_of::<AnsweredBatch>() as u64;
         self.asked
             .try_reserve(1)
             .map_err(|_| OutOfMemory { bytes })?;
-        self.asked.push_back(Asked {
+        self.asked.push_back(AnsweredBatch {
             at,
             words: used,
             answers,
@@ -177,7 +177,7 @@ impl Producer {
     /// only then there is room for more.
     pub fn answered(&mut self) -> Option<(&[u32], &[u32])> {
         let tail = self.ring.tail().load(Ordering::Acquire);
-        let Asked { at, words, answers } = *self.asked.front()?;
+        let AnsweredBatch { at, words, answers } = *self.asked.front()?;
         if tail < at + (QUAD + words + answers) as u64 {
             return None;
         }

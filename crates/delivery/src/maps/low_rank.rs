@@ -198,7 +198,7 @@ impl<S: fmt::Debug + fmt::Display, P: fmt::Debug + fmt::Display> std::error::Err
 pub struct LowRankSource<S: Source, P: Spool> {
     job: LowRankJob,
     inner: Inner<S, P>,
-    stage: Stage,
+    stage: MapStage,
     map: Option<LowRank>,
     /// The gamma of the kernel that landmarks were to be chosen for last.
     gamma: Option<f64>,
@@ -215,7 +215,7 @@ enum Inner<S: Source, P: Spool> {
     Gone,
 }
 
-enum Stage {
+enum MapStage {
     /// The inner source's rows are read.
     Reading(crate::cache::Waiting),
     Sampling(Stored, Box<Sampling>),
@@ -246,7 +246,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         Ok(Self {
             job: asked,
             inner: Inner::Reading(Box::new(reader)),
-            stage: Stage::Reading(cache.claim_trainer()?),
+            stage: MapStage::Reading(cache.claim_trainer()?),
             map: None,
             gamma: None,
             positive: 1,
@@ -319,20 +319,20 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
 
     pub fn progress(&self) -> LowRankProgress {
         match (&self.stage, &self.inner) {
-            (Stage::Reading(_), Inner::Reading(reader)) => LowRankProgress::Reading {
+            (MapStage::Reading(_), Inner::Reading(reader)) => LowRankProgress::Reading {
                 rows: reader.rows(),
             },
-            (Stage::Reading(_), _) => LowRankProgress::Sampling { rows: 0 },
-            (Stage::Sampling(_, sampling), _) => LowRankProgress::Sampling {
+            (MapStage::Reading(_), _) => LowRankProgress::Sampling { rows: 0 },
+            (MapStage::Sampling(_, sampling), _) => LowRankProgress::Sampling {
                 rows: sampling.looked_at,
             },
-            (Stage::Choosing(_, pivots), _) => LowRankProgress::Choosing {
+            (MapStage::Choosing(_, pivots), _) => LowRankProgress::Choosing {
                 landmarks: pivots.taken(),
             },
-            (Stage::Mapping(_, mapping), _) => LowRankProgress::Mapping {
+            (MapStage::Mapping(_, mapping), _) => LowRankProgress::Mapping {
                 rows: mapping.mapped_rows,
             },
-            (Stage::Kept(_) | Stage::Done, _) => LowRankProgress::Done,
+            (MapStage::Kept(_) | MapStage::Done, _) => LowRankProgress::Done,
         }
     }
 
@@ -344,8 +344,8 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         look: impl FnMut(Row<'_>) -> Result<(), OutOfMemory>,
     ) -> Result<bool, LowRankError<S::Error, P::Error>> {
         match (&mut self.stage, &mut self.inner) {
-            (Stage::Kept(stored), Inner::Reading(reader)) => {
-                stored.go_on(reader, most, look).map_err(told)
+            (MapStage::Kept(stored), Inner::Reading(reader)) => {
+                stored.go_on(reader, most, look).map_err(low_rank_error)
             }
             // there were none
             _ => Ok(true),
@@ -355,11 +355,11 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// Has the raw rows that are kept mapped once more, by another map, and delivered to another reader. All rows must have been
     /// delivered before, unless they could not have the kernel; the map so far is given up.
     pub fn map_anew(&mut self, asked: LowRankJob) -> Result<(), KernelError> {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Kept(stored) => {
+        self.stage = match std::mem::replace(&mut self.stage, MapStage::Done) {
+            MapStage::Kept(stored) => {
                 self.map = None;
                 let sampling = Sampling::new(&asked, &stored.facts)?;
-                Stage::Sampling(stored, Box::new(sampling))
+                MapStage::Sampling(stored, Box::new(sampling))
             }
             // there were none
             other => other,
@@ -371,7 +371,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// How many landmarks such a map would have at most; None where rows are not kept.
     pub fn rank_of(&self, asked: &LowRankJob) -> Option<usize> {
         match &self.stage {
-            Stage::Kept(stored) => Sampling::new(asked, &stored.facts).ok().map(|it| it.rank()),
+            MapStage::Kept(stored) => Sampling::new(asked, &stored.facts).ok().map(|it| it.rank()),
             _ => None,
         }
     }
@@ -379,14 +379,14 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// What is known of the raw rows; None where they are not kept.
     pub fn facts(&self) -> Option<&Facts> {
         match &self.stage {
-            Stage::Kept(stored) => Some(&stored.facts),
+            MapStage::Kept(stored) => Some(&stored.facts),
             _ => None,
         }
     }
 
     /// Gives up the raw rows that are kept.
     pub fn give_up_rows(&mut self) -> Result<(), OutOfMemory> {
-        if matches!(self.stage, Stage::Kept(_)) {
+        if matches!(self.stage, MapStage::Kept(_)) {
             self.give_up()?;
         }
         Ok(())
@@ -401,11 +401,11 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         let Inner::Reading(reader) = &mut self.inner else {
             return Ok(false);
         };
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Reading(waiting) => {
+        self.stage = match std::mem::replace(&mut self.stage, MapStage::Done) {
+            MapStage::Reading(waiting) => {
                 reader.step(LOOKED_AT).map_err(LowRankError::Read)?;
                 match Stored::poll(waiting) {
-                    Polled::Waiting(waiting) => Stage::Reading(waiting),
+                    Polled::Waiting(waiting) => MapStage::Reading(waiting),
                     Polled::Failed => return Err(LowRankError::Read(ReadError::TrainerFailed)),
                     Polled::Stored(stored) => {
                         self.positive = reader.source().positive();
@@ -414,51 +414,51 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
                             0 => return self.end(),
                             _ => {
                                 let sampling = Sampling::new(&self.job, &stored.facts)?;
-                                Stage::Sampling(stored, Box::new(sampling))
+                                MapStage::Sampling(stored, Box::new(sampling))
                             }
                         }
                     }
                 }
             }
-            Stage::Sampling(mut stored, mut sampling) => {
+            MapStage::Sampling(mut stored, mut sampling) => {
                 let looked = stored.go_on(reader, LOOKED_AT, |row| sampling.look(&row));
-                match looked.map_err(told)? {
-                    false => Stage::Sampling(stored, sampling),
+                match looked.map_err(low_rank_error)? {
+                    false => MapStage::Sampling(stored, sampling),
                     true => self.choose(stored, *sampling)?,
                 }
             }
-            Stage::Choosing(stored, mut pivots) => match pivots.step() {
+            MapStage::Choosing(stored, mut pivots) => match pivots.step() {
                 Err(error) => return Err(self.refuse(stored, error)),
-                Ok(false) => Stage::Choosing(stored, pivots),
+                Ok(false) => MapStage::Choosing(stored, pivots),
                 Ok(true) => self.begin_to_map(stored, *pivots)?,
             },
-            Stage::Mapping(mut stored, mut mapping) => {
+            MapStage::Mapping(mut stored, mut mapping) => {
                 let Some(map) = &self.map else {
                     return Ok(false);
                 };
                 mapping.clear();
                 let most = rows.clamp(1, BLOCK);
                 let taken = stored.go_on(reader, most, |row| mapping.take(&row));
-                let last = taken.map_err(told)?;
+                let last = taken.map_err(low_rank_error)?;
                 mapping.deliver(map, sink)?;
                 if let (true, Some(map), Some(left_out)) = (last, &mut self.map, mapping.left_out())
                 {
                     map.found_left_out(left_out);
                 }
                 match last {
-                    false => Stage::Mapping(stored, mapping),
+                    false => MapStage::Mapping(stored, mapping),
                     true if self.job.keeps_rows => {
-                        self.stage = Stage::Kept(stored);
+                        self.stage = MapStage::Kept(stored);
                         return Ok(false);
                     }
                     true => return self.end(),
                 }
             }
-            Stage::Kept(stored) => {
-                self.stage = Stage::Kept(stored);
+            MapStage::Kept(stored) => {
+                self.stage = MapStage::Kept(stored);
                 return Ok(false);
             }
-            Stage::Done => return Ok(false),
+            MapStage::Done => return Ok(false),
         };
         Ok(true)
     }
@@ -468,11 +468,11 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         &mut self,
         stored: Stored,
         sampling: Sampling,
-    ) -> Result<Stage, LowRankError<S::Error, P::Error>> {
+    ) -> Result<MapStage, LowRankError<S::Error, P::Error>> {
         let kernel = sampling.kernel(&self.job, &stored.facts)?;
         self.gamma = kernel.gamma();
         match sampling.finish(kernel, &self.job) {
-            Ok(pivots) => Ok(Stage::Choosing(stored, Box::new(pivots))),
+            Ok(pivots) => Ok(MapStage::Choosing(stored, Box::new(pivots))),
             Err(error) => Err(self.refuse(stored, error)),
         }
     }
@@ -482,13 +482,13 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
         &mut self,
         stored: Stored,
         pivots: Pivots,
-    ) -> Result<Stage, LowRankError<S::Error, P::Error>> {
+    ) -> Result<MapStage, LowRankError<S::Error, P::Error>> {
         match pivots.finish().and_then(LowRank::new) {
             Err(error) => Err(self.refuse(stored, error)),
             Ok(map) => {
                 let mapping = Mapping::new(&map, &stored.facts)?;
                 self.map = Some(map);
-                Ok(Stage::Mapping(stored, Box::new(mapping)))
+                Ok(MapStage::Mapping(stored, Box::new(mapping)))
             }
         }
     }
@@ -496,7 +496,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     /// The rows cannot have this kernel. They are kept for another one, where they were to be.
     fn refuse(&mut self, stored: Stored, error: KernelError) -> LowRankError<S::Error, P::Error> {
         if self.job.keeps_rows {
-            self.stage = Stage::Kept(stored);
+            self.stage = MapStage::Kept(stored);
         }
         error.into()
     }
@@ -508,7 +508,7 @@ impl<S: Source, P: Spool> LowRankSource<S, P> {
     }
 
     fn give_up(&mut self) -> Result<(), OutOfMemory> {
-        self.stage = Stage::Done;
+        self.stage = MapStage::Done;
         if let Inner::Reading(reader) = std::mem::replace(&mut self.inner, Inner::Gone) {
             let report = Box::new(reader.report()?);
             self.inner = Inner::Read(reader.into_source(), report);
@@ -537,7 +537,7 @@ impl<S: Source, P: Spool> Source for LowRankSource<S, P> {
     }
 }
 
-fn told<S, P>(error: GoError<S, P, OutOfMemory>) -> LowRankError<S, P> {
+fn low_rank_error<S, P>(error: GoError<S, P, OutOfMemory>) -> LowRankError<S, P> {
     match error {
         GoError::Read(error) => LowRankError::Read(error),
         GoError::Look(error) => error.into(),

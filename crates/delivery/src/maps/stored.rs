@@ -15,10 +15,10 @@ const BROUGHT: usize = 1024;
 
 pub struct Stored {
     pub facts: Facts,
-    place: Place,
+    place: StoredPlace,
 }
 
-enum Place {
+enum StoredPlace {
     /// In the cache, from this slot on.
     Resident(Arena, usize),
     /// Coming through the ring; so many words of the batch in front have been read.
@@ -26,6 +26,8 @@ enum Place {
 }
 
 /// What has become of the trainer's side of the reader's cache.
+// there is one at a time, and it is taken apart at once
+#[allow(clippy::large_enum_variant)]
 pub enum Polled {
     Waiting(Waiting),
     Stored(Stored),
@@ -39,8 +41,10 @@ impl Stored {
         let (facts, place) = match waiting.poll() {
             TrainerSide::Waiting(waiting) => return Polled::Waiting(waiting),
             TrainerSide::Ended => return Polled::Failed,
-            TrainerSide::Resident(facts, arena) => (facts, Place::Resident(arena, 0)),
-            TrainerSide::Streaming(facts, _, consumer) => (facts, Place::Streaming(consumer, 0)),
+            TrainerSide::Resident(facts, arena) => (facts, StoredPlace::Resident(arena, 0)),
+            TrainerSide::Streaming(facts, _, consumer) => {
+                (facts, StoredPlace::Streaming(consumer, 0))
+            }
         };
         Polled::Stored(Self { facts, place })
     }
@@ -57,7 +61,7 @@ impl Stored {
         }
         let (dense, rows) = (self.facts.dense, self.facts.rows);
         match &mut self.place {
-            Place::Resident(arena, slot) => {
+            StoredPlace::Resident(arena, slot) => {
                 let page = Page::new(arena.words(), dense);
                 let end = rows.min(*slot + most);
                 for row in (*slot..end).filter_map(|slot| page.row(slot)) {
@@ -66,7 +70,7 @@ impl Stored {
                 *slot = if end < rows { end } else { 0 };
                 Ok(end == rows)
             }
-            Place::Streaming(consumer, at) => {
+            StoredPlace::Streaming(consumer, at) => {
                 let mut left = most;
                 while left > 0 {
                     let Some(batch) = consumer.front() else {

@@ -244,7 +244,7 @@ impl<'a> Looked<'a> {
             interrupts::check();
             let value = |row: &Row<'a>| row.dense()[feature];
             self.fill(0..self.rows.len(), &value, column)?;
-            if out.codes.len() < MOST_TOLD && are_codes(column) {
+            if out.codes.len() < MOST_TOLD && are_codes(column)? {
                 out.codes.room(1)?.push(feature as u64);
             }
             if are_different(column) {

@@ -3,7 +3,7 @@
 //! How fast the spool is nobody knows beforehand: it is a file behind the operating system's cache. So it is measured.
 //! The first few chunks and every [`PROBE_EVERY`]th after them are a *probe*: the chunk is compressed and unpacked
 //! again, and the oldest chunk that no probe has read is read back; once the spool has outgrown the memory that one
-//! comes from the device. Every write is timed too. [`Pace`] turns this into the rule for the chunks to come. Each
+//! comes from the device. Every write is timed too. [`CodecPace`] turns this into the rule for the chunks to come. Each
 //! chunk remembers its own form and comes back as the same words in either, so timing has no say in the result.
 //!
 //! Compression is LZ4 behind a transposition: the bytes of equal place in each value (4 bytes), or in each pair of
@@ -21,7 +21,7 @@ use std::time::Instant;
 use crate::base::words::{as_bytes, as_bytes_mut};
 use crate::objective::problem::Compression;
 use crate::rows::source::Spool;
-use pace::Pace;
+use pace::CodecPace;
 pub use packing::Packing;
 
 /// Chunks that are probed at the beginning, and how many there are to a probe later: a few percent of the writing.
@@ -32,7 +32,7 @@ const ROUNDS: [u32; 3] = [0, 2, 3];
 
 /// Where a chunk stands in the spool. One that takes fewer bytes than its words have is compressed.
 #[derive(Clone, Copy)]
-struct Stored {
+struct StoredChunk {
     position: u64,
     bytes: u32,
     words: u32,
@@ -55,10 +55,10 @@ impl<E> From<TryReserveError> for ChunkError<E> {
 
 /// The chunks in the spool, numbered as they are written. The buffers are two chunks long, three in a probe.
 pub(super) struct Chunks {
-    stored: Vec<Stored>,
+    stored: Vec<StoredChunk>,
     bytes: u64,
     compression: Compression,
-    pace: Pace,
+    pace: CodecPace,
     /// Rounds of transposition, once the first chunk has chosen.
     rounds: Option<u32>,
     packing: Packing,
@@ -72,7 +72,7 @@ impl Chunks {
             stored: Vec::new(),
             bytes: 0,
             compression,
-            pace: Pace::default(),
+            pace: CodecPace::default(),
             rounds: None,
             packing: Packing::default(),
             packed: Vec::new(),
@@ -114,7 +114,7 @@ impl Chunks {
         let position = spool.append(bytes).map_err(ChunkError::Spool)?;
         self.pace.wrote(start.elapsed(), bytes.len());
         self.bytes += bytes.len() as u64;
-        self.stored.push(Stored {
+        self.stored.push(StoredChunk {
             position,
             bytes: bytes.len() as u32,
             words: (rows.len() / 4) as u32,
@@ -153,7 +153,7 @@ impl Chunks {
         rows: &mut [u32],
         spool: &mut P,
     ) -> Result<(), ChunkError<P::Error>> {
-        let Stored {
+        let StoredChunk {
             position, bytes, ..
         } = self.stored[chunk];
         let rows = as_bytes_mut(rows);

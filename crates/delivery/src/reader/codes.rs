@@ -6,6 +6,8 @@
 //! degree 3, and shares that only rise or only fall (isotonic regression). What neighbours differ by says whether a finer bend does
 //! it too. Both less what they come to by chance (lack-of-fit test, and von Neumann's ratio of successive differences).
 
+use pgsvm_base::memory::{gathered, OutOfMemory};
+
 /// Fewest rows of a value that says something, and the share of all rows that such values are to have.
 const LEAST_ROWS: usize = 5;
 const LEAST_SHARE: f64 = 0.8;
@@ -28,15 +30,11 @@ const DEVIATIONS_BELOW: f64 = 3.0;
 const LEAST_RATIO: f64 = 0.5;
 
 /// Whether numbers are codes: pairs of a value and a class, ascending by value.
-pub fn are_codes(column: &[(f32, u32)]) -> bool {
+pub fn are_codes(column: &[(f32, u32)]) -> Result<bool, OutOfMemory> {
     if column.iter().any(|(value, _)| !value.is_finite()) {
         // of rows without a value nothing is known
-        let known: Vec<_> = column
-            .iter()
-            .copied()
-            .filter(|it| it.0.is_finite())
-            .collect();
-        return known.len() * 2 > column.len() && are_codes(&known);
+        let known = gathered(column.iter().copied().filter(|it| it.0.is_finite()))?;
+        return Ok(known.len() * 2 > column.len() && are_codes(&known)?);
     }
     let classes = column
         .iter()
@@ -46,7 +44,7 @@ pub fn are_codes(column: &[(f32, u32)]) -> bool {
     let of_value = |a: &(f32, u32), b: &(f32, u32)| a.0 == b.0;
     let values = column.chunk_by(of_value).count();
     let often = |value: &&[(f32, u32)]| value.len() >= LEAST_ROWS;
-    let usual: Vec<_> = column.chunk_by(of_value).filter(often).collect();
+    let usual = gathered(column.chunk_by(of_value).filter(often))?;
     let rows: usize = usual.iter().map(|value| value.len()).sum();
     let largest = usual.iter().map(|value| value.len()).max().unwrap_or(0);
     let all = column.len() as f64;
@@ -55,12 +53,12 @@ pub fn are_codes(column: &[(f32, u32)]) -> bool {
         || (rows as f64) < LEAST_SHARE * all
         || largest as f64 > LARGEST * all
     {
-        return false;
+        return Ok(false);
     }
     let found = (0..classes as u32).fold(Explained::default(), |sum, class| {
         sum.with(&usual, rows, class)
     });
-    found.by_codes(usual.len())
+    Ok(found.by_codes(usual.len()))
 }
 
 /// Sums over the classes.
@@ -199,35 +197,41 @@ mod tests {
         column
     }
 
+    fn is_of_codes(column: &[(f32, u32)]) -> bool {
+        are_codes(column).unwrap()
+    }
+
     #[test]
     fn codes_are_told_from_amounts() {
         let scattered = |value: u32| f64::from(value.wrapping_mul(2_654_435_761) >> 31);
-        assert!(are_codes(
+        assert!(is_of_codes(
             &column(97, 5000, |value| 0.1 + 0.8 * scattered(value))
         ));
-        assert!(are_codes(&column(7, 2000, |day| if matches!(day, 0 | 6) {
-            0.9
-        } else {
-            0.2
+        assert!(is_of_codes(&column(7, 2000, |day| {
+            if matches!(day, 0 | 6) {
+                0.9
+            } else {
+                0.2
+            }
         })));
         // lines, bends and nothing at all
-        assert!(!are_codes(
+        assert!(!is_of_codes(
             &column(97, 5000, |value| f64::from(value) / 97.0)
         ));
-        assert!(!are_codes(&column(97, 5000, |value| 1.0
+        assert!(!is_of_codes(&column(97, 5000, |value| 1.0
             - (f64::from(value) / 48.0 - 1.0).powi(2))));
-        assert!(!are_codes(&column(97, 5000, |_| 0.3)));
+        assert!(!is_of_codes(&column(97, 5000, |_| 0.3)));
         // few values that bend, that rise by steps, and that matter in a band
         let bend = [0.3, 0.5, 0.7, 0.5, 0.3];
-        assert!(!are_codes(&column(5, 2000, |value| bend[value as usize])));
+        assert!(!is_of_codes(&column(5, 2000, |value| bend[value as usize])));
         let steps = [0.05, 0.1, 0.1, 0.7, 0.7, 0.95];
-        assert!(!are_codes(&column(6, 2000, |value| steps[value as usize])));
-        assert!(!are_codes(&column(61, 5000, |age| match age {
+        assert!(!is_of_codes(&column(6, 2000, |value| steps[value as usize])));
+        assert!(!is_of_codes(&column(61, 5000, |age| match age {
             20..=40 => 0.9,
             _ => 0.1,
         })));
-        assert!(!are_codes(&column(5000, 5000, scattered)));
-        assert!(!are_codes(&column(2, 5000, f64::from)));
-        assert!(!are_codes(&[]));
+        assert!(!is_of_codes(&column(5000, 5000, scattered)));
+        assert!(!is_of_codes(&column(2, 5000, f64::from)));
+        assert!(!is_of_codes(&[]));
     }
 }

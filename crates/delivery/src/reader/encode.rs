@@ -1,6 +1,6 @@
 //! Checks an example and packs it into words.
 
-use crate::rows::row::{row_words, write, write_compact, RowHead};
+use crate::rows::row::{write, write_compact, RowHead};
 use crate::rows::source::{Example, RowError};
 use crate::scaling::ScaleLearner;
 
@@ -44,7 +44,15 @@ pub(super) fn check(example: &Example<'_>, ordinal: u64, dense: usize) -> Result
             });
         }
     }
-    Ok(row_words(dense, example.sparse_index.len()))
+    if example.offset.is_some_and(|it| !it.is_finite()) {
+        return Err(RowError::Offset { ordinal });
+    }
+    Ok(visited_words(example))
+}
+
+/// Words of a row whose entries are as they are.
+pub(super) fn visited_words(example: &Example<'_>) -> usize {
+    head(example, 0).row_words(example.dense.len(), example.sparse_index.len())
 }
 
 /// Checks that sparse indexes have a value each, ascend, and are not too large.
@@ -95,6 +103,7 @@ fn head(example: &Example<'_>, ordinal: u64) -> RowHead {
         ordinal: ordinal as u32,
         group: example.group,
         cost: example.cost,
+        offset: example.offset,
     }
 }
 

@@ -139,6 +139,7 @@ mod tests {
         let index: Vec<u32> = (0..1024).map(|at| 3 * at).collect();
         let value = vec![(1.0 / 32.0) as f32; index.len()];
         let example = Example {
+            offset: None,
             group: 0,
             cost: 1.0,
             rows: 1.0,

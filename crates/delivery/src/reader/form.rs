@@ -9,7 +9,7 @@ use crate::reader::encode;
 use crate::reader::seen::grown;
 use crate::rows::row::Row;
 use crate::rows::source::{Example, RowError};
-use crate::scaling::{Applier, Scaling};
+use crate::scaling::{Applier, Scaling, TargetScale};
 
 /// Sparse features are numbered in 32 bits, and dense ones are fewer.
 const MOST_FEATURES: usize = 1 << 33;
@@ -32,6 +32,9 @@ pub struct RowForm {
     pub(super) balance: Vec<f32>,
     /// Where rows are divided by their length, by how much each may be off before that, as a vector.
     pub(super) unit_off: Option<f64>,
+    /// What makes targets of labels that are numbers, and groups that a class has.
+    pub(super) targets: Option<TargetScale>,
+    pub(super) stride: u32,
 }
 
 /// Makes rows of examples.
@@ -71,6 +74,7 @@ impl RowForm {
             && (sparse == 0 || sparse == self.features - self.dense)
             && fits(&self.provisional)
             && fits(&self.means)
+            && self.targets.is_none_or(|it| it.is_sound())
             && (self.balance.is_empty() || self.balance.len() == self.groups)
     }
 
@@ -87,13 +91,10 @@ impl RowForm {
     pub(super) fn applier(&self) -> Result<Applier, OutOfMemory> {
         let balance = copied(&self.balance)?;
         let (provisional, means) = (&self.provisional, &self.means);
-        Ok(Applier::new(
-            &self.scaling,
-            provisional,
-            means,
-            balance,
-            self.unit_off,
-        )?)
+        Ok(
+            Applier::new(&self.scaling, provisional, means, balance, self.unit_off)?
+                .with_targets(self.targets, self.stride),
+        )
     }
 
     /// What makes such rows.

@@ -19,7 +19,7 @@ pub(super) struct Index {
     filing: Filing,
     chunks: Chunks,
     /// By file, the rows of the chunk that is being filled.
-    stages: Vec<Stage>,
+    stages: Vec<Unpacked>,
     /// By place in `chunks`, the number of the chunk.
     units: Vec<u16>,
     /// Passes begun, whether one is under way, and whether rows have come into their chunks.
@@ -33,14 +33,14 @@ pub(super) struct Index {
 }
 
 #[derive(Default)]
-struct Stage {
+struct Unpacked {
     unit: u16,
     words: Vec<u32>,
 }
 
 /// Empty stages of all files.
-fn stages() -> Vec<Stage> {
-    (0..MOST_FILES).map(|_| Stage::default()).collect()
+fn stages() -> Vec<Unpacked> {
+    (0..MOST_FILES).map(|_| Unpacked::default()).collect()
 }
 
 impl Index {

@@ -10,7 +10,7 @@ use crate::objective::problem::{Compression, Problem};
 use crate::objective::solver_choice::{Blocks, SolverChoice};
 use crate::rows::compact::CompactForm;
 use crate::rows::source::RowError;
-use crate::scaling::{Scale, Scaling, Spread};
+use crate::scaling::{Scale, Scaling, Spread, TargetJob, TargetScale};
 
 /// What the reader is to do with the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,10 @@ pub struct ReaderJob {
     pub looks: bool,
     /// Where sparse features have a short form: rows keep that, and the features are made when a row is visited.
     pub expansion: Option<Expanding>,
+    /// Where labels are numbers, what is to become of them: every row comes twice then, of the classes 0 and 1.
+    pub targets: Option<TargetJob>,
+    /// Where rows have offsets of targets already, by how much a score may be off without a loss.
+    pub epsilon: Option<f64>,
 }
 
 /// How rows whose sparse features have a short form are kept.
@@ -97,6 +101,8 @@ impl ReaderJob {
             as_they_come: false,
             looks: false,
             expansion: None,
+            targets: None,
+            epsilon: None,
         }
     }
 
@@ -107,6 +113,8 @@ impl ReaderJob {
             impute: false,
             unit_rows: false,
             looks: false,
+            targets: None,
+            epsilon: self.targets.map(|it| it.epsilon),
             ..self
         }
     }
@@ -138,6 +146,8 @@ pub struct ReaderReport {
     pub spread: Spread,
     /// What tells the classes apart alone, where that was looked for; nothing while loading.
     pub alone: Alone,
+    /// What made targets of labels that are numbers; None while loading.
+    pub targets: Option<TargetScale>,
     /// Features whose values lose more than a millionth of their spread by being kept as 32-bit numbers, the first of
     /// them, and how many there are; none while loading.
     #[serde(deserialize_with = "list")]

@@ -12,7 +12,7 @@ use crate::rows::source::RowError;
 
 /// Rows with a number below the bar, as they were packed.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Sample {
+pub(super) struct PackedSample {
     #[serde(with = "words")]
     words: Vec<u32>,
     /// By row.
@@ -28,7 +28,7 @@ fn numbers() -> Random {
     Random::new(0, Stream::Sample)
 }
 
-impl Sample {
+impl PackedSample {
     /// With room for so many words.
     pub(super) fn new(room: usize, seed: u64) -> Self {
         Self {

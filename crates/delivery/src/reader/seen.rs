@@ -10,18 +10,18 @@ use super::codec::ChunkError;
 use super::encode;
 use super::expansion::Expander;
 use super::job::{Balance, ReadError, ReaderJob, ReaderReport};
-use super::sample::Sample;
+use super::sample::PackedSample;
 use crate::base::memory::{copied, list, OutOfMemory, Room};
 use crate::objective::plan::MOST_FOLDS;
 use crate::rows::compact::make_room;
 use crate::rows::facts::{Facts, Rounding};
 use crate::rows::row::row_words;
 use crate::rows::source::{Example, RowError};
-use crate::scaling::{Applier, ScaleLearner, Scaling, Spread};
+use crate::scaling::{Applier, ScaleLearner, Scaling, Spread, TargetJob, TargetScale, TargetSums};
 
 /// What pass 1 has found out.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct SeenRows {
     pub(super) learner: ScaleLearner,
     pub(super) scaling: Scaling,
     /// The scaling to use instead of one that is learned.
@@ -53,8 +53,14 @@ pub(super) struct Seen {
     expander: Option<Expander>,
     /// Rows by which features are looked at that may tell the classes apart alone, where that is wanted; and what was found.
     #[serde(skip)]
-    sample: Option<Sample>,
+    sample: Option<PackedSample>,
     pub(super) alone: Alone,
+    /// Where labels are numbers: what is to become of them, what they come to, and once all have been seen what makes targets of them.
+    target_job: Option<TargetJob>,
+    has_offsets: bool,
+    epsilon: Option<f64>,
+    target_sums: TargetSums,
+    pub(super) targets: Option<TargetScale>,
 }
 
 /// What classes and folds of others are called here.
@@ -203,7 +209,7 @@ fn balancing(factor: f64) -> f32 {
     f64::from_bits((factor.to_bits() + half) & !(2 * half - 1)) as f32
 }
 
-impl Seen {
+impl SeenRows {
     /// `room`: words of rows that fit the cache.
     pub(super) fn new(job: &ReaderJob, room: usize) -> Self {
         Self {
@@ -233,8 +239,13 @@ impl Seen {
             most_cost: 0.0,
             most_visited_words: 0,
             expander: job.expansion.and_then(|it| Expander::new(it, room)),
-            sample: job.looks.then(|| Sample::new(MOST_WORDS, job.seed)),
+            sample: job.looks.then(|| PackedSample::new(MOST_WORDS, job.seed)),
             alone: Alone::default(),
+            target_job: job.targets,
+            has_offsets: false,
+            epsilon: job.epsilon,
+            target_sums: TargetSums::default(),
+            targets: None,
         }
     }
 
@@ -250,7 +261,7 @@ impl Seen {
             None => self.begin(example)?,
         };
         let length = encode::check(example, self.rows, dense)?;
-        let Some(expander) = &mut self.expander else {
+        let Some(expander) = self.expander.as_mut().filter(|_| example.offset.is_none()) else {
             return Ok(length);
         };
         let found = expander.take(example, length);
@@ -280,8 +291,15 @@ impl Seen {
         example: &Example<'_>,
         words: &mut [u32],
     ) -> Result<(), RowError> {
-        let short = self.expander.as_ref().and_then(Expander::found);
-        let visited = row_words(example.dense.len(), example.sparse_index.len());
+        let expander = self.expander.as_ref();
+        let short = expander
+            .filter(|_| example.offset.is_none())
+            .and_then(Expander::found);
+        let visited = encode::visited_words(example);
+        if let Some(label) = example.offset {
+            self.has_offsets = true;
+            self.target_sums.take(label, example.rows);
+        }
         if short.is_some() {
             self.most_visited_words = self.most_visited_words.max(visited);
         }
@@ -303,7 +321,8 @@ impl Seen {
     /// Whether its parts fit one another, of rows of so many classes; those of bytes that came from elsewhere may not.
     pub(super) fn is_sound(&self, classes: usize) -> bool {
         let dense = self.dense.unwrap_or(0);
-        let longest = row_words(dense.min(1 << 32), self.learner.sparse());
+        let offset = usize::from(self.has_offsets);
+        let longest = row_words(dense.min(1 << 32), self.learner.sparse() + offset);
         let is_new = |scaling: &Scaling| scaling == &Scaling::default();
         self.dense.is_some() == (self.rows > 0)
             && self.groups.are_sound(classes)
@@ -317,6 +336,7 @@ impl Seen {
             && self.spread.is_empty()
             && self.positive_weights.is_empty()
             && self.alone == Alone::default()
+            && self.targets.is_none()
     }
 
     /// Whether others were seen in the same way; both are sound.
@@ -325,6 +345,7 @@ impl Seen {
             && self.balance == more.balance
             && self.unit_rows == more.unit_rows
             && self.as_they_come == more.as_they_come
+            && self.target_job == more.target_job
             && (self.dense != more.dense || self.learner.fits(&more.learner))
     }
 
@@ -363,6 +384,8 @@ impl Seen {
         let shift = self.learner.join(&more.learner);
         let shift = shift.map_err(|error| RowError::OutOfMemory { bytes: error.bytes })?;
         self.groups.join(&more.groups)?;
+        self.target_sums.join(&more.target_sums);
+        self.has_offsets |= more.has_offsets;
         self.rows = self.rows.saturating_add(more.rows);
         self.words = self.words.saturating_add(more.words);
         self.visited_words = self.visited_words.saturating_add(more.visited_words);
@@ -390,6 +413,7 @@ impl Seen {
             means: copied(&self.means)?,
             spread: self.spread.copied()?,
             alone: self.alone.copied()?,
+            targets: self.targets,
             imprecise: Vec::new(),
             imprecise_features: 0,
             resident,
@@ -484,6 +508,8 @@ impl Seen {
         let provisional = self.learner.provisional();
         let (means, unit_off) = (&self.means, self.unit_off);
         let applier = Applier::new(&scaling, provisional, means, balance, unit_off)?;
+        self.targets = self.target_job.map(|job| self.target_sums.scale(job));
+        let applier = applier.with_targets(self.targets, self.stride());
         self.scaling = scaling;
         let facts = Facts {
             rows: self.rows as usize,
@@ -502,6 +528,12 @@ impl Seen {
             positive,
             rounding,
             costs,
+            offsets: self.has_offsets,
+            epsilon: self.targets.map(|it| it.epsilon).or(self.epsilon),
+            deviation: match &self.targets {
+                Some(scale) => self.target_sums.deviation() / scale.deviation,
+                None => 0.0,
+            },
         };
         Ok((facts, applier))
     }

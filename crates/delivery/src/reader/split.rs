@@ -22,7 +22,7 @@ use crate::objective::solver_choice::{Blocks, Order};
 const CELLS: usize = 64;
 
 /// What the split knows of a chunk.
-struct Piece {
+struct SplitPiece {
     cell: u32,
     /// Words that its rows take in the trainer's page, slots included.
     room: usize,
@@ -31,7 +31,7 @@ struct Piece {
 pub(super) struct Split {
     cells: usize,
     /// The chunks written, in the order of writing.
-    pieces: Vec<Piece>,
+    pieces: Vec<SplitPiece>,
     /// Words that a block may take in the trainer's page, slots included.
     room: usize,
     /// The number of blocks, where it is given.
@@ -105,7 +105,7 @@ impl Split {
         words: usize,
     ) -> Result<(), TryReserveError> {
         self.pieces.try_reserve(1)?;
-        self.pieces.push(Piece {
+        self.pieces.push(SplitPiece {
             cell: cell as u32,
             room: words + rows,
         });

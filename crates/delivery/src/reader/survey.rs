@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::alone::Alone;
 use super::form::RowForm;
 use super::job::{ReaderJob, ReaderReport};
-use super::sample::Sample;
-use super::seen::{grown, Renamed, Seen};
+use super::sample::PackedSample;
+use super::seen::{grown, Renamed, SeenRows};
 use crate::base::memory::{copied, OutOfMemory};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
@@ -17,8 +17,8 @@ use crate::rows::source::{Example, RowError};
 /// What has been found out so far.
 #[derive(Serialize, Deserialize)]
 pub struct Survey {
-    seen: Seen,
-    sample: Sample,
+    seen: SeenRows,
+    sample: PackedSample,
     /// The row at hand, where the sample does not want it.
     #[serde(skip)]
     words: Vec<u32>,
@@ -61,8 +61,8 @@ impl Survey {
     /// Of no rows as yet, with so many bytes for a sample.
     pub fn new(job: &ReaderJob, sample_bytes: usize) -> Self {
         Self {
-            seen: Seen::new(job, 0),
-            sample: Sample::new(sample_bytes / 4, job.seed),
+            seen: SeenRows::new(job, 0),
+            sample: PackedSample::new(sample_bytes / 4, job.seed),
             words: Vec::new(),
         }
     }
@@ -145,6 +145,8 @@ impl Survey {
                 means: copied(&seen.means)?,
                 balance: seen.balance()?,
                 unit_off: seen.unit_off(),
+                targets: seen.targets,
+                stride: seen.stride(),
             },
             report: seen.report(false, 0)?,
             stride: seen.stride(),

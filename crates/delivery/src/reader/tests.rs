@@ -17,11 +17,14 @@ const JOB: ReaderJob = ReaderJob {
     as_they_come: false,
     looks: false,
     expansion: None,
+    targets: None,
+    epsilon: None,
 };
 
 fn examples(rows: usize) -> Vec<OwnedExample> {
     (0..rows)
         .map(|k| OwnedExample {
+            offset: None,
             group: u32::from(k >= rows / 2),
             cost: 1.0 + (k % 3) as f32,
             dense: vec![k as f64, 5.0, -((k * k) as f64)],

@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-use super::Scaling;
+use super::{Scaling, TargetScale};
 use crate::rows::compact;
 use crate::rows::row::{self, Row};
 use crate::simd::{Isa, Level, Work};
@@ -21,6 +21,8 @@ pub struct Applier {
     balance: Vec<f32>,
     /// Where rows are divided by their length, by how much each may be off before that, as a vector.
     unit_off: Option<f64>,
+    /// Where labels are numbers, what makes offsets of them, and the groups that a class has.
+    targets: Option<(TargetScale, u32)>,
 }
 
 impl Applier {
@@ -63,7 +65,15 @@ impl Applier {
             fill,
             balance,
             unit_off,
+            targets: None,
         })
+    }
+
+    /// The same for rows whose offsets are labels still: those of class 0 are on the negative side, all others on the positive one.
+    /// `stride`: groups that a class has.
+    pub fn with_targets(mut self, targets: Option<TargetScale>, stride: u32) -> Self {
+        self.targets = targets.map(|it| (it, stride.max(1)));
+        self
     }
 
     /// Makes a row ready in place and sets its Q.
@@ -102,8 +112,15 @@ impl Work for Apply<'_> {
             fill,
             balance,
             unit_off,
+            targets,
             ..
         } = self.applier;
+        if let Some((targets, stride)) = targets {
+            row::change_offset(self.words, *dense, |label, group| {
+                let y = if group < *stride { -1.0 } else { 1.0 };
+                targets.offset(label, y)
+            });
+        }
         if !balance.is_empty() {
             row::multiply_cost(self.words, balance);
         }

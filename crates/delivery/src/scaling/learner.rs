@@ -1,4 +1,4 @@
-//! What pass 1 learns about the features, and the packing of dense values that goes with it.
+//! What pass 1 learns about the features. It also packs the dense values, since both look at each value once.
 
 use std::collections::TryReserveError;
 

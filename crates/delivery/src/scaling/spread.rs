@@ -1,7 +1,7 @@
 //! Mean and standard deviation of each feature over the rows, by which weights of different features can be compared.
 //!
-//! Not of sources with very many features, so that what is stored with a model stays small. Where the scaling adds nothing up anyway, only
-//! some of very many rows are looked at: adding up costs about what packing a row does.
+//! Sources with very many features have none, so that models stay small. If the scaling needs no sums of its own and rows are very many, a
+//! part of the rows is enough: adding up a row costs about as much as packing it.
 
 use std::collections::TryReserveError;
 

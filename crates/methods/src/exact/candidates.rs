@@ -6,6 +6,7 @@ use crate::exact::effort;
 use crate::exact::intercept::Constant;
 use crate::exact::kernel_rows::KernelRows;
 use crate::exact::pairs::Pairs;
+use crate::exact::tied::TiedPairs;
 use crate::kernels::{Kernel, Landmarks, Rows, ValueRounding};
 use crate::objective::loss::{by_loss, Loss, LossFunction};
 use crate::objective::minimized::share_off_balance;
@@ -32,10 +33,14 @@ pub(super) struct Candidates {
     pub(super) weights: Vec<f64>,
     pub(super) duals: Vec<f64>,
     pub(super) decisions: Vec<f64>,
+    /// What of its decision is the row's offset.
+    offsets: Vec<f64>,
     /// The largest dual variable, which has 32 bits, the dual's own curvature, and k(x, x) with it and the constant.
     pub(super) highs: Vec<f64>,
     pub(super) curvatures: Vec<f32>,
     pub(super) diagonals: Vec<f32>,
+    /// The largest k(x, x) with the constant.
+    largest: f64,
     /// By candidate what its decision's rounding is measured by.
     lengths: Vec<f64>,
     /// What 64 bits lose of sums over them.
@@ -50,7 +55,7 @@ pub(super) struct Objectives {
     /// |w|²
     pub(super) norm: f64,
     pub(super) losses: f64,
-    /// sum of p a - 1/2 d a²
+    /// sum of (p - y o) a - 1/2 d a², with offsets o
     pub(super) linear: f64,
     /// What D may lose at most where dual variables are kept in 32 bits.
     pub(super) narrowing: f64,
@@ -83,9 +88,11 @@ impl Candidates {
             weights: Vec::new(),
             duals: Vec::new(),
             decisions: Vec::new(),
+            offsets: Vec::new(),
             highs: Vec::new(),
             curvatures: Vec::new(),
             diagonals: Vec::new(),
+            largest: 0.0,
             lengths: Vec::new(),
             rounding: ValueRounding::new(kernel, constant.penalty),
             seconds: 0.0,
@@ -108,17 +115,17 @@ impl Candidates {
     /// Bytes that their rows take.
     pub(super) fn bytes(&self) -> usize {
         let segments = self.segments.iter().map(Landmarks::bytes);
-        self.coming.bytes() + segments.sum::<usize>() + 68 * self.rows.len()
+        self.coming.bytes() + segments.sum::<usize>() + 76 * self.rows.len()
     }
 
-    /// Takes a row of others in, with its side, weight, dual variable and decision.
+    /// Takes a row of others in, with its side, weight, dual variable, and decision, and what of that is the row's offset.
     pub(super) fn push(
         &mut self,
         (rows, at): (&Rows, usize),
         ordinal: u32,
         (side, weight): (f32, f64),
         dual: f64,
-        decision: f64,
+        (decision, offset): (f64, f64),
     ) -> Result<(), OutOfMemory> {
         self.coming.push_from(rows, at)?;
         self.rows.room(1)?.push(ordinal);
@@ -126,13 +133,17 @@ impl Candidates {
         self.weights.room(1)?.push(weight);
         self.duals.room(1)?.push(dual);
         self.decisions.room(1)?.push(decision);
+        self.offsets.room(1)?.push(offset);
         let conjugate = by_loss!(self.loss, loss => loss.conjugate(weight));
         self.highs.room(1)?.push(f64::from(conjugate.high));
         self.curvatures.room(1)?.push(conjugate.curvature as f32);
         let square = rows.wide_square(at);
         let own = self.kernel.own_value(square);
-        let diagonal = own + self.constant.penalty + conjugate.curvature;
-        self.diagonals.room(1)?.push(diagonal as f32);
+        let value = own + self.constant.penalty;
+        self.largest = self.largest.max(value);
+        self.diagonals
+            .room(1)?
+            .push((value + conjugate.curvature) as f32);
         let length = self.rounding.take((rows, at), square);
         self.lengths.room(1)?.push(length);
         Ok(())
@@ -164,9 +175,8 @@ impl Candidates {
         const UNIT: f64 = 1.0 / (1 << 24) as f64;
         let near = self.segments.iter().map(|it| it.nearness(&self.kernel));
         let near = near.fold(0.0, f64::max);
-        let diagonal = self.diagonals.iter().copied().fold(0.0f32, f32::max);
         let norm = 2.0 * (self.len() as f64).sqrt();
-        let shift = norm * UNIT * (1.0 + 2.0 * near) * f64::from(diagonal);
+        let shift = norm * UNIT * (1.0 + 2.0 * near) * self.largest;
         let least = self
             .curvatures
             .iter()
@@ -272,6 +282,11 @@ impl Candidates {
         self.loss
     }
 
+    /// What a candidate's margin has of its offset.
+    pub(super) fn beside(&self, at: usize) -> f64 {
+        f64::from(self.sides[at]) * self.offsets[at]
+    }
+
     /// P and D over the candidates, at the decisions that are known.
     pub(super) fn objectives(&self) -> Objectives {
         by_loss!(self.loss, loss => self.objectives_by(loss))
@@ -285,9 +300,10 @@ impl Candidates {
             let margin = f64::from(self.sides[at]) * self.decisions[at];
             let a = self.duals[at];
             let conjugate = loss.conjugate(weight);
-            sums.norm += a * margin;
+            let beside = self.beside(at);
+            sums.norm += a * (margin - beside);
             sums.losses += weight * loss.value(margin);
-            sums.linear += a * (conjugate.linear - 0.5 * conjugate.curvature * a);
+            sums.linear += a * (conjugate.linear - beside - 0.5 * conjugate.curvature * a);
             // the sum of moves, each as long as the row in the space of the kernel
             let moved = (a - f64::from(a as f32)).abs();
             slope += moved * loss.gradient(margin, a, &conjugate).abs();
@@ -311,7 +327,10 @@ impl Candidates {
             return Ok(false);
         }
         self.seconds += kernel_rows.bring(&members, self)?;
-        let steps = Pairs::new(self, kernel_rows)?.go();
+        let steps = match self.constant.is_free {
+            true => TiedPairs::new(self, kernel_rows)?.go(),
+            false => Pairs::new(self, kernel_rows)?.go(),
+        };
         self.seconds += effort::steps(steps + 1, self.len());
         Ok(steps > 0)
     }
@@ -350,6 +369,42 @@ impl Candidates {
         Ok(wanting)
     }
 
+    /// The same where the sum is to stay: those that gain together with another one, and by how much, where the other gains most.
+    fn wanting_together(&self) -> Result<[Vec<(f64, u32)>; 2], OutOfMemory> {
+        let mut wanting: [Vec<(f64, u32)>; 2] = [Vec::new(), Vec::new()];
+        for side in &mut wanting {
+            side.room(self.len())?;
+        }
+        for at in 0..self.len() {
+            let slope = f64::from(self.sides[at]) * self.gradient(at);
+            for (way, gain) in [slope, -slope].into_iter().enumerate() {
+                if self.can_go(at, way == 1) {
+                    wanting[way].push((gain, at as u32));
+                }
+            }
+        }
+        let most = [0, 1].map(|way: usize| {
+            let gains = wanting[way].iter().map(|(gain, _)| *gain);
+            gains.fold(f64::NEG_INFINITY, f64::max)
+        });
+        for (way, side) in wanting.iter_mut().enumerate() {
+            side.retain_mut(|(gain, _)| {
+                *gain += most[1 - way];
+                *gain > 0.0
+            });
+        }
+        interrupts::worked(8 * self.len());
+        Ok(wanting)
+    }
+
+    /// Whether y a of a candidate can rise, or fall.
+    fn can_go(&self, at: usize, rises: bool) -> bool {
+        match (self.sides[at] > 0.0) == rises {
+            true => self.duals[at] < self.highs[at],
+            false => self.duals[at] > 0.0,
+        }
+    }
+
     /// The candidates whose projected gradients are largest, of both wishes.
     fn working_set<L: LossFunction>(
         &self,
@@ -357,7 +412,10 @@ impl Candidates {
         capacity: usize,
     ) -> Result<Vec<u32>, OutOfMemory> {
         let most = capacity.min(MEMBERS);
-        let mut wanting = self.wanting(loss)?;
+        let mut wanting = match self.constant.is_free {
+            true => self.wanting_together()?,
+            false => self.wanting(loss)?,
+        };
         let half = most / 2;
         let [fewer, more] = match wanting[1].len() < wanting[0].len() {
             true => [1, 0],
@@ -378,6 +436,8 @@ impl Candidates {
             .room(found.len())?
             .extend(found.iter().map(|(_, at)| *at));
         members.sort_unstable();
+        // where the sum is to stay one may want either
+        members.dedup();
         Ok(members)
     }
 }

@@ -1,18 +1,22 @@
 //! One head: choose candidates, solve over them, decide all rows, and again.
 
+mod ending;
+
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
 use crate::exact::effort;
+use crate::exact::head::ending::{Again, Rounds};
 use crate::exact::intercept::Constant;
 use crate::exact::interior;
 use crate::exact::kernel_rows::KernelRows;
-use crate::exact::outliers::{are_sorted, Outliers};
+use crate::exact::known::Known;
+use crate::exact::outliers::Outliers;
 use crate::exact::{Deciding, ExactError, ExactJob};
 use crate::kernels::{Expansion, KernelError, Rows, ValueRounding};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::objective::evaluation::right_side;
 use crate::objective::heads::HeadSpec;
-use crate::objective::report::{Certificate, HeadReport, StopReason, Truncation};
+use crate::objective::report::{Certificate, HeadReport};
 use crate::rows::source::{Source, Spool};
 
 /// Rows with a margin below the first of these are candidates; where they do not fit the memory, below the next one. Rows with
@@ -36,7 +40,7 @@ const LEAST_SECONDS_A_PASS: f64 = 0.1;
 const PAIRS_FIRST: f64 = 0.01;
 /// Passes, one after the other, that come no nearer and find no more candidates: what is left then is rounding. Nearer is a gap of at most so many
 /// times the smallest before.
-const STANDING: u32 = 3;
+const MOST_STALLED: u32 = 3;
 const NEARER: f64 = 0.9;
 /// Candidates may become so many times what they are at first, and so many more.
 const GROWTH: f64 = 1.25;
@@ -50,6 +54,8 @@ pub(super) struct Head {
     spec: HeadSpec,
     /// By row: its side, 0 where it takes no part; its dual variable, of the machine of low rank and then at the end; its candidate.
     sides: Vec<i8>,
+    /// By row what its score has beside a decision; empty where that is nothing.
+    pub(super) offsets: Vec<f64>,
     pub(super) duals: Vec<f64>,
     places: Vec<u32>,
     pub(super) candidates: Candidates,
@@ -68,8 +74,14 @@ pub(super) struct Head {
     is_spent: bool,
     /// Whether pairs have come no nearer for a while, so that all candidates are to be solved for at once, if they fit.
     stands: bool,
-    /// What P is at weights of 0, once a pass has told.
-    nothing: f64,
+    /// What rows of each side weigh, negative ones first, once a pass has told.
+    side_weights: [f64; 2],
+    /// Where rows have offsets, what they lose at weights of 0, those that are no outliers; and all, none of them more than an outlier.
+    pub(super) at_zero: [f64; 2],
+    /// The best that passes in 64 bits have seen, over all rounds; and what it is made again for.
+    best: Option<Known>,
+    again: Option<Again>,
+    rounds: Rounds,
     /// Candidates that have been solved for all at once, the last time.
     at_once: usize,
     proved: Proved,
@@ -80,11 +92,9 @@ pub(super) struct Head {
 #[derive(Default)]
 struct Proved {
     begun: bool,
-    /// The best of them, with the dual variables of each row then, and the multiplier of a free intercept.
-    best: Option<(HeadReport, Vec<f64>, f64)>,
     /// The smallest gap of all, and passes since that came no nearer.
     least: Option<f64>,
-    standing: u32,
+    stalled: u32,
 }
 
 impl Proved {
@@ -122,8 +132,9 @@ struct Pass {
     losses: f64,
     lost: f64,
     rounding: ValueRounding,
-    /// Losses of all rows where nothing is decided: what P is at weights of 0.
-    nothing: f64,
+    /// What rows of each side weigh, negative ones first.
+    side_weights: [f64; 2],
+    at_zero: [f64; 2],
     /// Candidates at its beginning.
     candidates: usize,
     correct: u64,
@@ -147,17 +158,19 @@ impl Head {
     pub(super) fn new<S, P>(
         job: &ExactJob,
         spec: HeadSpec,
-        (duals, intercept): (Vec<f32>, f64),
-        (decisions, groups): (&[f32], &[u32]),
+        duals: Vec<f32>,
+        (decisions, groups, offsets): (&[f32], &[u32], &[f64]),
         width: usize,
     ) -> Result<Self, ExactError<S, P>> {
-        let constant = Constant::new(job.intercept, intercept);
+        let constant = Constant::new(job.intercept, 0.0);
         let sides = gathered(groups.iter().map(|group| spec.signs.of(*group as usize)))?;
-        let outliers = Outliers::of(job, &spec, (&sides, decisions))?;
+        let truncation = spec.truncation.or(job.truncation);
+        let outliers = Outliers::of((job.loss, truncation), (&sides, decisions))?;
         let mut head = Self {
             outliers,
             resorted: false,
             sides,
+            offsets: copied(offsets)?,
             places: filled(NONE, duals.len())?,
             candidates: Candidates::new(job.kernel, job.loss, constant, width),
             kernel_rows: None,
@@ -170,7 +183,11 @@ impl Head {
             seconds: 0.0,
             is_spent: false,
             stands: false,
-            nothing: f64::INFINITY,
+            side_weights: [0.0; 2],
+            at_zero: [0.0; 2],
+            best: None,
+            again: None,
+            rounds: Rounds::FIRST,
             at_once: 0,
             proved: Proved::default(),
             report: HeadReport {
@@ -245,22 +262,29 @@ impl Head {
             let is_near = f64::from(side) * decision < self.near || known > 0.0;
             // what is known at first is about the machine of low rank
             let (dual, decision) = match self.passes {
-                0 => (0.0, self.candidates.constant.multiplier),
+                0 => (0.0, deciding.offsets[at]),
                 _ => (known, decision),
             };
             if weight > 0.0 && is_near && !self.is_out(row) {
                 self.places[row] = self.candidates.len() as u32;
                 let weighted = (side, weight);
                 let rows = (&deciding.rows, at);
-                self.candidates
-                    .push(rows, row as u32, weighted, dual, decision)?;
+                self.candidates.push(
+                    rows,
+                    row as u32,
+                    weighted,
+                    dual,
+                    (decision, deciding.offsets[at]),
+                )?;
             }
         }
         if !last {
             return Ok(Stage::Gathering(begun));
         }
         self.candidates.close()?;
-        self.open_kernel_rows(job)?;
+        if self.again.is_none() {
+            self.open_kernel_rows(job)?;
+        }
         match std::mem::take(&mut self.resorted) {
             true => Ok(self.begin_pass(job)?),
             false => Ok(Stage::Solving),
@@ -279,24 +303,6 @@ impl Head {
                 .filter(|(row, _)| outliers.has(*row))
                 .for_each(|(_, dual)| *dual = 0.0);
         }
-    }
-
-    /// Another round: rows go to the sides that their losses say, and what is left of the dual variables is where it begins.
-    fn sort_anew<S, P>(
-        &mut self,
-        job: &ExactJob,
-        decisions: &[f32],
-    ) -> Result<Stage, ExactError<S, P>> {
-        if let Some(outliers) = &mut self.outliers {
-            outliers.sort(job.loss, &self.sides, decisions);
-        }
-        let stage = self.choose_anew(job, decisions)?;
-        self.proved = Proved {
-            begun: true,
-            ..Proved::default()
-        };
-        (self.resorted, self.stands, self.at_once) = (true, false, 0);
-        Ok(stage)
     }
 
     /// Makes room for kernel rows of as many candidates as there may become.
@@ -341,6 +347,7 @@ impl Head {
         if spent > most {
             self.is_spent = true;
             self.proved.begin();
+            self.candidates.place_intercept()?;
             return self.begin_pass(job);
         }
         let goes_on = self.candidates.improve(kernel_rows)?;
@@ -348,11 +355,12 @@ impl Head {
         if goes_on && !self.sets.is_multiple_of(SETS_BETWEEN) {
             return Ok(Stage::Solving);
         }
+        self.candidates.place_intercept()?;
         let own = self.candidates.objectives();
         let gap = Certificate::of(own.primal(), own.dual()).gap;
         // while rows are missing among the candidates there is no use in solving exactly
-        let enough = (OWN_SHARE * job.tolerance).max(LAST_SHARE * self.report.certificate.gap);
-        let goes_on = (gap > enough && self.candidates.move_multiplier()) || goes_on;
+        let wanted = self.rounds.share * job.tolerance;
+        let enough = (OWN_SHARE * wanted).max(LAST_SHARE * self.report.certificate.gap);
         match goes_on && gap > enough && self.sets * count < MOST_SETS_TIMES_CANDIDATES {
             true => Ok(Stage::Solving),
             false => self.begin_pass(job),
@@ -390,7 +398,8 @@ impl Head {
             losses: 0.0,
             lost: 0.0,
             rounding,
-            nothing: 0.0,
+            side_weights: [0.0; 2],
+            at_zero: [0.0; 2],
             candidates: self.candidates.len(),
             correct: 0,
             ties: 0,
@@ -424,7 +433,8 @@ impl Head {
         let wide = self.proved.begun;
         let sides = &self.sides;
         let last = deciding.read(source, &mut pass.row, |row| sides[row] != 0)?;
-        deciding.decide(pass.machine.as_ref(), wide)?;
+        let intercept = self.candidates.constant.intercept;
+        deciding.decide(pass.machine.as_ref().ok_or(intercept), wide)?;
         let support = pass.machine.as_ref().map_or(0, |it| it.landmarks().len());
         let (values, width) = (deciding.rows.len() * support, deciding.rows.width());
         self.seconds += match wide {
@@ -456,10 +466,16 @@ impl Head {
         let (side, weight) = self.of_row(row, deciding.costs[at]);
         let margin = f64::from(side) * decision;
         pass.rows += 1;
-        pass.nothing += weight.max(0.0) * job.loss.value(0.0);
+        pass.side_weights[usize::from(side > 0.0)] += weight.max(0.0);
         pass.correct += u64::from(right_side(margin, f64::from(side)));
         if margin == 0.0 {
             pass.ties += i64::from(self.sides[row]);
+        }
+        if !self.offsets.is_empty() && weight > 0.0 {
+            let most = self.outliers.as_ref().map_or(f64::INFINITY, Outliers::most);
+            let lost = job.loss.value(f64::from(side) * deciding.offsets[at]);
+            pass.at_zero[0] += if self.is_out(row) { 0.0 } else { weight * lost };
+            pass.at_zero[1] += weight * lost.min(most);
         }
         if let Some(outliers) = &mut self.outliers {
             if weight > 0.0 && outliers.look(row, weight, job.loss.value(margin)) {
@@ -496,9 +512,13 @@ impl Head {
         if self.candidates.len() < room {
             self.places[row] = self.candidates.len() as u32;
             let rows = (&deciding.rows, at);
-            return self
-                .candidates
-                .push(rows, row as u32, weighted, 0.0, deciding.values[at]);
+            return self.candidates.push(
+                rows,
+                row as u32,
+                weighted,
+                0.0,
+                (deciding.values[at], deciding.offsets[at]),
+            );
         }
         pass.losses += loss;
         pass.lost += lost;
@@ -514,51 +534,39 @@ impl Head {
         decisions: &mut [f32],
     ) -> Result<HeadStep, ExactError<S, P>> {
         let certificate = self.certify(pass);
-        // no machine has a dual above P(0), but where k is no inner product
-        let [dual, nothing] = self
-            .outliers
-            .as_ref()
-            .map_or([certificate.dual, pass.nothing], |it| {
-                it.taken_out(certificate.dual, (pass.nothing, job.loss.value(0.0)))
-            });
-        let beyond = dual / nothing - 1.0;
-        if self.proved.begun && beyond > NO_INNER_PRODUCT {
-            return Err(ExactError::Read(LowRankError::Kernel(
-                KernelError::NotPositive {
-                    row: 0,
-                    residual: -beyond,
-                },
-            )));
+        if self.proved.begun {
+            self.refuse_beyond(job)?;
+        }
+        match self.again.take() {
+            Some(Again::AtEnd) => return Ok(self.end(job)),
+            Some(Again::ForRound) => {
+                self.keep_best(job)?;
+                return self.begin_round(job, decisions, false);
+            }
+            None => {}
         }
         let is_last = self.is_spent || self.passes >= job.max_passes;
-        let ends = certificate.gap <= job.tolerance || is_last;
+        let ends = certificate.gap <= self.rounds.share * job.tolerance || is_last;
         let came = pass.left_out > 0 || self.candidates.len() > pass.candidates;
         let is_nearer = self.proved.take(certificate.gap) || came;
-        self.proved.standing = if is_nearer {
+        self.proved.stalled = if is_nearer {
             0
         } else {
-            self.proved.standing + 1
+            self.proved.stalled + 1
         };
-        let stands = self.proved.standing >= STANDING;
+        let stands = self.proved.stalled >= MOST_STALLED;
         if self.proved.begun {
-            self.keep_best()?;
+            let is_best = self.keep_best(job)?;
             let all_at_once = self.at_once == self.candidates.len() && !came;
             let gives_up = stands && (self.stands || self.at_once > 0);
             if stands && !gives_up {
-                (self.stands, self.proved.standing) = (true, 0);
+                (self.stands, self.proved.stalled) = (true, 0);
             }
-            let is_round = ends || gives_up || all_at_once;
-            let truncated = self.report.truncated.as_ref();
-            if is_round && !is_last && !are_sorted(certificate.primal, truncated, job.tolerance) {
-                self.stage = self.sort_anew(job, decisions)?;
-                return Ok(HeadStep::Passed(certificate.gap));
-            }
-            if is_round {
-                let gap = self.end_with_best(job);
-                if self.report.support_vectors == 0 {
-                    decisions.fill(0.0);
+            if ends || gives_up || all_at_once {
+                let may_go_on = (!is_last, !gives_up && !all_at_once);
+                if let Some(step) = self.end_round(job, may_go_on, is_best, decisions)? {
+                    return Ok(step);
                 }
-                return Ok(HeadStep::Ended(gap));
             }
         } else if ends || stands {
             // so it is in 32 bits
@@ -573,81 +581,44 @@ impl Head {
         if few && pass.left_out == 0 && own_gap <= SURELY * job.tolerance {
             self.proved.begin();
         }
-        self.stage = match pass.left_out {
+        match pass.left_out {
             0 => {
                 self.candidates.close()?;
-                Stage::Solving
+                self.stage = Stage::Solving;
             }
             _ => self.choose_anew(job, decisions)?,
-        };
+        }
         Ok(HeadStep::Passed(certificate.gap))
     }
 
-    /// Keeps what a pass in 64 bits has said, where that is the best.
-    fn keep_best(&mut self) -> Result<(), OutOfMemory> {
-        let told = |it: &HeadReport| (it.certificate.gap, it.certificate.primal);
-        let (now, known) = (told(&self.report), self.proved.best.as_ref());
-        if known.is_none_or(|(known, ..)| now < told(known)) {
-            self.take_duals();
-            let multiplier = self.candidates.constant.multiplier;
-            self.proved.best = Some((self.report, copied(&self.duals)?, multiplier));
-        }
-        Ok(())
-    }
-
-    /// Ends with the best dual variables that a pass in 64 bits has seen. Gives back their gap.
-    fn end_with_best(&mut self, job: &ExactJob) -> f64 {
-        if let Some((report, duals, multiplier)) = self.proved.best.take() {
-            (self.report, self.duals) = (report, duals);
-            self.candidates.constant.multiplier = multiplier;
-            let Certificate { primal, gap, .. } = self.report.certificate;
-            if gap > job.tolerance && primal > self.nothing {
-                self.begin_from_nothing();
-            }
-            let candidates = &mut self.candidates;
-            for (row, dual) in candidates.rows.iter().zip(&mut candidates.duals) {
-                *dual = self.duals[*row as usize];
-            }
-        }
-        let gap = self.report.certificate.gap;
-        let (primal, truncated) = (
-            self.report.certificate.primal,
-            self.report.truncated.as_ref(),
-        );
-        let sorted = are_sorted(primal, truncated, job.tolerance);
-        self.report.stop = Some(match gap <= job.tolerance && sorted {
-            true => StopReason::Tolerance,
-            false => StopReason::MaxPasses,
-        });
-        gap
-    }
-
-    /// Nothing better is known than weights of 0.
-    fn begin_from_nothing(&mut self) {
-        self.duals.fill(0.0);
-        self.candidates.constant.multiplier = 0.0;
-        let negative = self.sides.iter().filter(|side| **side < 0).count() as f64;
-        let rows = self.sides.iter().filter(|side| **side != 0).count().max(1) as f64;
-        let positive = rows - negative;
-        self.report = HeadReport {
-            certificate: Certificate::of(self.nothing, 0.0),
-            // a decision of 0 is that of the positive side
-            training_accuracy: positive / rows,
-            ties: (positive - negative) / rows,
-            support_vectors: 0,
-            rounding: 0.0,
-            truncated: self.report.truncated.map(|_| Truncation {
-                objective: self.nothing,
-                outliers: 0,
-            }),
-            ..self.report
+    /// No machine has a dual above P(0), but where k is no inner product.
+    fn refuse_beyond<S, P>(&self, job: &ExactJob) -> Result<(), ExactError<S, P>> {
+        let (dual, loss) = (self.report.certificate.dual, job.loss.value(0.0));
+        let nothing = self.side_weights.iter().sum::<f64>() * loss;
+        let [dual, nothing] = self
+            .outliers
+            .as_ref()
+            .map_or([dual, nothing], |it| it.taken_out(dual, (nothing, loss)));
+        let nothing = match self.offsets.is_empty() {
+            true => nothing,
+            false => self.at_zero[0],
         };
+        let beyond = dual / nothing - 1.0;
+        match beyond > NO_INNER_PRODUCT {
+            true => Err(ExactError::Read(LowRankError::Kernel(
+                KernelError::NotPositive {
+                    row: 0,
+                    residual: -beyond,
+                },
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// What a pass says over all rows.
     fn certify(&mut self, pass: &Pass) -> Certificate {
         self.passes += 1;
-        self.nothing = pass.nothing;
+        (self.side_weights, self.at_zero) = (pass.side_weights, pass.at_zero);
         let found = self.candidates.objectives();
         let constant = self.outliers.as_ref().map_or(0.0, Outliers::cost);
         let primal = found.primal() + pass.losses + constant;
@@ -687,19 +658,12 @@ impl Head {
         &mut self,
         job: &ExactJob,
         decisions: &[f32],
-    ) -> Result<Stage, ExactError<S, P>> {
+    ) -> Result<(), ExactError<S, P>> {
         self.take_duals();
         self.forget_outliers();
-        // rows may be dropped that it needs
-        self.proved.best = None;
-        let width = self.candidates.width();
-        self.seconds += self.candidates.seconds;
-        self.near = self.nearest(job, decisions, width)?;
-        let constant = Constant::new(job.intercept, self.candidates.intercept());
-        self.candidates = Candidates::new(job.kernel, job.loss, constant, width);
-        self.kernel_rows = None;
-        self.places.fill(NONE);
-        Ok(Stage::Gathering(0))
+        self.near = self.nearest(job, decisions, self.candidates.width())?;
+        self.gather_anew(job, self.candidates.constant.intercept);
+        Ok(())
     }
 
     /// The margin below which rows are candidates: the largest with which they fit the memory.

@@ -1,142 +1,143 @@
-//! The intercept of a head: f(x) = sum of y a k(x_j, x) + p sum of y a + z.
+//! The intercept of a head: f(x) = sum of y a k(x_j, x) + p sum of y a + b.
 //!
-//! | intercept | p | z |
+//! | intercept | p | b |
 //! |---|---|---|
 //! | none | 0 | 0 |
 //! | in the norm: a constant appended to phi(x) | 1 | 0 |
-//! | free: in no norm, so that the dual asks for sum of y a = 0 | a penalty | the multiplier of that constraint |
+//! | free: in no norm, so that the dual asks for sum of y a = 0 | 0 | what makes the candidates' losses least |
 //!
-//! A free one is found by the method of multipliers: z moves to z + p sum of y a while the dual is solved, and what is left of the sum is
-//! taken off the dual variables before a pass. p grows where the sum does not fall.
-//!
-//! Rockafellar, *Augmented Lagrangians and Applications of the Proximal Point Algorithm in Convex Programming*, Mathematics of
-//! Operations Research 1, 1976.
+//! The sum is 0 at first, and steps along two candidates leave it as it is ([`tied`](super::tied), [`balance`](super::balance)).
 
 use crate::base::interrupts;
-use crate::base::memory::{OutOfMemory, Room as _};
-use crate::exact::candidates::Candidates;
+use crate::objective::loss::Loss;
 use crate::objective::minimized::Intercept;
 
-/// How many times the penalty grows where the sum has not halved.
-const GROWS: f64 = 4.0;
-/// The sum is as good as 0 where it is this part of all dual variables.
-const BALANCED: f64 = 1e-9;
-
-/// p and z, and the sum when z moved last.
+/// p and b.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Constant {
     pub(super) is_free: bool,
     pub(super) penalty: f64,
-    pub(super) multiplier: f64,
-    before: f64,
+    pub(super) intercept: f64,
 }
 
 impl Constant {
-    /// `begin`: a free one's first multiplier.
-    pub(super) fn new(intercept: Intercept, begin: f64) -> Self {
-        let is_free = intercept == Intercept::Free;
+    /// `intercept`: a free one.
+    pub(super) fn new(kind: Intercept, intercept: f64) -> Self {
+        let is_free = kind == Intercept::Free;
         Self {
             is_free,
-            penalty: intercept.constant(),
-            multiplier: if is_free { begin } else { 0.0 },
-            before: 0.0,
+            penalty: if is_free { 0.0 } else { kind.constant() },
+            intercept: if is_free { intercept } else { 0.0 },
         }
     }
 }
 
-impl Candidates {
-    /// Sum of y a.
-    pub(super) fn signed_sum(&self) -> f64 {
-        interrupts::worked(self.len());
-        (0..self.len()).map(|at| self.factor(at)).sum()
-    }
+/// A row whose decision may be moved: y - f, from where on it loses or does not, whether y is positive, and its weight.
+type Breakpoint = (f64, bool, f64);
 
-    /// The intercept at the dual variables as they are.
-    pub(super) fn intercept(&self) -> f64 {
-        let Constant {
-            penalty,
-            multiplier,
-            ..
-        } = self.constant;
-        penalty * self.signed_sum() + multiplier
-    }
+/// A row of this decision, side and weight.
+pub(super) fn breakpoint(decision: f64, side: f64, weight: f64) -> Breakpoint {
+    (side - decision, side > 0.0, weight)
+}
 
-    /// Moves the multiplier of a free intercept; whether there was anything left to move it for.
-    pub(super) fn move_multiplier(&mut self) -> bool {
-        if !self.constant.is_free {
-            return false;
-        }
-        let sum = self.signed_sum();
-        let before = std::mem::replace(&mut self.constant.before, sum);
-        if sum.abs() <= BALANCED * self.duals.iter().sum::<f64>() {
-            return false;
-        }
-        let step = self.constant.penalty * sum;
-        self.constant.multiplier += step;
-        self.decisions.iter_mut().for_each(|it| *it += step);
-        if sum * before.signum() > 0.5 * before.abs() && before != 0.0 {
-            self.penalize(GROWS * self.constant.penalty, sum);
-        }
-        interrupts::worked(self.len());
-        true
-    }
-
-    /// Takes another penalty, and the multiplier with which the intercept stays where it is.
-    fn penalize(&mut self, penalty: f64, sum: f64) {
-        let more = penalty - self.constant.penalty;
-        self.constant.penalty = penalty;
-        self.constant.multiplier -= more * sum;
-        let diagonals = self.diagonals.iter_mut();
-        diagonals.for_each(|it| *it = (f64::from(*it) + more) as f32);
-    }
-
-    /// A free intercept is this one at the dual variables as they are.
-    pub(super) fn place_intercept(&mut self, b: f64) {
-        if self.constant.is_free {
-            self.constant.multiplier = b - self.constant.penalty * self.signed_sum();
+/// By how much all decisions are to move for the sum of losses to be least. Where that is a range, its middle, and where the range has one end
+/// alone, that end; 0 without rows.
+///
+/// The slope of the sum is straight between two breakpoints. Those below are of negative rows that lose, those above of positive ones.
+pub(super) fn best_move(loss: Loss, rows: &mut [Breakpoint]) -> f64 {
+    rows.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let steepness = |within: f64| match loss.curvature() {
+        0.0 => loss.slope(),
+        curvature => curvature * within,
+    };
+    // behind so many breakpoints
+    let slope = |behind: usize, at: f64| {
+        let sum = |rows: &[Breakpoint], positive: bool| {
+            let losing = rows.iter().filter(|row| row.1 == positive && row.2 > 0.0);
+            losing
+                .map(|row| row.2 * steepness((at - row.0).abs()))
+                .sum::<f64>()
+        };
+        interrupts::worked(rows.len());
+        sum(&rows[..behind], false) - sum(&rows[behind..], true)
+    };
+    let (mut low, mut high) = (0, rows.len());
+    while low < high {
+        let middle = (low + high) / 2;
+        match slope(middle, rows[middle].0) < 0.0 {
+            true => low = middle + 1,
+            false => high = middle,
         }
     }
+    // of parabolas the slope falls to 0 where a level range begins
+    let is_level = |at: usize| loss.is_smooth() && slope(at, rows[at].0) == 0.0;
+    if low < rows.len() && is_level(low) {
+        low += 1;
+    }
+    let end = |at: usize| rows.get(at).map(|row| row.0);
+    let (Some(from), to) = (low.checked_sub(1).and_then(end), end(low)) else {
+        return end(0).unwrap_or(0.0);
+    };
+    let (Some(to), begin) = (to, slope(low, from)) else {
+        return from;
+    };
+    match begin {
+        0.0 if slope(low, to) == 0.0 => 0.5 * (from + to),
+        begin if begin >= 0.0 => from,
+        begin => from + (to - from) * begin / (begin - slope(low, to)),
+    }
+}
 
-    /// Takes off the dual variables of a free intercept's head what their signed sum differs from 0; the intercept stays. Dual variables
-    /// between their bounds share it: along them the dual is level. Decisions are those of before, until a pass.
-    pub(super) fn balance(&mut self) -> Result<(), OutOfMemory> {
-        if !self.constant.is_free {
-            return Ok(());
-        }
-        let mut left = self.signed_sum();
-        self.constant.multiplier += self.constant.penalty * left;
-        self.constant.before = 0.0;
-        for inside in [true, false] {
-            let mut able: Vec<usize> = Vec::new();
-            for at in 0..self.len() {
-                let room = self.room(at, left);
-                let is_inside = self.duals[at] > 0.0 && self.duals[at] < self.highs[at];
-                if room > 0.0 && (is_inside || !inside) {
-                    able.room(1)?.push(at);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::random::{Random, Stream};
+
+    #[test]
+    fn no_other_move_leaves_less_losses() {
+        let mut random = Random::new(3, Stream::Trainer);
+        for round in 0..400 {
+            let rows = 1 + round % 7;
+            let row = |_| {
+                let side = if random.unit() < 0.5 { 1.0 } else { -1.0 };
+                // some decisions are equal
+                let decision = (8.0 * random.unit()).round() - 4.0;
+                (decision, side, 0.5 + (2.0 * random.unit()).round())
+            };
+            let rows: Vec<(f64, f64, f64)> = (0..rows).map(row).collect();
+            for loss in [Loss::Hinge, Loss::SquaredHinge] {
+                let losses = |by: f64| -> f64 {
+                    let of = |(f, y, weight): &(f64, f64, f64)| weight * loss.value(y * (f + by));
+                    rows.iter().map(of).sum()
+                };
+                let mut points: Vec<Breakpoint> = rows
+                    .iter()
+                    .map(|(f, y, w)| breakpoint(*f, *y, *w))
+                    .collect();
+                let found = best_move(loss, &mut points);
+                let least = losses(found);
+                for other in -1200..=1200 {
+                    let other = losses(f64::from(other) / 100.0);
+                    assert!(
+                        least <= other + 1e-9,
+                        "{loss:?} {rows:?} {found} {least} {other}"
+                    );
                 }
             }
-            // those with the least room first, so that the others share what these cannot take
-            able.sort_unstable_by(|one, other| {
-                let [one, other] = [*one, *other].map(|at| self.room(at, left));
-                one.total_cmp(&other)
-            });
-            let count = able.len();
-            for (place, at) in able.into_iter().enumerate() {
-                let share = left / (count - place) as f64;
-                let moved = share.abs().min(self.room(at, left)).copysign(left);
-                self.duals[at] -= f64::from(self.sides[at]) * moved;
-                left -= moved;
-            }
-            interrupts::worked(self.len());
         }
-        Ok(())
     }
 
-    /// How far y a of a candidate can move towards the other side of this sum.
-    fn room(&self, at: usize, sum: f64) -> f64 {
-        match f64::from(self.sides[at]) * sum > 0.0 {
-            true => self.duals[at],
-            false => self.highs[at] - self.duals[at],
+    #[test]
+    fn rows_of_one_side_move_no_further_than_they_must() {
+        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for side in [1.0, -1.0] {
+                let mut rows = [0.0, 5.0, -3.0].map(|f| breakpoint(side * f, side, 2.0));
+                assert_eq!(best_move(loss, &mut rows), side * 4.0);
+            }
+            // between two sides that nothing else keeps apart, the middle
+            let mut rows = [breakpoint(4.0, 1.0, 1.0), breakpoint(-3.0, -1.0, 1.0)];
+            assert_eq!(best_move(loss, &mut rows), -0.5);
+            assert_eq!(best_move(loss, &mut []), 0.0);
         }
     }
 }

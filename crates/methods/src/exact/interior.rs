@@ -1,5 +1,5 @@
-//! The dual over all candidates at once, by interior points. Where C is large next to what kernel values tell apart, pairs make steps
-//! without end; this takes some twenty factorizations whatever C is.
+//! The dual over all candidates at once, by interior points. If C is very large, steps along pairs hardly come to an end; this takes some
+//! twenty factorizations whatever C is.
 //!
 //! ```text
 //! dual      max sum of (p a_i - 1/2 d_i a_i²) - 1/2 sum of a_i a_j y_i y_j k(x_i, x_j),  0 <= a_i <= u_i, all in 64 bits
@@ -9,8 +9,9 @@
 //! free b    g has y b, and the step a border: y'(da) = -(sum of y a), with db for its multiplier
 //! ```
 //!
-//! What it comes to lies strictly between the bounds, so that every candidate would be a support vector. Those that are nearer to a bound than
-//! their multiplier is to 0 go there, and the others are solved for once more; whom that makes wrong is free in the next try.
+//! The solution lies strictly between the bounds, so every candidate would be a support vector. Therefore dual variables that are nearer to a
+//! bound than their multiplier is to 0 are put there, and the others are solved for once more. A candidate whose bound turns out wrong is
+//! free in the next try.
 //!
 //! Mehrotra, *On the implementation of a primal-dual interior point method*, SIAM Journal on Optimization 2, 1992; for support
 //! vector machines Ferris, Munson, the same 13, 2003.
@@ -28,12 +29,12 @@ const STEPS: u32 = 80;
 const CLOSE: f64 = 1e-7;
 const CLOSER: f64 = 1e-10;
 /// Steps in which the gap has not halved: what is left is rounding.
-const STANDING: u32 = 8;
+const MOST_STALLED: u32 = 8;
 /// Of the way to the nearest bound so much is gone.
 const PART: f64 = 0.99;
-/// Tries to tell who is at a bound, and the gap, in parts of the primal, at which one does.
+/// Tries to find the dual variables at bounds, and the gap, in parts of the primal, at which they are found.
 const TRIES: u32 = 6;
-const TOLD: f64 = 1e-5;
+const FOUND_GAP: f64 = 1e-5;
 
 /// Whether so many candidates can be solved for at once in so many bytes.
 pub(super) fn fits(candidates: usize, bytes: usize) -> bool {
@@ -43,14 +44,18 @@ pub(super) fn fits(candidates: usize, bytes: usize) -> bool {
 
 /// Solves the dual over the candidates: their dual variables, and their decisions.
 pub(super) fn solve(candidates: &mut Candidates) -> Result<(), OutOfMemory> {
+    // nothing lies between bounds of rows of one side whose dual variables come to 0
+    if candidates.constant.is_free && !candidates.has_both_sides() {
+        return candidates.place_intercept();
+    }
     let all = Bounded::of(candidates)?;
     let near = all.solve(CLOSE, 0.0)?;
     let mut best = all.at(near.a, near.b)?;
     let mut places = near.places;
     for _ in 0..TRIES {
-        let told = all.at_bounds(&mut places, best.primal)?;
-        if told.gap <= best.gap.max(TOLD * told.primal) {
-            best = told;
+        let bounded = all.at_bounds(&mut places, best.primal)?;
+        if bounded.gap <= best.gap.max(FOUND_GAP * bounded.primal) {
+            best = bounded;
             break;
         }
     }
@@ -58,7 +63,7 @@ pub(super) fn solve(candidates: &mut Candidates) -> Result<(), OutOfMemory> {
         candidates.duals[at] = *dual;
         candidates.decisions[at] = f64::from(candidates.sides[at]) * best.margins[at];
     }
-    candidates.place_intercept(best.b);
+    candidates.take_intercept(best.b);
     Ok(())
 }
 
@@ -77,7 +82,7 @@ struct Term {
     /// d, and u: [`f64::MAX`] where there is none.
     curvature: f64,
     high: f64,
-    /// The part of the margin that is made by others, which stay.
+    /// The part of the margin that its offset is, and that is made by others, which stay.
     given: f64,
 }
 
@@ -131,7 +136,7 @@ impl Bounded {
                     true => f64::MAX,
                     false => candidates.highs[at],
                 },
-                given: 0.0,
+                given: candidates.beside(at),
             }
         };
         let terms: Vec<Term> = gathered((0..candidates.len()).map(term))?;
@@ -217,7 +222,7 @@ impl Bounded {
             interrupts::worked(row);
         }
         let terms = free.iter().map(|at| Term {
-            given: given[*at],
+            given: self.terms[*at].given + given[*at],
             ..self.terms[*at]
         });
         let balance = match &self.balance {
@@ -252,23 +257,23 @@ impl Bounded {
     fn solve(&self, close: f64, primal: f64) -> Result<Inside, OutOfMemory> {
         let mut point = Point::new(self)?;
         let mut factor = Lower::new(self.terms.len())?;
-        let (mut least, mut standing) = (f64::INFINITY, 0);
+        let (mut least, mut stalled) = (f64::INFINITY, 0);
         let mut best = (copied(&point.a)?, point.b);
         for _ in 0..STEPS {
             let found = self.at(std::mem::take(&mut point.a), point.b)?;
             let Found { a, margins, .. } = found;
             point.a = a;
-            standing = if found.gap <= 0.5 * least {
+            stalled = if found.gap <= 0.5 * least {
                 0
             } else {
-                standing + 1
+                stalled + 1
             };
             if found.gap < least {
                 least = found.gap;
                 best.0.copy_from_slice(&point.a);
                 best.1 = point.b;
             }
-            if found.gap <= close * found.primal.max(primal) || standing >= STANDING {
+            if found.gap <= close * found.primal.max(primal) || stalled >= MOST_STALLED {
                 break;
             }
             factor = point.step(self, &margins, factor)?;

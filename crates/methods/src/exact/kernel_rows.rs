@@ -1,5 +1,5 @@
-//! Kernel rows of candidates, each k(x_i, x_j) over all candidates j, kept as far as memory goes: the one that was used longest
-//! ago makes room. Rows that are missing are computed together, as products of blocks.
+//! Kernel rows of candidates, each k(x_i, x_j) over all candidates j, as many as memory holds. The one that was not used for
+//! longest is dropped. Rows that are missing are computed together, as products of blocks.
 
 use crate::base::memory::{filled, OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;

@@ -1,4 +1,4 @@
-//! What the exact method leaves behind: the support vectors of all heads, each once, and what each head makes of them.
+//! The result of the exact method: the support vectors of all heads, each stored once, with the factors of each head.
 
 use std::collections::HashMap;
 
@@ -25,9 +25,22 @@ pub struct ExactOutcome {
     pub duals: Vec<Vec<f32>>,
     /// How well the heads fit all rows together; None where there are no rows.
     pub fit: Option<Fit>,
+    /// Where nu was given, the C that it comes to, and the share of their bounds that the dual variables come to.
+    pub nu: Option<[f64; 2]>,
     /// Passes over all rows, and seconds.
     pub passes: u32,
     pub seconds: f64,
+}
+
+impl ExactOutcome {
+    /// A copy of the machines, as [`Expansion::new`] takes them: landmarks, factors one machine after the other, intercepts.
+    pub fn machines(&self) -> Result<(Rows, Vec<f64>, Vec<f64>), OutOfMemory> {
+        let mut factors = Vec::new();
+        for own in &self.factors {
+            factors.room(own.len())?.extend_from_slice(own);
+        }
+        Ok((self.landmarks.copied()?, factors, copied(&self.intercepts)?))
+    }
 }
 
 /// The support vectors of heads that have ended.
@@ -123,6 +136,10 @@ impl Support {
         }))
     }
 
+    pub(super) fn intercepts(&self) -> &[f64] {
+        &self.intercepts
+    }
+
     /// What the heads are together; None without support vectors.
     pub(super) fn machine(&self, kernel: Kernel) -> Result<Option<Expansion>, OutOfMemory> {
         let mut factors = Vec::new();
@@ -137,7 +154,7 @@ impl Support {
         mut self,
         specs: impl ExactSizeIterator<Item = &'a HeadSpec>,
         decisions: &[Vec<f32>],
-        groups: &[u32],
+        targets: (&[u32], Option<(&[f64], f64)>),
         (calibrations, ranks): (&[Calibration], &[u32]),
         (kernel, passes, seconds): (Kernel, u32, f64),
     ) -> Result<ExactOutcome, OutOfMemory> {
@@ -151,7 +168,8 @@ impl Support {
             intercepts: self.intercepts,
             reports: self.reports,
             duals: self.duals,
-            fit: fit(specs, decisions, groups, calibrations, ranks)?,
+            fit: fit(specs, decisions, targets, calibrations, ranks)?,
+            nu: None,
             passes,
             seconds,
         })

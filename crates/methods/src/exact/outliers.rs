@@ -1,13 +1,12 @@
-//! Rows beyond the truncation of a loss, min(L, 1 + s): each costs 1 + s times its weight, and has no say in the weights.
+//! Rows beyond the truncation of a loss, min(L, 1 + s): each costs 1 + s times its weight and has no
+//! influence on the weights.
 //!
-//! With the outliers fixed the problem is convex over the other rows, beside a constant. It is solved in rounds: once a pass in 64 bits has the
-//! gap of that problem, rows go to the side that their losses say, and the next round begins at the dual variables that are left. The first
+//! With the outliers fixed, the problem is a constant and a convex problem over the other rows. It is solved in rounds: when a pass in 64 bits finds that problem
+//! solved, each row becomes an outlier or ceases to be one by its loss there. The next round begins at the dual variables that are left. The first
 //! sides are those of the machine of low rank. Yen, Chang, Lin, Lin, Lin, KDD 2013, (5).
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory};
-use crate::exact::ExactJob;
-use crate::objective::heads::HeadSpec;
 use crate::objective::loss::Loss;
 use crate::objective::report::Truncation;
 
@@ -28,11 +27,10 @@ pub(super) struct Outliers {
 impl Outliers {
     /// None where the loss of this head is not truncated. By row its side and what was decided.
     pub(super) fn of(
-        job: &ExactJob,
-        spec: &HeadSpec,
+        (loss, s): (Loss, Option<f64>),
         (sides, decisions): (&[i8], &[f32]),
     ) -> Result<Option<Self>, OutOfMemory> {
-        let Some(s) = spec.truncation.or(job.truncation) else {
+        let Some(s) = s else {
             return Ok(None);
         };
         let mut this = Self {
@@ -42,7 +40,7 @@ impl Outliers {
             excess: 0.0,
             count: 0,
         };
-        this.sort(job.loss, sides, decisions);
+        this.sort(loss, sides, decisions);
         Ok(Some(this))
     }
 
@@ -54,6 +52,26 @@ impl Outliers {
             *out = *side != 0 && loss.value(margin) > self.most;
         }
         interrupts::worked(sides.len());
+    }
+
+    /// What a row loses at most.
+    pub(super) fn most(&self) -> f64 {
+        self.most
+    }
+
+    /// By row whether it is one.
+    pub(super) fn out(&self) -> &[bool] {
+        &self.out
+    }
+
+    /// Has these be outliers, of all rows.
+    pub(super) fn set(&mut self, out: Vec<bool>) {
+        self.out = out;
+    }
+
+    /// No row is one.
+    pub(super) fn clear(&mut self) {
+        self.out.fill(false);
     }
 
     pub(super) fn has(&self, row: usize) -> bool {

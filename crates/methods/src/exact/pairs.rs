@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The second by what a pair gains: Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6, 2005, here
-//! without an equality that ties the two. Both looks at the candidates are loops without branches, the first together with the
+//! without an equality that ties the two ([`tied`](super::tied) has it). Both looks at the candidates are loops without branches, the first together with the
 //! update before it.
 
 use crate::base::interrupts;
@@ -18,15 +18,16 @@ use crate::exact::candidates::Candidates;
 use crate::exact::kernel_rows::KernelRows;
 use crate::objective::loss::signed_gradient;
 use crate::simd::{Isa, Level, Work};
+use std::ops::Range;
 
 /// Pairs that are stepped along between two looks at the kernel rows, at most, and while the worst gradient is this part of the
 /// first.
-const STEPS: usize = 256;
-const INNER: f64 = 0.5;
+pub(super) const STEPS: usize = 256;
+pub(super) const INNER: f64 = 0.5;
 /// Candidates gone through at a time.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// A determinant is at least this part of the product of the diagonal: two rows that are the same share theirs.
-const LEAST: f64 = 1e-6;
+pub(super) const LEAST: f64 = 1e-6;
 
 /// What of candidates the steps go through.
 pub(super) struct Pairs<'a> {
@@ -42,9 +43,19 @@ pub(super) struct Pairs<'a> {
 
 /// A step that has been made: of two candidates by how much y a has moved. Nothing is a step of 0.
 #[derive(Debug, Clone, Copy, Default)]
-struct Step {
-    at: [usize; 2],
-    by: [f64; 2],
+pub(super) struct Step {
+    pub(super) at: [usize; 2],
+    pub(super) by: [f64; 2],
+}
+
+impl Step {
+    /// The kernel rows of the two with so many candidates; empty ones where nothing has moved.
+    pub(super) fn rows(self, kernel_rows: &KernelRows, count: usize) -> [&[f32]; 2] {
+        match self.by {
+            [0.0, 0.0] => [&[]; 2],
+            _ => self.at.map(|at| kernel_rows.row(at, count)),
+        }
+    }
 }
 
 impl<'a> Pairs<'a> {
@@ -94,11 +105,7 @@ impl<'a> Pairs<'a> {
 
     /// Makes good what a step leaves to be done, and finds the largest gradient.
     fn first(&mut self, made: Step) -> usize {
-        let row = |at| self.kernel_rows.row(at, self.gradients.len());
-        let rows = match made.by {
-            [0.0, 0.0] => [&[] as &[f32]; 2],
-            _ => made.at.map(row),
-        };
+        let rows = made.rows(self.kernel_rows, self.gradients.len());
         self.level.run(First {
             candidates: self.candidates,
             present: &self.present,
@@ -258,7 +265,7 @@ impl Work for First<'_> {
 
 /// Adds multiples of two kernel rows.
 #[inline(always)]
-fn add(to: &mut [f64], rows: [Option<&[f32]>; 2], by: [f64; 2], constant: f64) {
+pub(super) fn add(to: &mut [f64], rows: [Option<&[f32]>; 2], by: [f64; 2], constant: f64) {
     let [Some(one), Some(other)] = rows else {
         return;
     };
@@ -338,40 +345,69 @@ impl Work for Second<'_> {
 
     #[inline(always)]
     fn run<K: Isa>(self) -> Option<usize> {
-        let mut best = Best::default();
-        let count = self.gradients.len();
-        let mut gains = [0.0f32; BLOCK];
-        let mut found = None;
-        for from in (0..count).step_by(BLOCK) {
-            let part = from..(from + BLOCK).min(count);
-            let gradients = &self.gradients[part.clone()];
-            let (diagonals, row) = (&self.diagonals[part.clone()], &self.row[part]);
-            let gains = &mut gains[..gradients.len()];
-            for at in 0..gains.len() {
-                gains[at] = self.gain(gradients[at], diagonals[at], row[at]);
-            }
-            if best.take(from, gains, |gain| gain) {
-                let is_best = |gain: &f32| *gain == best.value;
-                found = gains.iter().position(is_best).map(|at| from + at);
-            }
-        }
-        found
+        most_gain(&self, self.gradients.len())
     }
+}
+
+impl Gains for Second<'_> {
+    #[inline(always)]
+    fn gains(&self, part: Range<usize>, out: &mut [f32]) {
+        let gradients = &self.gradients[part.clone()];
+        let (diagonals, row) = (&self.diagonals[part.clone()], &self.row[part]);
+        for at in 0..out.len() {
+            out[at] = self.gain(gradients[at], diagonals[at], row[at]);
+        }
+    }
+}
+
+/// What candidates gain beside one that is given.
+pub(super) trait Gains {
+    /// Of the candidates of a part, as many as `out` has room for.
+    fn gains(&self, part: Range<usize>, out: &mut [f32]);
+}
+
+/// Who of so many gains most; None where nobody gains.
+#[inline(always)]
+pub(super) fn most_gain(of: &impl Gains, count: usize) -> Option<usize> {
+    let mut best = Best::default();
+    let mut gains = [0.0f32; BLOCK];
+    let mut found = None;
+    for from in (0..count).step_by(BLOCK) {
+        let part = from..(from + BLOCK).min(count);
+        let gains = &mut gains[..part.len()];
+        of.gains(part, gains);
+        if best.take(from, gains, |gain| gain) {
+            let is_best = |gain: &f32| *gain == best.value;
+            found = gains.iter().position(is_best).map(|at| from + at);
+        }
+    }
+    found
 }
 
 /// The largest number so far, and where its block begins.
 #[derive(Default)]
-struct Best {
-    value: f32,
+pub(super) struct Best {
+    pub(super) value: f32,
     from: usize,
 }
 
 impl Best {
+    /// Of numbers that may all be below 0.
+    pub(super) const LOWEST: Self = Self {
+        value: f32::NEG_INFINITY,
+        from: 0,
+    };
+
     /// Whether the largest is among these, as this has them.
     #[inline(always)]
-    fn take(&mut self, from: usize, numbers: &[f32], as_taken: impl Fn(f32) -> f32) -> bool {
+    pub(super) fn take(
+        &mut self,
+        from: usize,
+        numbers: &[f32],
+        as_taken: impl Fn(f32) -> f32,
+    ) -> bool {
         let (eights, rest) = numbers.as_chunks::<8>();
-        let mut lanes = [0.0f32; 8];
+        let mut lanes = [self.value; 8];
         for eight in eights {
             for (lane, number) in lanes.iter_mut().zip(eight) {
                 let number = as_taken(*number);
@@ -379,7 +415,7 @@ impl Best {
             }
         }
         let rest = rest.iter().map(|number| as_taken(*number));
-        let largest = lanes.into_iter().chain(rest).fold(0.0, f32::max);
+        let largest = lanes.into_iter().chain(rest).fold(self.value, f32::max);
         let better = largest > self.value;
         if better {
             (self.value, self.from) = (largest, from);
@@ -389,7 +425,7 @@ impl Best {
 
     /// Where it is among the numbers of all blocks.
     #[inline(always)]
-    fn find(&self, all: &[f32], as_taken: impl Fn(f32) -> f32) -> Option<usize> {
+    pub(super) fn find(&self, all: &[f32], as_taken: impl Fn(f32) -> f32) -> Option<usize> {
         let block = &all[self.from..];
         let place = block.iter().position(|it| as_taken(*it) == self.value);
         place.map(|place| self.from + place)

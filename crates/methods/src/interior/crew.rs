@@ -6,9 +6,10 @@ use crate::interior::exchange::Halt;
 use crate::interior::machine::{Left, News, Orders};
 use crate::rows::row::Row;
 
-/// What one hears of machines.
-pub enum Told {
-    Nothing,
+/// What the machines are at.
+pub enum CrewState {
+    /// They work, or have not begun.
+    Working,
     /// All have ended, machine by machine.
     Left(Vec<Left>),
     /// One has ended early.
@@ -42,5 +43,5 @@ pub trait Crew {
 
     /// What has happened, waited for for some milliseconds, or, where this thread is one of them, for as long as it works; `tell`
     /// hears what the master says meanwhile.
-    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> Told;
+    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> CrewState;
 }

@@ -1,8 +1,8 @@
-//! What machines send each other; a machine sees nothing else of another. It is numbers that are combined over all machines, and a pivot's
-//! row. [`Exchange`] is what a machine needs; [`Channels`] is that for threads of one process, [`crate::interior::slots`] for processes.
+//! What machines send each other: numbers that are combined over all machines, and the row of a pivot. A machine sees nothing else of
+//! another. [`Exchange`] is the interface; [`Channels`] implements it for threads of one process, [`crate::interior::slots`] for processes.
 //!
 //! Numbers go to the master, machine 0, which combines them in the machines' order, so the outcome does not depend on which comes first.
-//! From it they go to all. A pivot's row goes from the machine that has it to all others.
+//! The master sends the result to all. The machine that has a pivot's row sends it to all others.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

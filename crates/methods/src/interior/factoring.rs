@@ -35,6 +35,8 @@ pub struct Share {
     pub(super) rows: Rows,
     pub(super) groups: Vec<u32>,
     pub(super) costs: Vec<f32>,
+    /// What scores have beside decisions; empty where that is nothing.
+    pub(super) offsets: Vec<f64>,
 }
 
 impl Share {
@@ -44,6 +46,7 @@ impl Share {
             rows: Rows::new(width),
             groups: Vec::new(),
             costs: Vec::new(),
+            offsets: Vec::new(),
         }
     }
 
@@ -58,16 +61,20 @@ impl Share {
     /// Takes a row.
     pub(super) fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
         let features = (row.dense(), row.sparse());
-        self.push(features, row.group() as u32, row.cost())
+        let offset = row.has_offset().then(|| row.offset());
+        self.push(features, row.group() as u32, (row.cost(), offset))
     }
 
-    /// Takes a row of dense values and sparse entries, of this group and cost.
+    /// Takes a row of dense values and sparse entries, of this group, cost and offset, which all rows have or none.
     pub fn push(
         &mut self,
         (dense, sparse): (&[f32], &[[u32; 2]]),
         group: u32,
-        cost: f32,
+        (cost, offset): (f32, Option<f64>),
     ) -> Result<(), OutOfMemory> {
+        if let Some(offset) = offset {
+            self.offsets.room(1)?.push(offset);
+        }
         self.rows.push(dense, sparse)?;
         self.groups.room(1)?.push(group);
         self.costs.room(1)?.push(cost);
@@ -76,7 +83,7 @@ impl Share {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.rows.bytes() + 8 * self.len()
+        self.rows.bytes() + 8 * (self.len() + self.offsets.len())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -97,6 +104,8 @@ pub(super) struct Factored {
     values: Values,
     /// Columns that there are.
     rank: usize,
+    /// What each row has behind them: 1 where an intercept is in the norm, its weight being the last of w, else 0.
+    pub(super) constant: f64,
     /// Sums over all rows: of k(x, x), and what is left of it.
     pub(super) trace: f64,
     pub(super) rest: f64,
@@ -212,6 +221,7 @@ impl<'a> Factoring<'a> {
             factored: Factored {
                 values: Values::new(share.len(), aim.rank, spool)?,
                 rank: 0,
+                constant: 0.0,
                 trace: 0.0,
                 rest: 0.0,
                 rests: Vec::new(),

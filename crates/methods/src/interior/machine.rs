@@ -1,5 +1,5 @@
-//! A machine: it factors with the others, solves head after head with them, and leaves what is known of its rows. What it does
-//! is the same for threads and for machines that are none.
+//! A machine of PSVM. Together with the others it computes the factor, then solves head after head, and returns what it found about its rows.
+//! The code is the same whether machines are threads or processes.
 
 use std::time::Instant;
 
@@ -105,9 +105,11 @@ pub struct Left {
     #[serde(skip)]
     pub(super) kept: Option<Thinned<KeptWeights>>,
     pub(super) trace: f64,
-    /// Of the rows whose decisions are kept their groups; by head their decisions, and if wanted by row the dual variables.
+    /// Of the rows whose decisions are kept their groups, and their offsets if they have some; by head their decisions, and if wanted by row the dual variables.
     #[serde(deserialize_with = "list")]
     pub(super) groups: Vec<u32>,
+    #[serde(deserialize_with = "list")]
+    pub(super) offsets: Vec<f64>,
     #[serde(deserialize_with = "received")]
     pub(super) decisions: Vec<Vec<f32>>,
     #[serde(deserialize_with = "received")]
@@ -124,9 +126,10 @@ pub(super) fn work<E: Exchange>(
     mut tell: impl FnMut(News),
 ) -> Result<Left, Halt> {
     let began = Instant::now();
-    let factored = factor(&orders.aim, &share, spool, exchange, |columns| {
+    let mut factored = factor(&orders.aim, &share, spool, exchange, |columns| {
         tell(News::Column(columns));
     })?;
+    factored.constant = orders.rules.constant();
     tell(News::Factored);
     let held = share.bytes() + factored.values().bytes();
     share.rows = Rows::new(0);
@@ -148,6 +151,7 @@ pub(super) fn work<E: Exchange>(
             step += 1;
         })?;
         left.kept = kept;
+        let most = found.duals.iter().copied().fold(most, f64::max);
         let most = combined(exchange, [-most], Combine::Least)?[0];
         let support = found.report.support_vectors as f64;
         let bound = 0.5 * most * most * support * factored.rest;
@@ -217,9 +221,12 @@ impl KeptWeights {
 
 impl Left {
     fn new(orders: &Orders, share: &Share, exchange: &impl Exchange) -> Result<Self, OutOfMemory> {
-        let mut groups = Vec::new();
+        let (mut groups, mut offsets) = (Vec::new(), Vec::new());
         for row in (0..share.len()).filter(sampled(orders.rows, exchange)) {
             groups.room(1)?.push(share.groups[row]);
+            if let Some(offset) = share.offsets.get(row) {
+                offsets.room(1)?.push(*offset);
+            }
         }
         Ok(Self {
             heads: Vec::new(),
@@ -229,6 +236,7 @@ impl Left {
             kept: None,
             trace: 0.0,
             groups,
+            offsets,
             decisions: Vec::new(),
             duals: Vec::new(),
             times: MachineTimes::default(),
@@ -245,7 +253,7 @@ impl Left {
         let mut decisions = filled(0.0f32, self.groups.len())?;
         let rows = (0..found.decisions.len()).filter(sampled(orders.rows, exchange));
         for (out, row) in decisions.iter_mut().zip(rows) {
-            *out = (found.decisions[row] + found.intercept) as f32;
+            *out = found.decisions[row] as f32;
         }
         self.decisions.room(1)?.push(decisions);
         if orders.keep_duals {

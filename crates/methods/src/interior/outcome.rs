@@ -1,4 +1,4 @@
-//! What interior points leave behind.
+//! The result of interior points.
 
 use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room as _};
 use crate::base::thinned::Thinned;
@@ -73,10 +73,11 @@ impl InteriorOutcome {
     pub(super) fn of(
         mut left: Vec<Left>,
         (log, seconds): (Vec<InteriorStep>, f64),
-        specs: &[HeadSpec],
+        (specs, epsilon): (&[HeadSpec], Option<f64>),
     ) -> Result<Option<Self>, OutOfMemory> {
         let times = gathered(left.iter().map(|it| it.times))?;
         let (groups, decisions) = sample(&left, specs.len())?;
+        let offsets = gathered(left.iter().flat_map(|it| it.offsets.iter().copied()))?;
         let duals = by_row(&left, specs.len())?;
         let Some(master) = left.first_mut() else {
             return Ok(None);
@@ -85,6 +86,7 @@ impl InteriorOutcome {
             return Ok(None);
         };
         let map = LowRank::new(factor).map_err(|_| OutOfMemory { bytes: 0 })?;
+        let targets = epsilon.map(|epsilon| (&offsets[..], epsilon));
         let mut found = Self {
             map,
             weights: Vec::new(),
@@ -92,7 +94,7 @@ impl InteriorOutcome {
             reports: Vec::new(),
             bounds: Vec::new(),
             duals,
-            fit: fit(specs.iter(), &decisions, &groups, &[], &[])?,
+            fit: fit(specs.iter(), &decisions, (&groups, targets), &[], &[])?,
             steps: master.steps,
             log,
             seconds,

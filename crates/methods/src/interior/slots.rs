@@ -1,5 +1,5 @@
-//! What machines tell each other through memory that all of them see, as processes do: each has room for numbers of its own,
-//! where it writes them, and reads those of the others once all have written.
+//! Messages between machines that are processes, through shared memory. Each machine writes its numbers into a slot of its own, and reads the
+//! others' once all have written.
 //!
 //! ```text
 //! word 0               whether one of them has ended early
@@ -7,7 +7,7 @@
 //! then                 by turn, even and odd, by machine its numbers
 //! ```
 //!
-//! A turn is one message of each machine, longer ones are several. What was written for a turn is overwritten two turns later:
+//! A turn is one message of each machine; a longer message takes several turns. What was written for a turn is overwritten two turns later:
 //! a machine that writes for the next turn has read this one, and none begins the turn after that before all have written for the next. So
 //! one wait a turn does. All combine the same numbers in the machines' order, so nothing has to be sent back.
 

@@ -32,6 +32,7 @@ struct HRows<'a> {
     values: &'a [f32],
     stride: usize,
     rank: usize,
+    constant: f64,
 }
 
 impl<'a> HRows<'a> {
@@ -40,6 +41,7 @@ impl<'a> HRows<'a> {
             values,
             stride: factored.stride(),
             rank: factored.rank(),
+            constant: factored.constant,
         }
     }
 
@@ -49,7 +51,7 @@ impl<'a> HRows<'a> {
     }
 }
 
-/// `sum += factor h` over rows.
+/// `sum += factor h` over rows, the constant's behind it.
 pub(super) struct Gather<'a> {
     rows: HRows<'a>,
     factors: &'a [f64],
@@ -84,6 +86,7 @@ impl Work for Gather<'_> {
                 for (sum, value) in self.sum.iter_mut().zip(values) {
                     *sum = add::<K>(*factor, f64::from(*value), *sum);
                 }
+                self.sum[values.len()] += factor * self.rows.constant;
             }
         }
     }
@@ -118,8 +121,10 @@ impl Work for Decide<'_> {
 
     #[inline(always)]
     fn run<K: Isa>(self) {
+        let (w, last) = self.w.split_at(self.rows.rank);
+        let last = last.first().map_or(0.0, |last| self.rows.constant * last);
         for (row, out) in self.out.iter_mut().enumerate() {
-            *out = dot::<K>(self.rows.row(row), self.w);
+            *out = dot::<K>(self.rows.row(row), w) + last;
         }
     }
 }
@@ -128,7 +133,6 @@ impl Work for Decide<'_> {
 struct Square<'a> {
     gram: &'a mut Gram,
     rows: HRows<'a>,
-    sides: &'a [f64],
     inverse: &'a [f64],
 }
 
@@ -137,13 +141,12 @@ impl Work for Square<'_> {
 
     #[inline(always)]
     fn run<K: Isa>(self) {
-        let rows = self.sides.iter().zip(self.inverse).enumerate();
-        for (row, (side, inverse)) in rows {
-            if *side != 0.0 {
+        for (row, inverse) in self.inverse.iter().enumerate() {
+            if *inverse != 0.0 {
                 self.gram.add::<K>(Added {
                     dense: self.rows.row(row),
                     sparse: &[],
-                    constant: 0.0,
+                    constant: self.rows.constant,
                     weight: *inverse,
                 });
             }
@@ -164,7 +167,7 @@ impl Normal {
         Ok(Self {
             gram: Gram::new(rank + 1)?,
             factor: None,
-            solved: filled(0.0, rank)?,
+            solved: filled(0.0, rank + 1)?,
         })
     }
 
@@ -173,12 +176,12 @@ impl Normal {
         Gram::bytes(rank + 1) + 16 * Lower::numbers(rank + 1) + 64 * rank
     }
 
-    /// Sums up I + H' D^-1 H, of each row's side and 1 / D, and has the master factor it.
+    /// Sums up I + H' D^-1 H, of each row's 1 / D, 0 where it takes no part, and has the master factor it.
     pub(super) fn factor<E: Exchange>(
         &mut self,
         level: Level,
         factored: &Factored,
-        (sides, inverse): (&[f64], &[f64]),
+        inverse: &[f64],
         exchange: &mut E,
     ) -> Result<(), Halt> {
         let rank = factored.rank();
@@ -191,7 +194,6 @@ impl Normal {
             level.run(Square {
                 gram: &mut *gram,
                 rows: HRows::of(factored, values),
-                sides: &sides[rows.clone()],
                 inverse: &inverse[rows],
             });
         })?;

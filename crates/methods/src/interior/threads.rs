@@ -14,7 +14,7 @@ use crossbeam_channel::{unbounded, Receiver, Sender};
 
 use crate::base::interrupts;
 use crate::base::memory::OutOfMemory;
-use crate::interior::crew::{Crew, Told};
+use crate::interior::crew::{Crew, CrewState};
 use crate::interior::exchange::{Channels, Halt};
 use crate::interior::factoring::Share;
 use crate::interior::machine::{work, Left, News, Orders};
@@ -101,9 +101,9 @@ impl Crew for Threads {
         Ok(())
     }
 
-    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> Told {
+    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> CrewState {
         let running = self.running.as_mut();
-        running.map_or(Told::Nothing, |machines| machines.listen(tell))
+        running.map_or(CrewState::Working, |machines| machines.listen(tell))
     }
 }
 
@@ -143,14 +143,14 @@ impl Machines {
     }
 
     /// What has happened, waited for for some milliseconds.
-    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> Told {
+    fn listen(&mut self, tell: &mut dyn FnMut(News)) -> CrewState {
         let Ok(message) = self.messages.recv_timeout(PATIENCE) else {
-            return Told::Nothing;
+            return CrewState::Working;
         };
         match message {
             Message::News(news) => {
                 tell(news);
-                return Told::Nothing;
+                return CrewState::Working;
             }
             Message::Panicked(panic) => resume_unwind(panic),
             Message::Left(machine, left) => {
@@ -167,11 +167,11 @@ impl Machines {
             }
         }
         if self.ended < self.left.len() {
-            return Told::Nothing;
+            return CrewState::Working;
         }
         match self.halt.take() {
-            Some(halt) => Told::Halted(halt),
-            None => Told::Left(self.left.drain(..).flatten().collect()),
+            Some(halt) => CrewState::Halted(halt),
+            None => CrewState::Left(self.left.drain(..).flatten().collect()),
         }
     }
 }

@@ -6,10 +6,10 @@ use crate::base::memory::{list, OutOfMemory, Room};
 use crate::reader::RowForm;
 use crate::rows::batch::Batch;
 use crate::rows::row::{self, Row};
-use crate::scanning::head::{HeadFound, HeadScan};
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::pass::Outputs;
-use crate::solver::newton_run::BLOCK;
+use crate::solver::fixed_weights::BLOCK;
+use crate::solver::head_sums::{HeadFound, HeadScan};
 
 /// What a pass is to sum up.
 #[derive(Serialize, Deserialize)]
@@ -76,98 +76,85 @@ impl ScanPass {
 
     /// Adds a row to sums that this pass began.
     pub fn add(&self, sums: &mut ScanSums, row: &Row<'_>) {
-        Level::best().run(Visit {
+        Level::best().run(Visit::<_, true> {
             pass: self,
             sums,
-            row,
+            rows: std::iter::once(*row),
+            outputs: &mut [],
+            each: 0,
+            budget: usize::MAX,
         });
     }
-}
 
-/// Rows in memory, and those of their outputs that are kept.
-pub struct KeptRows<'a> {
-    pub words: &'a [u32],
-    pub dense: usize,
-    /// Row by row.
-    pub outputs: &'a mut [Outputs],
-    /// For each row.
-    pub each: usize,
-}
-
-impl ScanPass {
-    /// Adds rows whose outputs are kept until about so many values have been read; rows and words that these were.
-    pub fn add_kept(
+    /// Adds rows until about so many values have been read; rows and words that these were. Rows that are here need no digest.
+    pub fn add_here(
         &self,
         sums: &mut ScanSums,
-        rows: KeptRows<'_>,
+        rows: RowsHere<'_>,
         budget: usize,
     ) -> (usize, usize) {
-        Level::best().run(VisitKept {
+        Level::best().run(Visit::<_, false> {
             pass: self,
             sums,
-            rows,
+            rows: Batch::new(rows.words, rows.dense),
+            outputs: rows.outputs,
+            each: rows.each,
             budget,
         })
     }
 }
 
-struct VisitKept<'a> {
+/// Rows in memory, and those of their outputs that are kept.
+pub struct RowsHere<'a> {
+    pub words: &'a [u32],
+    pub dense: usize,
+    /// Row by row.
+    pub outputs: &'a mut [Outputs],
+    /// For each row; 0: none.
+    pub each: usize,
+}
+
+struct Visit<'a, R, const DIGESTS: bool> {
     pass: &'a ScanPass,
     sums: &'a mut ScanSums,
-    rows: KeptRows<'a>,
+    rows: R,
+    outputs: &'a mut [Outputs],
+    each: usize,
     budget: usize,
 }
 
-impl Work for VisitKept<'_> {
+impl<'r, R: Iterator<Item = Row<'r>>, const DIGESTS: bool> Work for Visit<'_, R, DIGESTS> {
     type Output = (usize, usize);
 
     #[inline(always)]
     fn run<K: Isa>(self) -> (usize, usize) {
-        let KeptRows {
-            words,
-            dense,
-            outputs,
+        let Self {
+            pass,
+            sums,
+            rows,
+            mut outputs,
             each,
-        } = self.rows;
+            budget,
+        } = self;
         let (mut count, mut values) = (0, 0);
-        for (row, outputs) in Batch::new(words, dense).zip(outputs.chunks_exact_mut(each)) {
-            if values >= self.budget {
+        for row in rows {
+            if values >= budget {
                 break;
             }
-            for (head, sums) in self.pass.heads.iter().zip(&mut self.sums.heads) {
-                head.visit_kept::<K>(sums, &row, outputs);
+            let (own, others) = outputs.split_at_mut(each);
+            outputs = others;
+            let block = (sums.rows as usize / BLOCK) as u32;
+            for (head, sums) in pass.heads.iter().zip(&mut sums.heads) {
+                head.visit::<K>(sums, &row, block, own);
+            }
+            sums.rows += 1;
+            if DIGESTS {
+                sums.digest = sums.digest.wrapping_add(row::digest(&row));
             }
             count += 1;
             values += row.values();
         }
-        self.sums.rows += count as u64;
         (count, values)
-    }
-}
-
-struct Visit<'a, 'r> {
-    pass: &'a ScanPass,
-    sums: &'a mut ScanSums,
-    row: &'a Row<'r>,
-}
-
-impl Work for Visit<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<K: Isa>(self) {
-        let ScanSums {
-            heads,
-            rows,
-            digest,
-            ..
-        } = self.sums;
-        let block = (*rows as usize / BLOCK) as u32;
-        for (head, sums) in self.pass.heads.iter().zip(heads) {
-            head.visit::<K>(sums, self.row, block);
-        }
-        *rows += 1;
-        *digest = digest.wrapping_add(row::digest(self.row));
     }
 }
 

@@ -1,5 +1,5 @@
-//! Measures the slack of each row ([`crate::screening::slack`]) in one more pass over all rows, when their head has ended. (The code calls
-//! it leeway.) Where no metric is given, one is learned from some of the rows: those of the cache, or of the first pass.
+//! Measures the slack of each row ([`crate::screening::slack`]) in one more pass over all rows, when the head has ended. The code calls slack
+//! leeway. If no metric is given, one is learned from some rows: those in the cache, or of the first pass.
 
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;

@@ -1,5 +1,5 @@
-//! Slack, here called leeway: how far weights may move before a row without loss can have one. A training that continues another leaves
-//! rows with enough of it out unread, and its certificate covers them all the same.
+//! Slack, which the code calls leeway: how far weights may move before a row without loss can have one. A training that continues another
+//! one does not read rows with enough slack. Its certificate covers them all the same.
 //!
 //! Rows and weights are measured in a metric of the row's class. With a centre m and a spread s > 0 for each feature, and a
 //! constant k > 0:

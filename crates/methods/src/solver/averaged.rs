@@ -10,6 +10,9 @@
 //! | dual variables | n_p / n a_p, which are within C: feasible over all rows |
 //! | dual | sum n_p / n L_p - 1/2 \|sum n_p / n v_p\|^2, since n_p / n a_p has the L of n_p / n L_p for both losses |
 //!
+//! Where the intercept is free each part's a are balanced once more in 64 bits: those at hand are rounded to 32, and where rows lie far
+//! from 0 what their signed sum is off by shows in v.
+//!
 //! Stop: after one pass over all rows at the average, which says the primal there. The gap is what it is: no bound says that it is small.
 //!
 //! Matsushima, Vishwanathan, Smola, KDD 2012, section 1.3; Mann, McDonald, Mohri, Silberman, Walker, NIPS 2009.
@@ -18,7 +21,7 @@ use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
 use crate::objective::heads::HeadSpec;
 use crate::objective::loss::Loss;
-use crate::objective::minimized::Objective;
+use crate::objective::minimized::{balanced, Intercept, Objective};
 use crate::objective::report::relative_gap;
 use crate::rows::batch::Batch;
 use crate::simd::{Isa, Level, Work};
@@ -98,8 +101,7 @@ fn norm(objective: &Objective, w: &[f64]) -> f64 {
 /// A head of a part that has been trained.
 pub struct TrainedPart<'a> {
     pub loss: Loss,
-    /// The constant behind a row's features.
-    pub intercept: f64,
+    pub intercept: Intercept,
     pub spec: &'a HeadSpec,
     pub duals: Duals<'a>,
     /// n / n_p
@@ -109,20 +111,62 @@ pub struct TrainedPart<'a> {
 impl TrainedPart<'_> {
     /// v, of so many columns, and L, from the rows in their order.
     pub fn dual(&self, rows: Batch<'_>, length: usize) -> Result<(Vec<f64>, f64), OutOfMemory> {
+        let of_positive = match self.intercept {
+            Intercept::Free => length,
+            _ => 0,
+        };
+        let side = |length| {
+            Ok::<_, OutOfMemory>(Side {
+                v: zeros(length)?,
+                ..Side::default()
+            })
+        };
         let mut sum = Sum {
             part: self,
-            v: zeros(length)?,
-            linear: 0.0,
+            sides: [side(length)?, side(of_positive)?],
         };
         Level::best().run(Summing(&mut sum, rows));
-        Ok((sum.v, sum.linear))
+        Ok(sum.balanced())
     }
 }
 
 struct Sum<'a> {
     part: &'a TrainedPart<'a>,
+    /// Of negative rows and of positive ones where the intercept is free, else the first of all.
+    sides: [Side; 2],
+}
+
+/// Sums over some rows: v and L, and what L becomes where the a are scaled.
+#[derive(Default)]
+struct Side {
     v: Vec<f64>,
     linear: f64,
+    alpha: f64,
+    diag: f64,
+}
+
+impl Side {
+    /// All dual variables are multiplied by this factor.
+    fn scale(&mut self, factor: f64) {
+        self.v.iter_mut().for_each(|v| *v *= factor);
+        self.linear = factor * (self.linear + 0.5 * (1.0 - factor) * self.diag);
+    }
+}
+
+impl Sum<'_> {
+    /// v and L, of dual variables that are balanced where the intercept is free.
+    fn balanced(self) -> (Vec<f64>, f64) {
+        let [mut all, mut positive] = self.sides;
+        if self.part.intercept == Intercept::Free {
+            let [of_negative, of_positive] = balanced(all.alpha, positive.alpha);
+            all.scale(of_negative);
+            positive.scale(of_positive);
+            all.linear += positive.linear;
+            let both = all.v.iter_mut().zip(&positive.v);
+            both.for_each(|(v, positive)| *v += positive);
+        }
+        (all.v, all.linear)
+    }
 }
 
 struct Summing<'a, 'b>(&'a mut Sum<'b>, Batch<'a>);
@@ -148,8 +192,12 @@ impl Work for Summing<'_, '_> {
             }
             let (linear, curvature, high) = part.loss.dual_terms(weight);
             let a = a.min(high);
-            sum.linear += a * (linear - 0.5 * curvature * a);
-            add_row::<K>(&mut sum.v, a * y, &row, part.intercept);
+            let is_apart = part.intercept == Intercept::Free && y > 0.0;
+            let side = &mut sum.sides[usize::from(is_apart)];
+            side.linear += a * (linear - y * row.offset() - 0.5 * curvature * a);
+            side.alpha += a;
+            side.diag += curvature * a * a;
+            add_row::<K>(&mut side.v, a * y, &row, part.intercept.constant());
         }
     }
 }

@@ -14,9 +14,10 @@ use crate::base::zeros::zeros;
 use crate::rows::row::Row;
 use crate::rows::visited::VisitedPage;
 use crate::simd::{Isa, Level, Real};
-use crate::solver::newton::head::Next;
+use crate::solver::fixed_weights::BLOCK;
+use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
-use crate::solver::newton_run::{NewtonRun, BLOCK};
+use crate::solver::newton::pass::{HeadPass, HeadSums};
 use crate::solver::single::head::Head;
 use crate::solver::sums::tally::Sums;
 use crate::solver::{Heads, Solver};
@@ -33,14 +34,19 @@ enum Purpose {
 
 /// A head whose block is being solved.
 pub struct BlockHead {
-    run: NewtonRun,
+    head: usize,
+    newton: Newton,
+    next: Next,
+    /// The pass of the method under way, and its sums.
+    pass: Option<(HeadPass, HeadSums)>,
     purpose: Purpose,
     /// Sum of a y x over the rows of the block.
     own: Vec<f64>,
     /// The dual variables of the last pass with the signs of their rows, by slot.
     duals: Vec<f32>,
-    /// Sums of a and of diag a^2 over the rows of the block, and how many of those met for the first time have a > 0.
+    /// Sums of a, of a y o with offsets o, and of diag a^2 over the rows of the block, and how many of those met for the first time have a > 0.
     alpha: f64,
+    offsets: f64,
     diag: f64,
     support: u64,
     /// The first slot of a row that this pass of the training has not met in a block before.
@@ -51,28 +57,52 @@ impl BlockHead {
     fn clear(&mut self, purpose: Purpose) {
         self.purpose = purpose;
         self.own.fill(0.0);
-        (self.alpha, self.diag, self.support) = (0.0, 0.0, 0);
+        (self.alpha, self.offsets, self.diag) = (0.0, 0.0, 0.0);
+        self.support = 0;
     }
 
     /// Adds what the block has to what the others have.
     fn put_back(&self, sums: &mut Sums) {
-        (sums.alpha, sums.diag) = (sums.alpha + self.alpha, sums.diag + self.diag);
+        sums.alpha += self.alpha;
+        sums.offsets += self.offsets;
+        sums.diag += self.diag;
         sums.full.support += self.support;
     }
 
     /// Begins the pass that comes over the block, where it has not begun.
     pub fn begin_pass(&mut self) -> Result<(), OutOfMemory> {
-        match self.purpose {
-            Purpose::Solve => self.run.begin_pass(),
-            Purpose::Sum | Purpose::Take => Ok(()),
+        if self.purpose == Purpose::Solve && self.pass.is_none() {
+            let pass = self.newton.pass(self.next, None)?;
+            let sums = self.newton.begin_sums(&pass)?;
+            self.pass = Some((pass, sums));
         }
+        Ok(())
+    }
+
+    /// Visits a row in a pass of the method; the values gone through.
+    #[inline(always)]
+    fn visit<K: Isa>(&mut self, row: &Row<'_>, slot: usize) -> usize {
+        let own = &mut self.duals[slot];
+        let Some((pass, sums)) = &mut self.pass else {
+            return 1;
+        };
+        if pass.is_product() && *own == 0.0 {
+            return 1;
+        }
+        let block = (slot / BLOCK) as u32;
+        let mut values = row.values();
+        if let Some(seen) = pass.visit_kept::<K>(sums, (row, block), *own) {
+            *own = seen.dual as f32;
+            values += seen.products / PRODUCTS_PER_VALUE;
+        }
+        values
     }
 
     /// What the block has of v is known, and so what the others have.
     fn begin_solving(&mut self) {
-        self.run.newton.take_from_fixed(&self.own);
-        self.run.newton.begin_whole();
-        self.run.go_on(Next::Pass);
+        self.newton.take_from_fixed(&self.own);
+        self.newton.begin_whole();
+        self.next = Next::Pass;
         self.purpose = Purpose::Solve;
     }
 
@@ -94,6 +124,7 @@ impl BlockHead {
             *last += by * constant;
         }
         self.alpha += alpha;
+        self.offsets += by * row.offset();
         self.diag += curvature * alpha * alpha;
     }
 }
@@ -116,8 +147,7 @@ impl<T: Real> Head<T> {
             return 1;
         }
         if block.purpose == Purpose::Solve {
-            let number = (slot / BLOCK) as u32;
-            return block.run.visit::<K>(row, number, &mut block.duals[slot]);
+            return block.visit::<K>(row, slot);
         }
         let y = f64::from(self.signs[row.group()]);
         if y == 0.0 {
@@ -125,7 +155,7 @@ impl<T: Real> Head<T> {
         }
         let own = &mut self.alpha[row.ordinal()];
         if block.purpose == Purpose::Take {
-            let multiple = block.run.newton.value().multiples[usize::from(y > 0.0)];
+            let multiple = block.newton.value().multiples[usize::from(y > 0.0)];
             *own = (multiple * f64::from(block.duals[slot].abs())) as f32;
         }
         if *own == 0.0 {
@@ -160,11 +190,15 @@ impl<T: Real> Solver<T> {
         let tolerance = tolerance * head_of.state.tolerance();
         let newton = head_of.newton_of_block(costs, tolerance)?;
         Ok(Some(BlockHead {
-            run: NewtonRun::new(head, newton),
+            head,
+            newton,
+            next: Next::Pass,
+            pass: None,
             purpose: Purpose::Sum,
             own: zeros(head_of.iterate.len())?,
             duals: zeros(rows)?,
             alpha: 0.0,
+            offsets: 0.0,
             diag: 0.0,
             support: 0,
             fresh,
@@ -181,7 +215,7 @@ impl<T: Real> Solver<T> {
     ) -> usize {
         let mut values = 0;
         if let Heads::Single(singles) = &mut self.heads {
-            let head = &mut singles.heads[block.run.head];
+            let head = &mut singles.heads[block.head];
             for slot in slots {
                 values += head.visit_in_block::<K>(block, &page.row(slot), slot);
             }
@@ -194,25 +228,29 @@ impl<T: Real> Solver<T> {
         let Heads::Single(singles) = &mut self.heads else {
             return true;
         };
-        let head = &mut singles.heads[block.run.head];
+        let head = &mut singles.heads[block.head];
         match block.purpose {
             Purpose::Sum => {
                 let sums = &mut head.state.sums;
                 // until it is put back, perhaps with other dual variables
-                (sums.alpha, sums.diag) = (sums.alpha - block.alpha, sums.diag - block.diag);
+                sums.alpha -= block.alpha;
+                sums.offsets -= block.offsets;
+                sums.diag -= block.diag;
                 block.begin_solving();
                 false
             }
             Purpose::Solve => {
-                let next = block.run.end_pass(level);
-                let tally = block.run.newton.tally();
-                block.run.go_on(next);
+                if let Some((_, sums)) = block.pass.take() {
+                    block.newton.take(sums, 0);
+                }
+                block.next = block.newton.end(block.next, level);
+                let tally = block.newton.tally();
                 head.state.sums.visits += tally.rows;
                 self.is_solved(block)
             }
             Purpose::Take => {
                 block.put_back(&mut head.state.sums);
-                block.run.newton.add_fixed(&mut block.own);
+                block.newton.add_fixed(&mut block.own);
                 head.iterate.set_weights(&block.own);
                 true
             }
@@ -226,33 +264,31 @@ impl<T: Real> Solver<T> {
         block: &mut BlockHead,
         level: Level,
     ) -> Option<(usize, bool)> {
-        if block.purpose != Purpose::Solve || block.run.next != Next::Factor {
+        if block.purpose != Purpose::Solve || block.next != Next::Factor {
             return None;
         }
-        let products = block.run.newton.products();
-        let next = block.run.newton.factor(level);
-        block.run.go_on(next);
+        let products = block.newton.products();
+        block.next = block.newton.factor(level);
         let ended = self.is_solved(block);
         Some((products / PRODUCTS_PER_VALUE, ended))
     }
 
     /// Whether the method has ended and found nothing better; where it has ended with something better that is taken next.
     fn is_solved(&mut self, block: &mut BlockHead) -> bool {
-        if !matches!(block.run.next, Next::Arrived | Next::GivenUp) {
+        if !matches!(block.next, Next::Arrived | Next::GivenUp) {
             return false;
         }
         let Heads::Single(singles) = &mut self.heads else {
             return true;
         };
         let before = block
-            .run
             .newton
-            .dual_of(&block.own, block.alpha, block.diag);
-        if block.run.newton.value().dual > before {
+            .dual_of(&block.own, block.alpha - block.offsets, block.diag);
+        if block.newton.value().dual > before {
             block.clear(Purpose::Take);
             return false;
         }
-        block.put_back(&mut singles.heads[block.run.head].state.sums);
+        block.put_back(&mut singles.heads[block.head].state.sums);
         true
     }
 }

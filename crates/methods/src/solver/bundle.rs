@@ -19,14 +19,20 @@
 //! descent over the rows that are held and after each the small quadratic program of the planes.
 //! Stop: (P(w_b) - D) / P(w_b) is within the tolerance.
 //!
+//! A free intercept is in no norm, and then sum a y + sum b_j F_j = 0 in its column ([`balance`]). A truncated loss is solved in rounds, in each
+//! of which outliers are a constant ([`rounds`]).
+//!
 //! With no row held it is OCAS (Franc and Sonnenburg, ICML 2008), with all of them dual coordinate descent. That rows within the
 //! margin are solved exactly beside what others sum up to: Wang, Yang, Chen, Liu, JMLR 20, 2019, without a certificate.
 
 mod augmented;
+mod balance;
 pub(in crate::solver) mod classes;
 mod descent;
 pub mod head;
 mod kinks;
+mod known;
 mod master;
 pub mod pass;
 mod planes;
+mod rounds;

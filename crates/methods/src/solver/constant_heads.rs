@@ -1,8 +1,8 @@
 //! Heads that end with a constant decision, told apart by the means of their classes.
 //!
-//! Of many classes against their rest some gain nothing: w = 0 minimizes their P, and what they say of a row is the same for
-//! every row. Between such heads something has to decide all the same, and P is flat there: weights so small that P rises by
-//! a quarter of the tolerance at most cost nothing that anybody asked for. They get the direction of the nearest class mean,
+//! With many classes, w = 0 minimizes P of some heads, and their decision is the same for every row. Something must decide between such heads
+//! all the same. P is flat there: weights so small that P rises by a quarter of the tolerance at most stay within the tolerance. They point
+//! from the mean of all rows to the mean of the class,
 //!
 //! ```text
 //! w_k = t (m_k - m)    b_k = b + t/2 (|m|^2 - |m_k|^2) + t s ln p_k

@@ -1,10 +1,10 @@
-//! Decisions of held-out heads, over rows that somebody else holds: each row is decided by the heads of its own fold, for each candidate and
-//! head of a classifier. Rows come back in whatever order: nothing is said of a row but its group and its decisions, four bytes each.
+//! Decisions of held-out heads in a training by scans. The heads that were trained without a row's fold decide the row: one decision for each
+//! candidate and head of a classifier. Rows come back in any order, as a group and its decisions, four bytes each.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{list, OutOfMemory, Room};
-use crate::objective::minimized::score;
+use crate::objective::minimized::{score, target_of};
 use crate::rows::row::Row;
 use crate::simd::Isa;
 use crate::solver::fixed_weights::Numbers;
@@ -26,6 +26,8 @@ pub struct Decide {
     candidates: u32,
     /// Of a classifier.
     heads: u32,
+    /// Where rows have targets.
+    epsilon: Option<f64>,
 }
 
 /// What they have decided.
@@ -37,18 +39,22 @@ pub struct Decided {
     /// By row, candidate and head of a classifier.
     #[serde(deserialize_with = "list")]
     pub decisions: Vec<f32>,
+    /// By row, where rows have targets; decisions are how far above them then.
+    #[serde(deserialize_with = "list")]
+    pub targets: Vec<f64>,
     width: u32,
     /// Whether there was no memory for a row.
     failed: bool,
 }
 
 impl Decide {
-    /// So many candidates, of each fold that has a place so many heads, whose `weights` follow one another.
+    /// So many candidates, of each fold that has a place so many heads, whose `weights` follow one another; the constant behind features, and
+    /// epsilon where rows have targets.
     pub fn new(
         (candidates, heads): (usize, usize),
         places: impl Iterator<Item = Option<usize>>,
         weights: Vec<f64>,
-        intercept: f64,
+        (intercept, epsilon): (f64, Option<f64>),
     ) -> Result<Self, OutOfMemory> {
         let mut all = Vec::new();
         for place in places {
@@ -62,6 +68,7 @@ impl Decide {
             places: all,
             candidates: candidates as u32,
             heads: heads as u32,
+            epsilon,
         })
     }
 
@@ -78,6 +85,7 @@ impl Decide {
         self.width() > 0
             && length == Some(self.w.0.len())
             && !self.places.is_empty()
+            && self.epsilon.is_none_or(f64::is_finite)
             && self.places.iter().all(has)
     }
 
@@ -86,6 +94,7 @@ impl Decide {
         Decided {
             groups: Vec::new(),
             decisions: Vec::new(),
+            targets: Vec::new(),
             width: self.width() as u32,
             failed: false,
         }
@@ -96,12 +105,17 @@ impl Decide {
     pub fn add<K: Isa>(&self, all: &mut Decided, row: &Row<'_>) {
         let place = self.places[row.group() % self.places.len()];
         let width = self.width();
-        let has_room = all.groups.room(1).is_ok() && all.decisions.room(width).is_ok();
+        let has_room = all.groups.room(1).is_ok()
+            && all.targets.room(1).is_ok()
+            && all.decisions.room(width).is_ok();
         if place == NOWHERE || !has_room {
             all.failed |= !has_room;
             return;
         }
         all.groups.push(row.group() as u32);
+        let y = [-1.0, 1.0][(row.group() / self.places.len()).min(1)];
+        let target = self.epsilon.map(|it| target_of(row.offset(), y, it));
+        all.targets.extend(target);
         let (heads, folds) = (self.heads as usize, self.folds as usize);
         let length = self.w.0.len() / (width * folds);
         for candidate in 0..self.candidates as usize {
@@ -109,7 +123,8 @@ impl Decide {
             for head in first..first + heads {
                 let w = &self.w.0[head * length..][..length];
                 let decision = score::<K>(row, w, self.intercept);
-                all.decisions.push(decision as f32);
+                all.decisions
+                    .push((decision - target.unwrap_or(0.0)) as f32);
             }
         }
     }
@@ -120,7 +135,8 @@ impl Decided {
     pub fn is_sound(&self, groups: usize) -> bool {
         let known = |group: &u32| (*group as usize) < groups;
         let decisions = self.groups.len().checked_mul(self.width as usize);
-        Some(self.decisions.len()) == decisions && self.groups.iter().all(known)
+        let targets = self.targets.is_empty() || self.targets.len() == self.groups.len();
+        Some(self.decisions.len()) == decisions && targets && self.groups.iter().all(known)
     }
 
     /// Whether others are of the same pass.
@@ -132,10 +148,12 @@ impl Decided {
     pub fn join(&mut self, more: &Self) {
         let groups = self.groups.room(more.groups.len()).is_ok();
         let decisions = self.decisions.room(more.decisions.len()).is_ok();
-        self.failed |= more.failed || !groups || !decisions;
+        let targets = self.targets.room(more.targets.len()).is_ok();
+        self.failed |= more.failed || !groups || !decisions || !targets;
         if !self.failed {
             self.groups.extend_from_slice(&more.groups);
             self.decisions.extend_from_slice(&more.decisions);
+            self.targets.extend_from_slice(&more.targets);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What passes at fixed weights need of rows: sums of them, and vectors that travel as messages.
+//! Sums over rows at fixed weights, and vectors that are sent as messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +6,9 @@ use crate::base::memory::{copied, list, OutOfMemory};
 use crate::linalg::gram::Added;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
+
+/// Rows of a block, which are gathered or not with one another: those of a few lines of the cache.
+pub const BLOCK: usize = 16;
 
 /// sum += by x, with the intercept's constant behind the features.
 #[inline(always)]

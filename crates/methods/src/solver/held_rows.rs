@@ -1,5 +1,5 @@
-//! Rows that a pass brings along, one behind the other, each with a few numbers beside it. Where they have no room, the rows farthest from
-//! the margin go.
+//! Rows that a pass returns whole, one behind the other, each with a few numbers. If there is no room for all, the rows farthest from the
+//! margin are dropped.
 
 use serde::{Deserialize, Serialize};
 

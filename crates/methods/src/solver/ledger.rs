@@ -38,6 +38,11 @@ pub trait Ledgers {
     /// <w, x> + b of a head that has ended, at its certificate's weights.
     fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32;
 
+    /// The weights that have sorted rows for the round in which a head ended; none where the weights at hand do.
+    fn sorted_at(&self, _: usize) -> &[f64] {
+        &[]
+    }
+
     /// Whether what is said of a head has been summed in 64 bits: see [`Ledger::is_summed`].
     fn is_summed(&self, head: usize) -> bool {
         self.ledger(head).is_summed(true)
@@ -106,6 +111,8 @@ pub struct Ledger {
     /// By how much scores may be off for what rounding has made of rows, times |w|, and rows themselves; and what the costs of all rows come
     /// to.
     rounding: (Off, f64),
+    /// Whether rows have offsets.
+    offsets: bool,
 }
 
 impl Ledger {
@@ -142,6 +149,7 @@ impl Ledger {
                 },
                 facts.costs,
             ),
+            offsets: facts.offsets,
         }
     }
 
@@ -198,6 +206,11 @@ impl Ledger {
             self.stop.end(StopReason::Tolerance);
         }
         better
+    }
+
+    /// Rows have been sorted anew: what is known is about another problem.
+    pub(in crate::solver) fn begin_anew(&mut self) {
+        self.bounds = Bounds::UNKNOWN;
     }
 
     /// All rows are read, and this is what they sum at weights of 0.
@@ -266,7 +279,7 @@ impl Ledger {
         least: f64,
     ) {
         let Terms { c, .. } = self.terms;
-        self.outliers.recount(found.outliers);
+        self.outliers.recount(found.outliers, found.excess);
         // of a truncated loss the certificate has rows on their sides
         let all = 0.5 * norm + c * (found.losses + self.outliers.excess());
         let (part, weight) = (all / heads as f64, c * found.rows as f64 / heads as f64);
@@ -280,9 +293,10 @@ impl Ledger {
         if let Some(rounded) = &found.rounded {
             let known = Unrounded {
                 loss: self.terms.loss,
-                losses: found.losses,
+                losses: found.losses + found.excess.unwrap_or(0.0),
                 share: c / heads as f64,
                 together: heads,
+                offsets: self.offsets,
             };
             self.bounds.widen(rounded, &known, least);
         }
@@ -302,6 +316,14 @@ impl Ledger {
         self.is_recounted
     }
 
+    /// What the dual variables of the hinge come to at most.
+    pub(in crate::solver) fn most_alpha(&self) -> f64 {
+        let Terms {
+            c, positive_weight, ..
+        } = self.terms;
+        c * self.rounding.1 * f64::from(positive_weight.max(1.0))
+    }
+
     /// The share of what is said of it that rounding may change at most, at weights of this length.
     pub(in crate::solver) fn rounding_at(&self, length: f64) -> f64 {
         self.rounding_beside(length, self.bounds.certificate().dual)
@@ -309,20 +331,17 @@ impl Ledger {
 
     /// The same beside this dual: what dual variables lose grows with the gap.
     fn rounding_beside(&self, length: f64, dual: f64) -> f64 {
-        let (most_off, costs) = self.rounding;
+        let (most_off, _) = self.rounding;
         let off = most_off.margin * length;
-        let Terms {
-            c,
-            positive_weight,
-            loss,
-        } = self.terms;
-        let (weight, primal) = (
-            c * costs * f64::from(positive_weight.max(1.0)),
-            self.best_primal(),
-        );
+        let Terms { loss, .. } = self.terms;
+        let (weight, primal) = (self.most_alpha(), self.best_primal());
         let more = loss.most_growth((weight, primal), off);
-        // of dual variables that come to 2 P, as a sum of vectors: see `Rounded::widening`
-        let length = 2.0 * primal * most_off.length;
+        // of dual variables that come to 2 P, or to what slopes do, as a sum of vectors: see `Rounded::widening`
+        let duals = match self.offsets {
+            true => loss.most_slopes((weight, primal)),
+            false => 2.0 * primal,
+        };
+        let length = duals * most_off.length;
         let open = (primal - dual).max(0.0);
         let second = length * ((2.0 * open).sqrt() + 0.5 * length);
         match more + second > 0.0 {

@@ -2,8 +2,8 @@
 //!
 //! | heads begin | column scales are learned in |
 //! |---|---|
-//! | at 0 | the first full pass, from a sample; where that says they differ, in the second from all rows |
-//! | from dual variables | the verifying pass before; where columns differ another one follows, in which each head learns a metric of its own to begin with |
+//! | at 0 | the first full pass, from a sample; if columns differ there, in the second pass from all rows |
+//! | from dual variables | the verifying pass at the beginning; if columns differ, one more pass, in which each head learns its first metric |
 
 use super::{Heads, Solver};
 use crate::base::memory::OutOfMemory;

@@ -1,4 +1,4 @@
-//! Newton's method on the primal of smooth losses, as the squared hinge is, by itself or before coordinate descent.
+//! Newton's method on the primal of smooth losses such as the squared hinge. It solves a head alone, or before coordinate descent goes on.
 //!
 //! Knows the weights of a head and what a pass over rows sums up for it. Must not know in which order rows come, nor other
 //! heads.
@@ -14,5 +14,4 @@ pub mod pace;
 pub mod pass;
 mod step;
 pub mod sums;
-mod unread;
 pub mod value;

@@ -17,7 +17,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::memory::{filled, gathered, list, OutOfMemory, Room};
+use crate::base::memory::{copied, filled, gathered, list, OutOfMemory, Room};
 use crate::objective::evaluation::right_side;
 use crate::objective::heads::HeadSpec;
 use crate::objective::loss::Loss;
@@ -96,7 +96,7 @@ impl Recount {
                 .off
                 .as_ref()
                 .is_none_or(|it| it.lengths.0.len() == self.vectors())
-            && self.sides.iter().all(|it| it.signs.len() >= groups)
+            && self.sides.iter().all(|it| it.fits(features, groups))
             && self.classes.as_ref().is_none_or(|it| it.fits(groups))
     }
 
@@ -123,7 +123,7 @@ impl Recount {
             .map_or(0.0, |it| it.rounding.length_off(row));
         let sides = self.sides.chunks(lanes).zip(sums.0.chunks_mut(lanes));
         for (block, (sides, sums)) in sides.enumerate() {
-            let scores = self.scores::<K>(row, block);
+            let scores = self.scores::<K>(row, block).map(|it| it + row.offset());
             let offs = self.off.as_ref().map(|it| self.offs(it, row, block));
             for (lane, (side, sums)) in sides.iter().zip(sums).enumerate() {
                 let score = scores[lane];
@@ -134,11 +134,17 @@ impl Recount {
                 let margin = y * score;
                 let loss = self.loss.value(margin);
                 sums.take(cost, loss, side.most_loss());
+                let sorted = sorted::<K>((side, row, y), (margin, loss));
+                if side.is_sorted() {
+                    let (_, own, most) = sorted;
+                    sums.exceed(cost * (own.min(most) - loss.min(side.most_loss())));
+                }
                 sums.correct += u64::from(right_side(margin, y));
                 if margin == 0.0 {
                     sums.ties += y as i64;
                 }
                 if let Some(offs) = offs {
+                    let (margin, loss, most_loss) = sorted;
                     let row = RoundedRow {
                         margin,
                         loss,
@@ -146,7 +152,7 @@ impl Recount {
                             margin: offs[lane],
                             length,
                         },
-                        most_loss: side.most_loss(),
+                        most_loss,
                     };
                     let rounded = sums.rounded.get_or_insert_default();
                     rounded.take(self.loss, cost, &row);
@@ -256,6 +262,22 @@ impl Recount {
     }
 }
 
+/// The margin and the loss of a row on this side, and the most that it may cost, as the round has them: an outlier costs that much
+/// whatever its margin is, and the loss of any other row has no end.
+#[inline(always)]
+fn sorted<K: Isa>(
+    (side, row, y): (&Objective, &Row<'_>, f64),
+    (margin, loss): (f64, f64),
+) -> (f64, f64, f64) {
+    match side.is_sorted() {
+        false => (margin, loss, side.most_loss()),
+        true if side.is_sorted_out::<K>(row, y) => {
+            (f64::NEG_INFINITY, f64::INFINITY, side.most_loss())
+        }
+        true => (margin, loss, f64::INFINITY),
+    }
+}
+
 /// scores += x w
 #[inline(always)]
 fn add_lanes(scores: &mut [f64; LANES], x: f64, w: &[f64; LANES]) {
@@ -300,14 +322,16 @@ impl Recount {
         let mut sides = Vec::new();
         for (head, spec) in heads.clone().zip(specs) {
             let signs = spec.signs.list(facts.groups)?;
-            let side = all.ledger(head).objective(signs, intercept);
-            sides.room(1)?.push(side);
+            sides.room(1)?.push(Objective {
+                sorted_at: copied(all.sorted_at(head))?,
+                ..all.ledger(head).objective(signs, intercept)
+            });
         }
         let classes = match together {
             true => {
-                let told = sides.iter();
-                let told = told.map(|it| (&it.signs[..], it.positive_weight));
-                Some(Classes::of(told)?)
+                let weighted = sides.iter();
+                let weighted = weighted.map(|it| (&it.signs[..], it.positive_weight));
+                Some(Classes::of(weighted)?)
             }
             false => None,
         };

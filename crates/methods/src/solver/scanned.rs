@@ -1,7 +1,5 @@
 //! Heads whose rows are scanned by others: their ledgers, and the weights of their best primals. They have no dual variables.
 
-use std::ops::Range;
-
 use crate::base::memory::{copied, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::objective::heads::HeadSpec;
@@ -14,13 +12,13 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::Classes;
 use crate::solver::bundle::head::{FoundByPass, GivenHead};
+use crate::solver::by_newton::NewtonHeads;
 use crate::solver::driver::decision;
 use crate::solver::ledger::bounds::Primal;
 use crate::solver::ledger::{Ledger, Ledgers};
 use crate::solver::newton::given::found;
-use crate::solver::newton::head::{Given, Newton, Next};
+use crate::solver::newton::head::{Given, Newton};
 use crate::solver::newton::pace::Costs;
-use crate::solver::newton_run::{NewtonHeads, NewtonRun};
 use crate::solver::weights::Weights;
 
 pub struct ScannedHeads {
@@ -64,6 +62,8 @@ struct Scanned {
     signs: Vec<i8>,
     /// The weights of the best primal, the intercept's last.
     best: Vec<f64>,
+    /// Those that sorted rows for the round of that; none where no method sorts by rounds.
+    sorted_at: Vec<f64>,
 }
 
 impl ScannedHeads {
@@ -76,10 +76,16 @@ impl ScannedHeads {
         let mut heads = Vec::new();
         heads.room(specs.len())?;
         for spec in specs {
+            let ledger = Ledger::new(problem, spec, facts, specs.len());
+            let by_rounds = ledger.outliers.is_truncated() && !problem.loss().is_smooth();
             heads.push(Scanned {
-                ledger: Ledger::new(problem, spec, facts, specs.len()),
+                ledger,
                 signs: spec.signs.list(facts.groups)?,
                 best: zeros(facts.features + 1)?,
+                sorted_at: match by_rounds {
+                    true => zeros(facts.features + 1)?,
+                    false => Vec::new(),
+                },
             });
         }
         Ok(Self { heads, intercept })
@@ -110,9 +116,17 @@ impl ScannedHeads {
 
     /// A head to be solved by a bundle.
     pub fn given(&self, head: usize, cuts: Cuts) -> Result<GivenHead, OutOfMemory> {
-        let Scanned { ledger, best, .. } = &self.heads[head];
+        let Scanned {
+            ledger,
+            best,
+            sorted_at,
+            ..
+        } = &self.heads[head];
         Ok(GivenHead {
-            objective: self.objective(head)?,
+            objective: Objective {
+                sorted_at: copied(sorted_at)?,
+                ..self.objective(head)?
+            },
             classes: None,
             stop: ledger.stop_rule(),
             tolerance: ledger.tolerance(),
@@ -140,6 +154,15 @@ impl ScannedHeads {
             heads: 1,
             ..first
         })
+    }
+
+    /// These weights sort rows for the round of what comes next: what is known of another round is about another problem.
+    pub fn be_sorted_at(&mut self, head: usize, w: &[f64]) {
+        let head = &mut self.heads[head];
+        if head.sorted_at != w {
+            head.sorted_at.copy_from_slice(w);
+            head.ledger.begin_anew();
+        }
     }
 
     /// Takes what a pass over all rows has found for a head, with its weights.
@@ -207,6 +230,10 @@ impl Ledgers for ScannedHeads {
         Weights::of(w, *intercept)
     }
 
+    fn sorted_at(&self, head: usize) -> &[f64] {
+        &self.heads[head].sorted_at
+    }
+
     #[inline(always)]
     fn decision<K: Isa>(&self, head: usize, row: &Row<'_>) -> f32 {
         decision::<K, f64>(&self.heads[head].best, row, self.intercept.constant())
@@ -214,45 +241,32 @@ impl Ledgers for ScannedHeads {
 }
 
 impl NewtonHeads for ScannedHeads {
-    fn newton_runs(
-        &self,
-        heads: Range<usize>,
-        costs: Costs,
-    ) -> Result<Vec<NewtonRun>, OutOfMemory> {
-        let mut all = Vec::new();
-        all.room(heads.len())?;
-        for place in heads {
-            let head = &self.heads[place];
-            let w = zeros(head.best.len())?;
-            let given = Given::of(&head.ledger, self.objective(place)?, w);
-            all.push(NewtonRun::new(place, Newton::new(given, costs)?));
-        }
-        Ok(all)
+    fn newton(&self, head: usize, costs: Costs) -> Result<Option<Newton>, OutOfMemory> {
+        let Scanned { ledger, best, .. } = &self.heads[head];
+        let w = zeros(best.len())?;
+        let given = Given::of(ledger, self.objective(head)?, w);
+        Newton::new(given, costs).map(Some)
     }
 
-    fn take_newton(&mut self, run: &mut NewtonRun) {
-        let (head, newton) = (&mut self.heads[run.head], &run.newton);
-        if !newton.is_beside() {
-            if !newton.is_free() {
-                head.ledger.take_nothing(|| newton.at_zero());
-            }
-            let (pair, (support, unseen)) = found(newton);
-            let ends = (newton.is_at_best(), run.next == Next::Arrived);
-            if head.ledger.take_pair(pair, (support, unseen, 0), ends) {
-                head.best.copy_from_slice(newton.best());
-                head.ledger.outliers.take(newton.outliers());
-            }
-            head.end();
+    fn take_newton(&mut self, head: usize, newton: &Newton, arrived: bool) {
+        if newton.is_beside() {
+            return;
         }
-        if !head.ledger.runs() {
-            run.end();
-        } else if run.next == Next::GivenUp {
-            self.leave_newton(run);
+        let head = &mut self.heads[head];
+        if !newton.is_free() {
+            head.ledger.take_nothing(|| newton.at_zero());
         }
+        let (pair, (support, unseen)) = found(newton);
+        let ends = (newton.is_at_best(), arrived);
+        if head.ledger.take_pair(pair, (support, unseen, 0), ends) {
+            head.best.copy_from_slice(newton.best());
+            head.ledger.outliers.take(newton.outliers());
+        }
+        head.end();
     }
 
-    fn leave_newton(&mut self, run: &NewtonRun) {
-        let head = &mut self.heads[run.head];
+    fn leave_newton(&mut self, head: usize, _: &Newton) {
+        let head = &mut self.heads[head];
         head.ledger.end_unfinished();
         head.end();
     }

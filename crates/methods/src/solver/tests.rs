@@ -58,6 +58,7 @@ fn words(head: RowHead, dense: &[f32], sparse: &[(u32, f32)]) -> Vec<u32> {
 
 fn squares_of(row: &Row<'_>) -> Vec<u32> {
     let head = RowHead {
+        offset: None,
         ordinal: row.ordinal() as u32,
         group: row.group() as u32,
         cost: row.cost(),
@@ -93,6 +94,7 @@ fn stored() -> (Vec<u32>, Facts) {
     for n in 0..ROWS {
         let number = |k: usize| ((n * 37 + k * 101) % 97) as f32 / 48.0 - 1.0;
         let head = RowHead {
+            offset: None,
             ordinal: n as u32,
             group: u32::from(number(0) * number(1) + 0.2 * number(5) > 0.1),
             cost: 1.0 + (n % 3) as f32,

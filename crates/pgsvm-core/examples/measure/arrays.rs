@@ -12,6 +12,8 @@ use crate::Result;
 pub struct Arrays {
     /// Class id of each row.
     class: Vec<u32>,
+    /// In place of classes the number that each row is to have; it comes twice then, of the classes 0 and 1.
+    target: Vec<f64>,
     features: usize,
     dense: Vec<f32>,
     offset: Vec<i64>,
@@ -34,6 +36,7 @@ impl Arrays {
     pub fn of(class: Vec<u32>, features: usize, dense: Vec<f32>) -> Self {
         Self {
             class,
+            target: Vec::new(),
             features,
             dense,
             offset: Vec::new(),
@@ -57,6 +60,7 @@ impl Arrays {
             Vec::new()
         };
         Ok(Self {
+            target: Vec::new(),
             class: read(labels)?
                 .into_iter()
                 .map(|byte| (byte as i8).max(0) as u32)
@@ -70,6 +74,12 @@ impl Arrays {
             row: Vec::new(),
             strings: None,
         })
+    }
+
+    /// The same rows with numbers to predict, of the file `target.f64`.
+    pub fn with_targets(self, folder: &Path) -> Result<Self> {
+        let target = numbers(&fs::read(folder.join("target.f64"))?, f64::from_ne_bytes);
+        Ok(Self { target, ..self })
     }
 
     /// Reads a folder with strings of this length, in `letter.u8`, and has runs of up to so many letters for features.
@@ -136,7 +146,8 @@ impl Source for Arrays {
                 }
                 (None, false) => self.offset[row] as usize..self.offset[row + 1] as usize,
             };
-            sink(&Example {
+            let example = Example {
+                offset: None,
                 group: self.class[row],
                 cost: 1.0,
                 rows: 1.0,
@@ -144,7 +155,19 @@ impl Source for Arrays {
                 sparse_index: &self.index[entries.clone()],
                 sparse_value: &self.value[entries],
                 rounded: false,
-            })?;
+            };
+            match self.target.get(row) {
+                None => sink(&example)?,
+                target => {
+                    for group in 0..2 {
+                        sink(&Example {
+                            offset: target.copied(),
+                            group,
+                            ..example
+                        })?;
+                    }
+                }
+            }
         }
         self.next = end;
         Ok(end < self.class.len())

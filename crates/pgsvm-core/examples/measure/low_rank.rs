@@ -84,6 +84,7 @@ fn interior(options: &mut Options) -> Result<Option<InteriorTerms>> {
         machines,
         rank: rank.map_or(InteriorRank::Power(power), InteriorRank::Given),
         trace_tolerance,
+        in_norm: false,
         keep_duals: false,
         keep_weights: false,
         memory_bytes,

@@ -15,6 +15,7 @@
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `indexed`, `paper`, `block` or `selective_block` |
 //! | newton | whether Newton's method begins: `auto`, `on` or `off` |
 //! | loss | `hinge` or `squared_hinge` |
+//! | epsilon | rows have numbers to predict, in `target.f64`, and the loss is one of the distance beyond this: `hinge` that distance, `squared_hinge` its square; labels are not scaled |
 //! | truncation | s of the truncated loss min(L, 1 + s) |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner, inner_rounds | how blocks are solved, `dual` or `newton`; rounds over a block at most |
@@ -61,7 +62,7 @@ use pgsvm_core::{
     Awake, Blocks, Cache, CompactForm, Expanding, ForestShape, Formulation, HeadSpec, Indexed,
     Inner, Intercept, LogEntry, Loss, LowRankSource, Parameters, PartForm, Phase, Picks, Problem,
     Proximal, Reader, ReaderJob, Scale, SolverChoice, Source, Start, Step, Stopping, StringForm,
-    Timing, Trainer, TrainerReport,
+    TargetJob, Timing, Trainer, TrainerReport,
 };
 
 /// Rows of a reader's step and stored words of a trainer's.
@@ -102,10 +103,18 @@ fn main() -> Result<()> {
     let kernel = low_rank::asked(&mut options)?;
     let strings = (options.number("strings", 0)?, options.number("longest", 8)?);
     let expansion = options.take("expansion").unwrap_or("visit".into());
+    let epsilon = options.take("epsilon").map(|it| it.parse()).transpose()?;
     options.finish()?;
 
     let load = |folder: &str| match strings.0 {
-        0 => Arrays::load(Path::new(folder), features, &labels),
+        0 => {
+            let folder = Path::new(folder);
+            let arrays = Arrays::load(folder, features, &labels)?;
+            match epsilon {
+                Some(_) => arrays.with_targets(folder),
+                None => Ok(arrays),
+            }
+        }
         _ => Arrays::strings(Path::new(folder), strings, &labels),
     };
     let exact_problem = problem;
@@ -121,6 +130,10 @@ fn main() -> Result<()> {
                 kept: [Some((0, PartForm::String(form))), None, None, None],
             },
             measured: (expansion == "auto").then_some(0),
+        }),
+        targets: epsilon.map(|epsilon| TargetJob {
+            epsilon,
+            standardizes: false,
         }),
         ..ReaderJob::new(Scale::None, &problem)
     };

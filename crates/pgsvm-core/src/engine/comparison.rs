@@ -104,9 +104,11 @@ impl RowSample {
             costs: costs.to_vec(),
             purpose: Purpose::Validate,
             probability: false,
+            intervals: false,
             scoring: Scoring::Accuracy,
             beyond: 0,
             final_stop: None,
+            nu: None,
             ..plan.clone()
         };
         let linear = train_examples(*problem, plan(&[c]), &self.examples, settings).ok()?;
@@ -142,6 +144,7 @@ fn bytes(example: &Example<'_>) -> usize {
 
 fn owned(example: &Example<'_>) -> Result<OwnedExample, OutOfMemory> {
     Ok(OwnedExample {
+        offset: None,
         group: example.group,
         cost: example.cost,
         dense: copied(example.dense)?,

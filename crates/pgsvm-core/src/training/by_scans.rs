@@ -14,11 +14,8 @@
 //! Sonnenburg, ICML 2008.
 
 mod average;
-mod bundles;
 mod deciding;
-mod interiors;
 mod method;
-mod newton;
 mod packed_rows;
 mod resident;
 mod sampled;
@@ -38,6 +35,10 @@ use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::visited::{VisitedBatch, VisitedRows};
 use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
+use crate::solver::by_passes::bundles::Bundles;
+use crate::solver::by_passes::interiors::Interiors;
+use crate::solver::by_passes::newton::{ByNewton, Reading};
+use crate::solver::by_passes::{Due, Over, Summed};
 use crate::solver::ledger::Ledgers;
 use crate::solver::recount::{first_to_recount, Recount};
 use crate::solver::scanned::{DualsByRow, ScannedHeads};
@@ -50,11 +51,8 @@ use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
 use average::Averaging;
 pub use average::{PartOrder, PartRefusal, PartRows, PartsFound};
-use bundles::Bundles;
 use deciding::Deciding;
-use interiors::Interiors;
 use method::ScanMethod;
-use newton::NewtonByScans;
 use resident::ResidentRows;
 pub use sampled::{Chosen, SampleSearch};
 
@@ -68,7 +66,7 @@ pub struct ScanTrainer {
     method: Box<dyn ScanMethod>,
     /// Once the method has ended, the first head that is still to be recounted: see [`crate::solver::recount`].
     recounting: Option<usize>,
-    /// Of a plan that holds rows out, their decisions, which come behind that; and what they have told.
+    /// Of a plan that holds rows out, their decisions, which come behind that; and the decisions that have arrived.
     deciding: Option<Deciding>,
     validation: Vec<Validation>,
     log: Log,
@@ -77,8 +75,9 @@ pub struct ScanTrainer {
     /// Whether a scan has been taken in that is not in the log yet.
     has_scanned: bool,
     sample: Vec<u32>,
-    /// Scans of the sample by threads, where it holds all rows.
+    /// Scans of the sample, by threads where it holds all rows.
     here: Option<ResidentRows>,
+    is_all_here: bool,
     activity: Activity,
     fit: Option<Fit>,
     /// What has been chosen by rows held out.
@@ -133,9 +132,14 @@ impl ScanTrainer {
             Ok(match problem.loss().is_smooth() {
                 true => {
                     let room = holding.bytes / size_of::<u32>() / COPIES;
-                    Box::new(NewtonByScans::new(solver, facts, sample, room)?)
+                    let sample = Batch::new(sample, facts.dense).count();
+                    let reading = Reading::Scanned { sample, room };
+                    Box::new(ByNewton::new(solver, facts, reading)?)
                 }
-                false => Box::new(Bundles::new(solver, facts, sample, holding, problem)?),
+                false => {
+                    let holding = (holding.bytes, holding.lets_go);
+                    Box::new(Bundles::new(solver, facts, sample, holding, problem)?)
+                }
             })
         })
     }
@@ -153,15 +157,20 @@ impl ScanTrainer {
         })
     }
 
-    /// One by interior points, for the hinge, with an intercept that is not in the norm: see [`crate::solver::interior`].
+    /// One by interior points, with an intercept that is not in the norm unless the problem's solver says so: see
+    /// [`crate::solver::interior`].
     pub fn interior_point(
         problem: &Problem,
         plan: &Plan,
         surveyed: Surveyed,
         started: Instant,
     ) -> Result<Self, TrainError> {
-        // the intercept is in no norm
+        let in_norm = match problem.solver() {
+            SolverChoice::InteriorPoint(choice) => choice.in_norm,
+            _ => false,
+        };
         let intercept = match problem.intercept() {
+            true if in_norm => Intercept::InNorm,
             true => Intercept::Free,
             false => Intercept::None,
         };
@@ -220,6 +229,7 @@ impl ScanTrainer {
             has_scanned: false,
             sample,
             here: None,
+            is_all_here: false,
             activity: Activity::Training,
             fit: None,
             chosen: None,
@@ -252,9 +262,9 @@ impl ScanTrainer {
                 let room = bytes.saturating_sub(size_of_val(self.sample.as_slice()));
                 here.keep(outputs, room);
             }
-            self.here = Some(here);
+            (self.here, self.is_all_here) = (Some(here), true);
         }
-        Ok(self.here.is_some())
+        Ok(self.is_all_here)
     }
 
     /// Has weights kept on the way, at entries of the log; to be called before the first step.
@@ -318,43 +328,66 @@ impl ScanTrainer {
         if self.here.as_ref().is_some_and(ResidentRows::is_running) {
             return self.go_over_rows(budget);
         }
-        let heads = self.solver.len();
-        let step = match self.recounting {
-            None => self.compute(budget)?,
-            Some(first) if first < heads => Step::Blocked,
-            Some(_) if self.deciding.as_ref().is_some_and(Deciding::goes_on) => Step::Blocked,
-            Some(_) => Step::Done,
-        };
-        if step == Step::Done && self.recounting.is_none() {
-            self.solver.end_unfinished();
-            let first = first_to_recount(&self.solver, heads, &self.facts);
-            self.recounting = first.or(Some(heads));
-            return Ok(Step::Progress);
+        let due = self.due();
+        match due {
+            Due::Solving => {
+                self.method.compute(&mut self.solver, &self.sample)?;
+                return Ok(Step::Progress);
+            }
+            Due::Pass if self.samples() => return self.begin_pass_here(),
+            Due::Ended if self.recounting.is_none() => {
+                self.solver.end_unfinished();
+                let heads = self.solver.len();
+                let first = first_to_recount(&self.solver, heads, &self.facts);
+                self.recounting = first.or(Some(heads));
+                return Ok(Step::Progress);
+            }
+            Due::Pass | Due::Ended => {}
         }
-        if step != Step::Progress && std::mem::take(&mut self.has_scanned) {
+        if std::mem::take(&mut self.has_scanned) {
             self.note();
         }
-        if step == Step::Blocked && self.here.is_some() {
-            let pass = self.pass()?;
-            if let Some(here) = &mut self.here {
-                here.begin(pass)?;
-            }
-            return Ok(Step::Progress);
+        match due {
+            Due::Ended => Ok(Step::Done),
+            _ if self.is_all_here => self.begin_pass_here(),
+            _ => Ok(Step::Blocked),
         }
-        Ok(step)
     }
 
-    /// Goes on with a pass over rows in memory.
+    /// What is due, of the method or behind it.
+    fn due(&self) -> Due {
+        match self.recounting {
+            None => self.method.due(),
+            Some(first) if first < self.solver.len() => Due::Pass,
+            Some(_) if self.deciding.as_ref().is_some_and(Deciding::goes_on) => Due::Pass,
+            Some(_) => Due::Ended,
+        }
+    }
+
+    /// Whether the pass that comes or is under way is over the sample alone, which says nothing of all rows.
+    fn samples(&self) -> bool {
+        self.recounting.is_none() && self.method.over() != Over::All
+    }
+
+    /// Begins the pass that comes, over the rows in memory.
+    fn begin_pass_here(&mut self) -> Result<Step, TrainError> {
+        let pass = self.pass()?;
+        if self.here.is_none() {
+            self.here = Some(ResidentRows::new(&self.sample, self.facts.dense, 1)?);
+        }
+        if let Some(here) = &mut self.here {
+            here.begin(pass)?;
+        }
+        Ok(Step::Progress)
+    }
+
+    /// Goes on with it.
     fn go_over_rows(&mut self, budget: usize) -> Result<Step, TrainError> {
         let here = self.here.as_mut();
         if let Some((pass, sums)) = here.and_then(|here| here.step(&self.sample, budget)) {
             self.take(pass, sums)?;
         }
         Ok(Step::Progress)
-    }
-
-    fn compute(&mut self, budget: usize) -> Result<Step, TrainError> {
-        self.method.step(&mut self.solver, &self.sample, budget)
     }
 
     /// Whether rows that stream are expected to be faster: too many are near the margin, or their problem takes too long.
@@ -364,8 +397,8 @@ impl ScanTrainer {
 
     /// By head the weights so far, for scaled rows, the intercept's last: what a training that goes on otherwise, or over rows that have
     /// changed, begins from. None of averages and interior points, which begin from nothing.
-    pub fn standing(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
-        self.method.standing(&self.solver)
+    pub fn weights_so_far(&self) -> Result<Vec<Vec<f64>>, OutOfMemory> {
+        self.method.weights_so_far(&self.solver)
     }
 
     /// Has heads begin at such weights; to be called before the first step.
@@ -374,13 +407,16 @@ impl ScanTrainer {
         if starts.len() != self.solver.len() || starts.iter().any(|w| w.len() != length) {
             return Ok(());
         }
-        self.method.begin_at(&self.solver, starts)
+        Ok(self.method.begin_at(&self.solver, starts)?)
     }
 
     /// What the scan that is wanted is to sum up.
     pub fn pass(&self) -> Result<ScanPass, OutOfMemory> {
         match (self.recounting, &self.deciding) {
-            (None, _) => Ok(ScanPass::of(self.method.pass(&self.sample)?)),
+            (None, _) => {
+                let heads = self.method.pass(&self.sample)?;
+                Ok(ScanPass::of(gathered(heads.into_iter().map(|it| it.1))?))
+            }
             (Some(first), Some(deciding)) if first >= self.solver.len() => {
                 deciding.pass(&self.solver, &self.facts)
             }
@@ -399,8 +435,8 @@ impl ScanTrainer {
 
     fn take_recounted(&mut self, first: usize, pass: ScanPass, sums: ScanSums) {
         let free = self.solver.is_free();
-        for told in pass.into_heads().into_iter().zip(sums.into_heads()) {
-            if let (HeadScan::Recount(recount), HeadFound::Recount(found)) = told {
+        for both in pass.into_heads().into_iter().zip(sums.into_heads()) {
+            if let (HeadScan::Recount(recount), HeadFound::Recount(found)) = both {
                 let behind = recount.tell(&mut self.solver, (first, free), &found);
                 self.recounting = Some(behind);
             }
@@ -409,17 +445,22 @@ impl ScanTrainer {
 
     /// Takes what a scan with this pass has summed up over all rows.
     pub fn take(&mut self, pass: ScanPass, sums: ScanSums) -> Result<(), TrainError> {
-        self.passes += 1;
-        self.visits += sums.rows() * self.solver.running_heads() as u64;
-        self.has_scanned = true;
-        if let Some(first) = self.recounting {
-            match &mut self.deciding {
-                Some(deciding) if first >= self.solver.len() => deciding.take(&self.facts, sums)?,
-                _ => self.take_recounted(first, pass, sums),
-            }
-            return Ok(());
+        if !self.samples() {
+            self.passes += 1;
+            self.visits += sums.rows() * self.solver.running_heads() as u64;
+            self.has_scanned = true;
         }
-        self.method.take(&mut self.solver, pass, sums)?;
+        match (self.recounting, &mut self.deciding) {
+            (None, _) => {
+                let summed = pass.into_heads().into_iter().zip(sums.into_heads());
+                let summed = summed.map(|(pass, sums)| Summed::of(pass, sums));
+                self.method.take(&mut self.solver, gathered(summed)?)?;
+            }
+            (Some(first), Some(deciding)) if first >= self.solver.len() => {
+                deciding.take(&self.facts, sums)?;
+            }
+            (Some(first), _) => self.take_recounted(first, pass, sums),
+        }
         Ok(())
     }
 
@@ -452,7 +493,7 @@ impl ScanTrainer {
         let chosen = self.chosen.as_ref();
         let calibrations = chosen.map_or(&[][..], |it| &it.calibrations.heads);
         let facts = Facts { rows, ..self.facts };
-        let mut survey = Survey::new(layout, &facts, calibrations, &[])?;
+        let mut survey = Survey::new(layout, &facts, calibrations, &[], 0.0)?;
         let rows = VisitedRows::Batch {
             batch: VisitedBatch::as_stored(Batch::new(&self.sample, self.facts.dense)),
             count: &mut 0,
@@ -493,6 +534,11 @@ impl ScanTrainer {
         self.solver.weights(head)
     }
 
+    /// Where rounds sort rows of a truncated loss, the weights that have sorted those of a head's certificate, the intercept's last.
+    pub fn sorted_at(&self, head: usize) -> &[f64] {
+        self.solver.sorted_at(head)
+    }
+
     /// What says each row's dual variable at the weights of a head's certificate.
     pub fn dual_variables(&self, head: usize) -> Result<DualsByRow, OutOfMemory> {
         self.solver.dual_variables(head)
@@ -515,10 +561,11 @@ impl ScanTrainer {
             c: self.heads.chosen.map(|it| it.c),
             truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
+            nu: None,
             calibrations: calibrations.unwrap_or_default(),
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,
-            resident: self.here.is_some(),
+            resident: self.is_all_here,
             passes: self.passes,
             visits: self.visits,
             updates: 0,

@@ -225,6 +225,7 @@ impl Calibrating {
             heads: self.heads,
             fitted: self.fitted,
             losses,
+            residuals: None,
         }
     }
 }

@@ -26,6 +26,8 @@ pub enum TrainError {
     Problem(ProblemError),
     /// A class of which so few rows are in the sample that none can be held out.
     Sample { class: usize, rows: u64 },
+    /// No plane parts all rows but this share of them from the origin, as far as can be seen: this is the least share.
+    NoPlane { nu: f64, least: f64 },
     /// The reader gave up.
     ReaderFailed,
 }
@@ -46,6 +48,9 @@ impl fmt::Display for TrainError {
             Self::Problem(error) => error.fmt(f),
             Self::Sample { class, rows } => {
                 write!(f, "class {class} has {rows} row(s) in the sample")
+            }
+            Self::NoPlane { nu, least } => {
+                write!(f, "no plane parts all rows but {nu} of them from the origin, but {least} at least")
             }
             Self::ReaderFailed => write!(f, "the reader has failed"),
         }

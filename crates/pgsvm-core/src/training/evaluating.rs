@@ -1,10 +1,11 @@
 //! What follows from held-out decisions. Rows are put in order by fold, each C is evaluated on each fold, the best C is chosen, and the
-//! final heads get their probabilities from its decisions. All this is done in steps.
+//! final heads get their probabilities or intervals from its decisions. All this is done in steps.
 
 use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::objective::calibration::{Calibration, Calibrations};
+use crate::objective::conformal::ConformalResiduals;
 use crate::objective::evaluation::{Ranking, SigmoidFit};
 use crate::objective::plan::Candidate;
 use crate::objective::report::{Doubt, HeadReport, Validation};
@@ -12,10 +13,13 @@ use crate::objective::scoring::{Counts, Scoring};
 use crate::training::calibrating::Calibrating;
 use crate::training::error::TrainError;
 use crate::training::held_out::HeldOutDecisions;
+use crate::training::schedule::survey::SampleRule;
 use std::ops::Range;
 
 /// Rows that a step of the evaluation reads: a millisecond or two.
 pub(super) const ROWS_A_STEP: usize = 1 << 16;
+/// Rows of which residuals are read, about, each on its two sides: they are sorted in some milliseconds.
+const MOST_RESIDUALS: usize = 1 << 18;
 
 /// What held-out decisions say.
 pub(super) struct Verdict {
@@ -47,7 +51,7 @@ pub(super) struct Evaluation {
     /// The best C, once it is known, and by C the sigmoids of its heads, where they were fitted.
     best: usize,
     sigmoids: Vec<Vec<Calibration>>,
-    /// What makes probabilities, once that is known.
+    /// What makes probabilities or intervals, once that is known.
     calibrations: Calibrations,
     task: Task,
     /// Rows that the task has read.
@@ -70,7 +74,7 @@ enum Task {
     Ordering,
     /// Rows of a fold are given to a head's ranking, which then works by itself.
     Ranking(Ranking),
-    /// Counting the rows of a fold that get their own class.
+    /// Counting the rows of a fold that get their own class, or how far decisions are off their targets.
     Judging,
     /// Fitting the sigmoid of the next head.
     Fitting(SigmoidFit),
@@ -185,13 +189,17 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Counts the rows of a fold that get their own class.
+    /// Counts the rows of a fold that get their own class, or how far decisions are off their targets.
     fn judge(&mut self, portion: Portion) -> Result<(), TrainError> {
         let (held_out, cost) = (&self.held_out, self.at.cost);
         for row in &self.order[portion.rows] {
             interrupts::check();
             let row = *row as usize;
-            let predicted = held_out.told(row, cost);
+            if held_out.has_targets() {
+                held_out.count_error(row, cost, &mut self.fold);
+                continue;
+            }
+            let predicted = held_out.predicted(row, cost);
             self.fold.add(held_out.class(row), predicted);
             if held_out.scoring == Scoring::LogLoss {
                 let heads = &self.sigmoids[cost];
@@ -268,6 +276,7 @@ impl Evaluation {
                 Ok(())
             }
             (true, false) => {
+                self.calibrations.residuals = residuals(held_out, cost)?;
                 self.begin(Task::Ended);
                 Ok(())
             }
@@ -282,6 +291,12 @@ impl Evaluation {
     }
 
     fn begin_ranking(&mut self) -> Result<(), TrainError> {
+        // numbers have no classes to rank
+        if self.held_out.has_targets() {
+            self.at.head = self.held_out.layout.heads();
+            self.begin(Task::Judging);
+            return Ok(());
+        }
         let rows = self.fold_under_way().len();
         let ranking = Ranking::new(rows).map_err(|_| TrainError::OutOfMemory {
             bytes: 8 * rows as u64,
@@ -379,4 +394,26 @@ impl Evaluation {
             calibrations: self.calibrations,
         }
     }
+}
+
+/// How far decisions at one C are from targets; of very many rows a sample is read. None where rows have none.
+fn residuals(
+    held_out: &HeldOutDecisions,
+    cost: usize,
+) -> Result<Option<ConformalResiduals>, OutOfMemory> {
+    if !held_out.has_targets() || held_out.of_quantiles() {
+        return Ok(None);
+    }
+    let count = held_out.groups.len();
+    let rule = SampleRule::new(count, MOST_RESIDUALS);
+    let is_read = |row: &usize| {
+        if row.is_multiple_of(ROWS_A_STEP) {
+            interrupts::check();
+        }
+        rule.has(*row) && held_out.fold_place(*row).is_some()
+    };
+    let errors = (0..count).filter(is_read);
+    let errors = errors.filter_map(|row| held_out.away(row, cost));
+    let mut sizes = gathered(errors.map(f32::abs))?;
+    ConformalResiduals::of(&mut sizes)
 }

@@ -1,11 +1,13 @@
-//! From a trained machine of low rank to its decisions, and to the exact one: where its heads begin.
+//! What an exact machine begins from: the decisions and dual variables of the machine of low rank that was trained before.
 
 use crate::base::interrupts;
 use crate::base::memory::{copied, gathered, OutOfMemory, Room as _};
 use crate::exact::{ExactJob, ExactOutcome, ExactSolver, ExactStart};
 use crate::kernels::{Expansion, LowRank};
+use crate::objective::heads::{HeadSpec, Signs};
 use crate::objective::problem::Problem;
 use crate::training::log::LogEntry;
+use crate::training::nu::NuSearch;
 use crate::training::Trainer;
 
 impl Trainer {
@@ -40,20 +42,85 @@ impl Trainer {
             false => Vec::new(),
         };
         let mut starts = Vec::new();
-        for (head, (spec, _)) in self.heads()?.into_iter().take(heads).enumerate() {
+        for (head, (mut spec, _)) in self.heads()?.into_iter().take(heads).enumerate() {
+            if let Some((nu, _)) = self.nu() {
+                spec.c = nu.c();
+            }
             starts.room(1)?.push(ExactStart {
                 spec,
                 duals: gathered(self.duals(head).iter())?,
-                intercept: self.weights(head).intercept(),
             });
             interrupts::check();
         }
-        let job = ExactJob::new(*map.kernel(), problem, bytes);
+        let job = ExactJob::new(*map.kernel(), problem, (bytes, self.epsilon()));
+        let job = match self.nu() {
+            Some(_) => job.of_one_class(),
+            None => job,
+        };
         let first = self.machines(map, starts.len())?;
         let first = first.filter(|_| !starts.is_empty());
         let solver = first.map(|first| ExactSolver::new(job, first, starts, calibrations));
         let ranks = copied(self.class_ranks())?;
         Ok(solver.transpose()?.map(|it| it.rank_classes(ranks)))
+    }
+}
+
+/// The search for the C of nu, by exact machines from that of low rank on.
+pub struct ExactNu {
+    search: NuSearch,
+    costs: f64,
+    signs: Signs,
+    passes: u32,
+    seconds: f64,
+}
+
+impl Trainer {
+    /// None where it is C that is given.
+    pub fn nu_of_exact(&self) -> Result<Option<ExactNu>, OutOfMemory> {
+        let Some((search, costs)) = self.nu() else {
+            return Ok(None);
+        };
+        let first = self.heads()?.into_iter().next();
+        Ok(first.map(|(spec, _)| ExactNu {
+            search: search.anew_at_hand(),
+            costs,
+            signs: spec.signs,
+            passes: 0,
+            seconds: 0.0,
+        }))
+    }
+}
+
+impl ExactNu {
+    /// A machine at the C at hand has been found: a solver at the next one, or None where this is the last, which knows its C then.
+    pub fn next(
+        &mut self,
+        found: &mut ExactOutcome,
+        problem: &Problem,
+        bytes: usize,
+    ) -> Result<Option<ExactSolver>, OutOfMemory> {
+        let before = self.search.c();
+        let sum: f64 = found.duals.iter().flatten().map(|it| f64::from(*it)).sum();
+        self.passes += found.passes;
+        self.seconds += found.seconds;
+        if !self.search.goes_on(sum / (before * self.costs)) {
+            found.nu = Some([before, self.search.reached()]);
+            (found.passes, found.seconds) = (self.passes, self.seconds);
+            return Ok(None);
+        }
+        let (landmarks, factors, intercepts) = found.machines()?;
+        let Some(first) = Expansion::new(found.kernel, landmarks, factors, intercepts)? else {
+            return Ok(None);
+        };
+        let job = ExactJob::new(found.kernel, problem, (bytes, None)).of_one_class();
+        let mut starts = Vec::new();
+        for duals in &found.duals {
+            starts.room(1)?.push(ExactStart {
+                spec: HeadSpec::new(self.signs.clone(), self.search.c()),
+                duals: copied(duals)?,
+            });
+        }
+        ExactSolver::new(job, first, starts, Vec::new()).map(Some)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Held-out decisions: one more pass over the rows when the heads of a stage have ended.
 //!
 //! Each row is decided by the held-out heads of its own fold: one f32 for each candidate, a C or a C and s, and head of a classifier. Beside them
-//! stands the group of each row.
+//! stands the group of each row. Of a row with a target the decision is kept less the target, which stands beside it; it is delivered on two
+//! sides, of which evaluations count the positive one.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -10,10 +11,11 @@ use crate::base::interrupts;
 use crate::base::memory::{gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::objective::calibration::CalibrationChoice;
+use crate::objective::minimized::target_of;
 use crate::objective::pairs::{Pairs, PairsRoom, Telling};
 use crate::objective::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
 use crate::objective::report::Doubt;
-use crate::objective::scoring::Scoring;
+use crate::objective::scoring::{Counts, Scoring};
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Real};
@@ -41,6 +43,9 @@ pub(super) struct HeldOutDecisions {
     pub(super) groups: Vec<u32>,
     /// By row, C and head of a classifier.
     decisions: Vec<f32>,
+    /// By row, where rows have targets; and by how much a decision may be off then.
+    targets: Vec<f64>,
+    epsilon: Option<f64>,
     /// What says the class of a row by its decisions, and room for the probabilities of pairs.
     telling: RefCell<Telling>,
     room: RefCell<Option<PairsRoom>>,
@@ -56,6 +61,9 @@ impl HeldOutDecisions {
         let mut this = Self::empty(plan, layout, first, facts)?;
         this.groups = zeros(facts.rows)?;
         this.decisions = zeros(facts.rows * this.width())?;
+        if facts.epsilon.is_some() {
+            this.targets = zeros(facts.rows)?;
+        }
         Ok(this)
     }
 
@@ -80,6 +88,8 @@ impl HeldOutDecisions {
             places,
             groups: Vec::new(),
             decisions: Vec::new(),
+            targets: Vec::new(),
+            epsilon: facts.epsilon,
             telling: RefCell::new(Telling::new(layout.pairs(), &[], &[])?),
             room: RefCell::new(layout.pairs().map(Pairs::room).transpose()?),
             layout,
@@ -119,7 +129,8 @@ impl HeldOutDecisions {
             candidates.len() * folds * heads * (features + 1)
         );
         let places = (0..self.layout.stride()).map(|fold| self.places[fold]);
-        Decide::new((candidates.len(), heads), places, weights, intercept)
+        let form = (intercept, self.epsilon);
+        Decide::new((candidates.len(), heads), places, weights, form)
     }
 
     /// Takes what they have decided. Rows come in another order each time, and are sorted by group: within one it does not matter which is
@@ -131,11 +142,16 @@ impl HeldOutDecisions {
     ) -> Result<bool, OutOfMemory> {
         let found = found.checked()?;
         let rows = found.groups.len();
+        if self.has_targets() != (found.targets.len() == rows) {
+            return Ok(false);
+        }
         let mut order: Vec<u32> = gathered(0..rows as u32)?;
         order.sort_unstable_by_key(|row| found.groups[*row as usize]);
         let groups = order.iter().map(|row| found.groups[*row as usize]);
         if candidates.start == 0 {
             self.groups = gathered(groups)?;
+            let targets = order.iter().map(|row| found.targets.get(*row as usize));
+            self.targets = gathered(targets.flatten().copied())?;
             self.decisions = zeros(rows * self.width())?;
         } else if !groups.eq(self.groups.iter().copied()) {
             return Ok(false);
@@ -156,14 +172,51 @@ impl HeldOutDecisions {
         let Some(place) = self.place(row.group()) else {
             return;
         };
+        let target = self.target(row);
+        if let Some(own) = self.targets.get_mut(ordinal) {
+            *own = target;
+        }
         for cost in 0..self.candidates.len() {
             interrupts::check();
             let first = self.head(cost, place);
             for head in 0..heads {
-                self.decisions[ordinal * width + cost * heads + head] =
-                    solver.decision::<K>(first + head, row);
+                let decision = solver.decision::<K>(first + head, row);
+                self.decisions[ordinal * width + cost * heads + head] = match self.epsilon {
+                    None => decision,
+                    Some(_) => (f64::from(decision) - target) as f32,
+                };
             }
         }
+    }
+
+    /// What a row is to be decided as, where it has a target.
+    fn target(&self, row: &Row<'_>) -> f64 {
+        let y = [-1.0, 1.0][self.layout.class(row.group()).min(1)];
+        let of = |epsilon| target_of(row.offset(), y, epsilon);
+        self.epsilon.map_or(0.0, of)
+    }
+
+    /// Counts how far above its target a row's decisions at one C are, on one of its sides.
+    pub(super) fn count_error(&self, row: usize, cost: usize, counts: &mut Counts) {
+        if self.class(row) == 1 {
+            let quantiles = self.layout.quantiles();
+            counts.add_errors(self.targets[row], self.of(row, cost), quantiles);
+        }
+    }
+
+    /// How far above its target the decision at one C of a row that is counted is; None of its other side.
+    pub(super) fn away(&self, row: usize, cost: usize) -> Option<f32> {
+        (self.class(row) == 1).then(|| self.of(row, cost)[0])
+    }
+
+    /// Whether heads are quantiles, which are no middle of an interval.
+    pub(super) fn of_quantiles(&self) -> bool {
+        !self.layout.quantiles().is_empty()
+    }
+
+    /// Whether rows have targets.
+    pub(super) fn has_targets(&self) -> bool {
+        self.epsilon.is_some()
     }
 
     /// The place of a group's fold; None where it is never held out.
@@ -193,7 +246,7 @@ impl HeldOutDecisions {
     }
 
     /// The class that a row's decisions at one C say.
-    pub(super) fn told(&self, row: usize, cost: usize) -> usize {
+    pub(super) fn predicted(&self, row: usize, cost: usize) -> usize {
         self.telling.borrow_mut().class(self.of(row, cost))
     }
 
@@ -226,7 +279,7 @@ impl HeldOutDecisions {
             interrupts::check();
             let margin = self.margin(row, cost);
             if self.place(*group as usize).is_some() && f64::from(margin) < below {
-                let class = self.told(row, cost);
+                let class = self.predicted(row, cost);
                 found.room(1)?.push(Doubt { row, class, margin });
             }
         }

@@ -24,9 +24,10 @@ impl Trainer {
             specs.room(1)?.push(spec);
         }
         let rows = report.rows as usize;
-        (!specs.is_empty())
+        let solver = (!specs.is_empty())
             .then(|| InteriorSolver::new(terms, map, problem, specs, (rows, first), crew))
-            .transpose()
+            .transpose()?;
+        Ok(solver.map(|solver| solver.of_targets(self.epsilon())))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a training did when: an entry for each pass, sweep of the working set or block, in bounded memory.
 //!
-//! The bounds of an entry are those known anyway when a pass ends. Between passes the dual is computed, in time linear in
-//! the features, only where the visits since the last entry cost many times as much. When [`MOST_ENTRIES`] are full
-//! every second one is dropped, and from then on every second one is kept; the last one always is.
+//! At the end of a pass an entry has the bounds that are known anyway. Between passes the dual is computed for it, in time linear in the
+//! features, but only if the visits since the last entry cost many times as much. When there are [`MOST_ENTRIES`], every second one is
+//! dropped, and from then on only every second new one is kept. The last one is always kept.
 
 use std::time::Instant;
 

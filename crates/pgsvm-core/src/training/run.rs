@@ -9,6 +9,7 @@ use crate::base::step::Step;
 use crate::cache::TrainerSide;
 use crate::objective::calibration::Calibrations;
 use crate::objective::heads::{HeadSpec, Start};
+use crate::objective::loss::NO_LOSS_FROM;
 use crate::objective::plan::{Candidate, Goal, Layout, Purpose};
 use crate::objective::problem::Problem;
 use crate::objective::report::{
@@ -26,14 +27,15 @@ use crate::solver::newton::choice;
 use crate::solver::recount::{first_to_recount, Recount, Recounting};
 use crate::solver::Solver;
 use crate::training::error::TrainError;
-use crate::training::evaluating::{Evaluation, Verdict};
+use crate::training::evaluating::Evaluation;
 use crate::training::held_out::HeldOutDecisions;
 use crate::training::log::{Log, LogEntry, Snapshot};
+use crate::training::nu::NuSearch;
 use crate::training::schedule;
 use crate::training::schedule::interface::Schedule;
 use crate::training::schedule::survey::{Sample, Survey};
 use crate::training::search::Search;
-use crate::training::stage::{hand_over_some, start_some, StageHeads};
+use crate::training::stage::{hand_over_some, start_some, sum_some, StageHeads};
 use crate::training::tallies::Tallies;
 
 pub(super) struct Run<T> {
@@ -52,6 +54,8 @@ pub(super) struct Run<T> {
     search: Search,
     /// By final head, what it begins from: the dual variables of held-out heads at the best C so far.
     begun: Vec<Vec<f32>>,
+    /// How many times those, where bounds are others.
+    times: f32,
     /// The C whose held-out heads come next, once the dual variables of those there are have been handed over.
     next: Option<f64>,
     /// Visits and updates of the stages before.
@@ -99,9 +103,14 @@ enum Activity<T> {
     /// The pass in which held-out heads decide.
     Deciding(Box<HeldOutDecisions>),
     Evaluating(Box<Evaluation>),
-    /// Dual variables are handed over from held-out heads to final ones: those found so far, head by head.
+    /// Dual variables are added up, up to this row, where their share of their bounds decides about C.
+    Summing {
+        row: usize,
+        sum: f64,
+    },
+    /// Dual variables are handed over to the next final heads, each from the mean of some heads: those found so far, head by head.
     HandingOver {
-        verdict: Box<Verdict>,
+        sources: Vec<Vec<usize>>,
         duals: Vec<Vec<f32>>,
     },
     /// The final heads are given those that they begin from: how many heads have all, and rows the next one has.
@@ -160,6 +169,7 @@ impl<T: Real> Run<T> {
             },
             heads,
             begun: Vec::new(),
+            times: 1.0,
             next: None,
             activity: Activity::Training,
             visits: 0,
@@ -200,16 +210,24 @@ impl<T: Real> Run<T> {
                 }
                 Ok(Step::Progress)
             }
-            Activity::HandingOver { verdict, duals } => {
-                match hand_over_some(self.schedule.solver(), verdict, duals, self.facts.rows)? {
+            Activity::Summing { row, sum } => {
+                match sum_some(self.schedule.solver(), (0, self.facts.rows), (row, sum)) {
+                    Step::Done => self.end_summing(),
+                    step => Ok(step),
+                }
+            }
+            Activity::HandingOver { sources, duals } => {
+                match hand_over_some(self.schedule.solver(), sources, duals, self.facts.rows)? {
                     Step::Done => self.end_handing_over(),
                     step => Ok(step),
                 }
             }
-            Activity::Starting { solver, duals, at } => match start_some(solver, duals, at) {
-                Step::Done => self.end_starting(),
-                step => Ok(step),
-            },
+            Activity::Starting { solver, duals, at } => {
+                match start_some(solver, (duals, self.times), at) {
+                    Step::Done => self.end_starting(),
+                    step => Ok(step),
+                }
+            }
             Activity::Recounting(recounting) => {
                 match self.schedule.read(&mut **recounting, budget_values) {
                     Step::Done => self.end_recounting(),
@@ -310,13 +328,49 @@ impl<T: Real> Run<T> {
     fn end_training(&mut self) -> Result<Step, TrainError> {
         self.settle_log();
         let Some(plan) = &self.heads.plan else {
-            return self.begin_recounting();
+            return self.end_final_heads();
         };
         let (groups, folds) = (self.facts.groups, self.facts.folds);
         let layout = Layout::new(plan, groups, folds, &self.positive_weights)?;
         let held_out = HeldOutDecisions::new(plan, layout, self.heads.finals, &self.facts)?;
         self.activity = Activity::Deciding(Box::new(held_out));
         self.schedule.begin_reading(true);
+        Ok(Step::Progress)
+    }
+
+    /// The final heads have ended: where it is nu that is given, their C may not be the one yet.
+    fn end_final_heads(&mut self) -> Result<Step, TrainError> {
+        if self.heads.nu.is_none() {
+            return self.begin_recounting();
+        }
+        self.activity = Activity::Summing { row: 0, sum: 0.0 };
+        Ok(Step::Progress)
+    }
+
+    fn end_summing(&mut self) -> Result<Step, TrainError> {
+        let sum = match self.activity {
+            Activity::Summing { sum, .. } => sum,
+            _ => 0.0,
+        };
+        let Some(nu) = &mut self.heads.nu else {
+            return self.begin_recounting();
+        };
+        let before = nu.c();
+        let share = sum / (before * self.facts.costs);
+        if !nu.goes_on(share) {
+            return self.begin_recounting();
+        }
+        if nu.fails() {
+            return Err(TrainError::NoPlane {
+                nu: nu.nu(),
+                least: share,
+            });
+        }
+        self.times = (nu.c() / before) as f32;
+        self.activity = Activity::HandingOver {
+            sources: vec![vec![0]],
+            duals: Vec::new(),
+        };
         Ok(Step::Progress)
     }
 
@@ -373,6 +427,11 @@ impl<T: Real> Run<T> {
             &self.facts,
             &self.found.calibrations.heads,
             &self.class_ranks,
+            // rows of one class are usual beyond the margin
+            match self.heads.nu {
+                Some(_) => NO_LOSS_FROM as f32,
+                None => 0.0,
+            },
         )?;
         if self.resident {
             self.schedule.begin_reading(false);
@@ -433,6 +492,16 @@ impl<T: Real> Run<T> {
             self.found.leeways = Some(measuring.finish());
         }
         Step::Done
+    }
+
+    /// Where nu is given, the search for its C, and the costs of all rows.
+    pub(super) fn nu(&self) -> Option<(&NuSearch, f64)> {
+        let nu = self.heads.nu.as_ref()?;
+        Some((nu, self.facts.costs))
+    }
+
+    pub(super) fn epsilon(&self) -> Option<f64> {
+        self.facts.epsilon
     }
 
     /// The same with more noted on the way.
@@ -502,7 +571,7 @@ impl<T: Real> Run<T> {
         match (purpose, is_best) {
             (Purpose::Train, true) if self.heads.finals == 0 => {
                 self.activity = Activity::HandingOver {
-                    verdict: Box::new(verdict),
+                    sources: verdict.sources,
                     duals: Vec::new(),
                 };
                 Ok(Step::Progress)
@@ -530,7 +599,13 @@ impl<T: Real> Run<T> {
         {
             self.begun = duals;
         }
-        self.begin_next_stage()
+        match self.heads.nu.is_some() {
+            true => self.begin_stage(|this| {
+                this.heads.take_c_of_nu();
+                Ok(std::mem::take(&mut this.begun))
+            }),
+            false => self.begin_next_stage(),
+        }
     }
 
     /// Begins to try the next C, or to train the final heads.
@@ -541,12 +616,20 @@ impl<T: Real> Run<T> {
         if self.next.is_none() && plan.purpose == Purpose::Validate {
             return Ok(Step::Done);
         }
+        self.begin_stage(|this| this.lay_out_next_stage(chosen))
+    }
+
+    /// Begins a stage whose heads are laid out so, which says what they begin from.
+    fn begin_stage(
+        &mut self,
+        lay_out: impl FnOnce(&mut Self) -> Result<Vec<Vec<f32>>, TrainError>,
+    ) -> Result<Step, TrainError> {
         self.visits += self.schedule.solver().visits();
         self.updates += self.schedule.solver().updates();
         self.schedule.log_mut().carry_on(self.visits, self.updates);
         // the heads that have ended give their memory back first
         *self.schedule.solver_mut() = Solver::new(&self.problem, &[], &self.facts, self.together)?;
-        let begun = self.lay_out_next_stage(chosen)?;
+        let begun = lay_out(self)?;
         let mut solver = Solver::new(&self.problem, &self.heads.specs, &self.facts, self.together)?;
         (0..begun.len()).for_each(|head| solver.begin_elsewhere(head, false));
         self.activity = Activity::Starting {
@@ -641,6 +724,7 @@ impl<T: Real> Run<T> {
             c: self.heads.chosen.map(|it| it.c),
             truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
+            nu: self.heads.nu.as_ref().map(NuSearch::reached),
             calibrations: self.found.calibrations.copied()?,
             fit: self.found.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,

@@ -9,16 +9,14 @@ mod forest;
 pub(crate) mod grades;
 pub(crate) mod indexed;
 pub(crate) mod interface;
-pub(crate) mod newton;
-pub(crate) mod newton_group;
-mod newton_threads;
 pub(crate) mod pass;
 pub(crate) mod pegasos;
 pub(crate) mod resident;
+pub(crate) mod resident_passes;
 pub(crate) mod selective;
 pub(crate) mod sharing;
 pub(crate) mod stream_svm;
-pub(crate) mod streamed_newton;
+pub(crate) mod streamed_passes;
 pub(crate) mod streaming;
 pub(crate) mod survey;
 pub(crate) mod sweep;
@@ -39,10 +37,10 @@ use crate::training::error::TrainError;
 use crate::training::log::Log;
 use block::BlockMinimization;
 use interface::Schedule;
-use newton::Newton;
 use pegasos::Pegasos;
 use resident::Resident;
-use streamed_newton::StreamedNewton;
+use resident_passes::ResidentPasses;
+use streamed_passes::StreamedPasses;
 use streaming::{kept_rows, Streaming};
 
 /// What is known of all rows as they are visited, and how many of them are trained with one another between two passes over
@@ -80,7 +78,7 @@ pub(super) fn begin<T: Real>(
         TrainerSide::Resident(facts, arena) => {
             let trainers = problem.trainers();
             let resident = Resident::new(solver, facts, arena, random, trainers, log)?;
-            Ok(Box::new(Newton::new(resident, problem.seed())?))
+            Ok(Box::new(ResidentPasses::new(resident, problem.seed())?))
         }
         TrainerSide::Streaming(facts, region, consumer) if problem.blocks().is_some() => {
             let block =
@@ -93,7 +91,7 @@ pub(super) fn begin<T: Real>(
             if learns_metrics {
                 streaming.learn_metrics()?;
             }
-            Ok(Box::new(StreamedNewton::new(streaming)?))
+            Ok(Box::new(StreamedPasses::new(streaming)?))
         }
         TrainerSide::Waiting(_) | TrainerSide::Ended => Err(TrainError::ReaderFailed),
     }

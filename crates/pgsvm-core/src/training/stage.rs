@@ -12,7 +12,8 @@ use crate::simd::Real;
 use crate::solver::driver::Method;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
-use crate::training::evaluating::{Verdict, ROWS_A_STEP};
+use crate::training::evaluating::ROWS_A_STEP;
+use crate::training::nu::NuSearch;
 
 /// What a stage trains.
 pub(super) struct StageHeads {
@@ -28,6 +29,8 @@ pub(super) struct StageHeads {
     pub(super) chosen: Option<Candidate>,
     /// The classes of the final heads, those of a later stage too, until they are evaluated; None where that is not wanted.
     pub(super) layout: Option<Layout>,
+    /// The search for the C of the only final head, where it is one of nu.
+    pub(super) nu: Option<NuSearch>,
 }
 
 impl StageHeads {
@@ -46,6 +49,7 @@ impl StageHeads {
             plan: None,
             chosen: None,
             layout: None,
+            nu: None,
         };
         match goal {
             Goal::Heads(heads) => {
@@ -54,6 +58,9 @@ impl StageHeads {
             }
             Goal::Plan(plan) => {
                 let layout = Layout::new(plan, facts.groups, facts.folds, positive_weights)?;
+                let of_one_class = |nu| NuSearch::new(nu, facts.costs, facts.mean_q);
+                let nu = plan.nu.map(of_one_class);
+                this.nu = nu.map(|nu| nu.that_begins(plan.final_stop.is_some()));
                 this.add(plan, layout, problem)?;
             }
         }
@@ -89,9 +96,13 @@ impl StageHeads {
     fn add(&mut self, plan: &Plan, layout: Layout, problem: &Problem) -> Result<(), TrainError> {
         if let (1, Purpose::Train) = (plan.candidate_count(), plan.purpose) {
             self.chosen = plan.candidates().next();
+            if let (Some(only), Some(nu)) = (&mut self.chosen, &self.nu) {
+                only.c = nu.c();
+            }
             if let Some(only) = self.chosen {
                 layout.add_final(only, &mut self.specs)?;
             }
+            self.stop_as_nu_says();
             self.finals = self.specs.len();
         }
         if plan.purpose == Purpose::Train {
@@ -102,6 +113,24 @@ impl StageHeads {
             self.plan = Some(plan.clone());
         }
         Ok(())
+    }
+}
+
+impl StageHeads {
+    /// Has the only head be of the C at hand.
+    pub(super) fn take_c_of_nu(&mut self) {
+        if let (Some(nu), [only], Some(chosen)) = (&self.nu, &mut self.specs[..], &mut self.chosen)
+        {
+            (only.c, chosen.c) = (nu.c(), nu.c());
+            self.stop_as_nu_says();
+        }
+    }
+
+    fn stop_as_nu_says(&mut self) {
+        if let (Some(nu), [only]) = (&self.nu, &mut self.specs[..]) {
+            let stop = nu.stop();
+            (only.tolerance, only.max_passes) = (stop.map(|it| it.0), stop.map(|it| it.1));
+        }
     }
 }
 
@@ -142,20 +171,37 @@ fn add_mean_duals<T: Real>(solver: &Solver<T>, heads: &[usize], end: usize, mean
     }));
 }
 
+/// Adds the dual variables of some more rows up; `Done` behind the last.
+pub(super) fn sum_some<T: Real>(
+    solver: &Solver<T>,
+    (head, rows): (usize, usize),
+    (row, sum): (&mut usize, &mut f64),
+) -> Step {
+    let (duals, end) = (solver.duals(head), rows.min(*row + ROWS_A_STEP));
+    *sum += (*row..end)
+        .map(|row| f64::from(duals.get(row)))
+        .sum::<f64>();
+    *row = end;
+    match end == rows {
+        true => Step::Done,
+        false => Step::Progress,
+    }
+}
+
 /// Takes the mean dual variables of some more rows, head by head; `Done` when all heads have theirs.
 pub(super) fn hand_over_some<T: Real>(
     solver: &Solver<T>,
-    verdict: &Verdict,
+    sources: &[Vec<usize>],
     duals: &mut Vec<Vec<f32>>,
     rows: usize,
 ) -> Result<Step, TrainError> {
     let begun = duals.len();
     if let Some(means) = duals.last_mut().filter(|means| means.len() < rows) {
         let end = rows.min(means.len() + ROWS_A_STEP);
-        add_mean_duals(solver, &verdict.sources[begun - 1], end, means);
+        add_mean_duals(solver, &sources[begun - 1], end, means);
         return Ok(Step::Progress);
     }
-    if begun == verdict.sources.len() {
+    if begun == sources.len() {
         return Ok(Step::Done);
     }
     let (mut means, bytes) = (Vec::new(), 4 * rows as u64);
@@ -166,17 +212,19 @@ pub(super) fn hand_over_some<T: Real>(
     Ok(Step::Progress)
 }
 
-/// Gives the next heads some more of the dual variables that they begin from; `Done` when all have theirs.
+/// Gives the next heads some more of the dual variables that they begin from, so many times those; `Done` when all have theirs.
 pub(super) fn start_some<T: Real>(
     solver: &mut Solver<T>,
-    duals: &mut [Vec<f32>],
+    (duals, times): (&mut [Vec<f32>], f32),
     (head, row): &mut (usize, usize),
 ) -> Step {
     let Some(all) = duals.get_mut(*head) else {
         return Step::Done;
     };
     let end = all.len().min(*row + ROWS_A_STEP);
-    solver.put_duals(*head, *row, &all[*row..end]);
+    let portion = &mut all[*row..end];
+    portion.iter_mut().for_each(|it| *it *= times);
+    solver.put_duals(*head, *row, portion);
     *row = end;
     if end == all.len() {
         *all = Vec::new();

@@ -71,6 +71,7 @@ pub fn words(rows: usize, features: usize, dense: usize, seed: u64) -> Vec<Owned
             .map(|(j, x)| rule[*j as usize] * f64::from(*x))
             .sum();
         examples.push(OwnedExample {
+            offset: None,
             group: u32::from(score + numbers.normal() > 0.0),
             cost: 1.0,
             dense: (0..dense).map(|_| 3.0 + 2.0 * numbers.normal()).collect(),
@@ -151,13 +152,18 @@ pub fn recompute(
             continue;
         }
         let row = scaled(example, trained);
-        let bound = spec.c * f64::from(example.cost);
+        let weight = if y > 0.0 { spec.positive_weight } else { 1.0 };
+        let bound = spec.c * f64::from(example.cost) * f64::from(weight);
         let score = row.iter().map(|(j, x)| weights.get(*j) * x).sum::<f64>();
-        let margin = y * (score + bias * weights.intercept());
+        let offset = match (example.offset, &trained.reader.targets) {
+            (Some(label), Some(targets)) => targets.offset(label, y),
+            (offset, _) => offset.unwrap_or(0.0),
+        };
+        let margin = y * (score + bias * weights.intercept() + offset);
         let alpha = f64::from(alpha);
         let (loss, gain) = loss_and_gain(problem.loss(), margin, alpha, bound);
         loss_sum += loss;
-        dual += gain;
+        dual += gain - alpha * y * offset;
         correct += u64::from(margin > 0.0 || (margin == 0.0 && y > 0.0));
         rows += 1;
         for (j, x) in row {
@@ -250,4 +256,15 @@ pub fn on_a_circle(count: usize) -> Vec<OwnedExample> {
         OwnedExample::dense(class as u32, point)
     };
     (0..count).map(row).collect()
+}
+
+/// These rows with the labels of a share of them wrong.
+pub fn flipped(mut examples: Vec<OwnedExample>, share: f64, seed: u64) -> Vec<OwnedExample> {
+    let mut numbers = Numbers::new(seed);
+    for example in examples.iter_mut().skip(1) {
+        if numbers.uniform() < share {
+            example.group = 1 - example.group;
+        }
+    }
+    examples
 }

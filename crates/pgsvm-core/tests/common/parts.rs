@@ -4,11 +4,16 @@
 use pgsvm_core::engine::OwnedExample;
 use pgsvm_core::message;
 use pgsvm_core::source::Example;
-use pgsvm_core::{ReaderJob, Renamed, RowForm, ScanPass, ScanSums, ScanTrainer, Step, Survey};
+use pgsvm_core::{
+    Balance, Holding, Plan, Problem, ReaderJob, Renamed, RowForm, Scale, ScanPass, ScanSums,
+    ScanTrainer, Step, Survey, TrainerReport,
+};
 use serde::{de::DeserializeOwned, Serialize};
+use std::time::Instant;
 
 pub fn example(owned: &OwnedExample) -> Example<'_> {
     Example {
+        offset: owned.offset,
         group: owned.group,
         cost: owned.cost,
         rows: f64::from(owned.cost),
@@ -116,5 +121,67 @@ impl<'a> Parts<'a> {
             }
             each();
         }
+    }
+}
+
+/// How a training by scans has ended; by head its weights, the intercept's last.
+pub struct Scanned {
+    pub report: TrainerReport,
+    pub weights: Vec<Vec<f64>>,
+    /// Those that have sorted rows for the rounds of a truncated loss.
+    pub sorted_at: Vec<Vec<f64>>,
+}
+
+pub fn by_scans(
+    problem: &Problem,
+    parts: &Parts<'_>,
+    scale: Scale,
+    sample_bytes: usize,
+) -> Scanned {
+    with_room(problem, parts, scale, (sample_bytes, 1 << 20))
+}
+
+/// With so many bytes for a sample and for rows that are held.
+pub fn with_room(
+    problem: &Problem,
+    parts: &Parts<'_>,
+    scale: Scale,
+    (sample_bytes, room_bytes): (usize, usize),
+) -> Scanned {
+    let job = ReaderJob {
+        balance: Balance::None,
+        ..ReaderJob::new(scale, problem)
+    };
+    let surveyed = parts.survey(&job, sample_bytes).finish(&[], 1).unwrap();
+    let form = surveyed.form.copied().unwrap();
+    let plan = Plan::train(problem.c());
+    let holding = Holding {
+        bytes: room_bytes,
+        lets_go: parts.parts.len() != 2,
+    };
+    let mut trainer = ScanTrainer::new(problem, &plan, surveyed, holding, Instant::now()).unwrap();
+    loop {
+        match trainer.step(1000).unwrap() {
+            Step::Progress => {}
+            Step::Blocked => {
+                let pass = trainer.pass().unwrap();
+                let sums = parts.scan(&pass, &form);
+                assert_eq!(sums.rows(), trainer.rows());
+                trainer.take(pass, sums).unwrap();
+            }
+            Step::Done => break,
+        }
+    }
+    let report = trainer.report().unwrap();
+    let numbers = |head: usize| {
+        let weights = trainer.weights(head);
+        weights.iter().chain([weights.intercept()]).collect()
+    };
+    Scanned {
+        weights: (0..report.heads.len()).map(numbers).collect(),
+        sorted_at: (0..report.heads.len())
+            .map(|head| trainer.sorted_at(head).to_vec())
+            .collect(),
+        report,
     }
 }

@@ -2,8 +2,8 @@
 
 use parking_lot::{Condvar, Mutex};
 use pgsvm_core::{
-    clear_slots, work_in_slots, Crew, FactorSpool, Halt, MachineLeft, MachineNews, Orders,
-    OutOfMemory, PackedRow, Share, Slots, SlotsLayout, Told, Waits,
+    clear_slots, work_in_slots, Crew, CrewState, FactorSpool, Halt, MachineLeft, MachineNews,
+    Orders, OutOfMemory, PackedRow, Share, Slots, SlotsLayout, Waits,
 };
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -103,7 +103,8 @@ impl Crew for SharedMachines {
 
     fn take(&mut self, machine: usize, row: &PackedRow<'_>) -> Result<(), OutOfMemory> {
         let features = (row.dense(), row.sparse());
-        self.shares[machine].push(features, row.group() as u32, row.cost())
+        let offset = row.has_offset().then(|| row.offset());
+        self.shares[machine].push(features, row.group() as u32, (row.cost(), offset))
     }
 
     fn can_spool(&self) -> bool {
@@ -118,7 +119,7 @@ impl Crew for SharedMachines {
         Ok(())
     }
 
-    fn listen(&mut self, tell: &mut dyn FnMut(MachineNews)) -> Told {
+    fn listen(&mut self, tell: &mut dyn FnMut(MachineNews)) -> CrewState {
         let mut left = Vec::new();
         let mut halt: Option<Halt> = None;
         for one in self.work(tell) {
@@ -128,6 +129,6 @@ impl Crew for SharedMachines {
                 (Err(error), None) => halt = Some(error),
             }
         }
-        halt.map_or(Told::Left(left), Told::Halted)
+        halt.map_or(CrewState::Left(left), CrewState::Halted)
     }
 }

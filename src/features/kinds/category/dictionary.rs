@@ -121,7 +121,7 @@ impl From<OutOfMemory> for NoCode {
 
 /// What a training counts of a column's values.
 #[derive(Default)]
-pub struct Tally {
+pub struct ValueTally {
     rows: u64,
     /// Whether one was a UUID and therefore left out.
     uuids: bool,
@@ -216,7 +216,7 @@ impl Dictionary {
         &mut self,
         value: &str,
         limits: &CategoryLimits,
-        tally: &mut Tally,
+        tally: &mut ValueTally,
         codes: &mut Codes,
     ) -> Result<Option<u32>, NoCode> {
         if limits.leaves_out_uuids() && is_uuid(value) {
@@ -238,7 +238,7 @@ impl Dictionary {
         &mut self,
         value: &str,
         limits: &CategoryLimits,
-        tally: &mut Tally,
+        tally: &mut ValueTally,
         codes: &mut Codes,
     ) -> Result<u32, NoCode> {
         let hashed = match self.hashed {
@@ -335,7 +335,7 @@ impl Dictionary {
     }
 }
 
-impl Tally {
+impl ValueTally {
     /// Counts a value that is not NULL.
     #[inline]
     pub fn count(&mut self) {
@@ -400,7 +400,7 @@ fn is_uuid(value: &str) -> bool {
 
 /// A unit behind numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
+pub struct NumberUnit {
     /// With the blank in front of it.
     pub name: String,
     /// Where points may part thousands as well: a value, and the two numbers that it may be.
@@ -429,7 +429,7 @@ impl Dictionary {
     }
 
     /// The unit behind the numbers that all values are, with the blank in front of it, as of `994 kg`; None where some value is none.
-    pub fn unit(&self) -> Option<Unit> {
+    pub fn unit(&self) -> Option<NumberUnit> {
         if self.values.len() < LEAST_NUMBERS {
             return None;
         }
@@ -449,7 +449,7 @@ impl Dictionary {
         let numbers = self
             .values()
             .map(|value| value[..value.len() - unit.len()].trim());
-        is_unit.then(|| Unit {
+        is_unit.then(|| NumberUnit {
             name: unit.to_owned(),
             thousands: of_thousands(numbers).map(|(text, both)| (format!("{text}{unit}"), both)),
         })

@@ -1,7 +1,7 @@
 //! The category columns of a row: from a value to its code, which a training learns on the way. Called
 //! by the decoder.
 
-use super::dictionary::{CategoryLimits, Codes, Dictionary, NoCode, Tally};
+use super::dictionary::{CategoryLimits, Codes, Dictionary, NoCode, ValueTally};
 use super::CategoryPart;
 use crate::features::buffer::{FeatureBuffer, Nulls};
 use crate::features::error::{utf8, FeatureError};
@@ -33,7 +33,7 @@ struct Learning {
     limits: CategoryLimits,
     codes: Codes,
     /// One a part.
-    tallies: Vec<Tally>,
+    tallies: Vec<ValueTally>,
     /// Whether new values of the row at hand get codes.
     row_teaches: bool,
 }
@@ -49,16 +49,22 @@ impl OneHot {
     }
 
     /// From now on new values get codes, below `end` and behind those that `features` have already.
-    pub fn learn(&mut self, features: &FeatureSet, limits: CategoryLimits, end: u64) {
+    pub fn learn(
+        &mut self,
+        features: &FeatureSet,
+        limits: CategoryLimits,
+        end: u64,
+    ) -> Result<(), OutOfMemory> {
         let mut codes = Codes::below(end);
         let known = features.parts.iter().filter_map(FeaturePart::dictionary);
         known.for_each(|dictionary| codes.skip(dictionary));
         self.learning = Some(Learning {
             limits,
             codes,
-            tallies: self.enums.iter().map(|_| Tally::default()).collect(),
+            tallies: gathered(self.enums.iter().map(|_| ValueTally::default()))?,
             row_teaches: true,
         });
+        Ok(())
     }
 
     pub fn is_learning(&self) -> bool {
@@ -147,13 +153,13 @@ impl OneHot {
         part: &mut CategoryPart,
         number: usize,
     ) -> Result<(), OutOfMemory> {
-        if let Some(share) = self.tally(number).and_then(Tally::collisions) {
+        if let Some(share) = self.tally(number).and_then(ValueTally::collisions) {
             own(&mut part.dictionary)?.note_collisions(share);
         }
         Ok(())
     }
 
-    fn tally(&self, number: usize) -> Option<&Tally> {
+    fn tally(&self, number: usize) -> Option<&ValueTally> {
         self.learning.as_ref().map(|it| &it.tallies[number])
     }
 

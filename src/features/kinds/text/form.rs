@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What the features of a text are.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Unit {
+pub enum TextUnit {
     /// Words, lexemes, elements.
     #[default]
     Words,
@@ -18,7 +18,7 @@ pub enum Unit {
     Degree,
 }
 
-impl Unit {
+impl TextUnit {
     #[allow(clippy::trivially_copy_pass_by_ref)]
     fn is_words(&self) -> bool {
         *self == Self::Words
@@ -28,8 +28,8 @@ impl Unit {
 /// How a text becomes words, and words become weights.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TextForm {
-    #[serde(skip_serializing_if = "Unit::is_words")]
-    pub unit: Unit,
+    #[serde(skip_serializing_if = "TextUnit::is_words")]
+    pub unit: TextUnit,
     /// Of n-grams the shortest.
     #[serde(skip_serializing_if = "is_one")]
     pub least: u32,
@@ -53,7 +53,7 @@ pub struct TextForm {
 impl Default for TextForm {
     fn default() -> Self {
         Self {
-            unit: Unit::Words,
+            unit: TextUnit::Words,
             least: 1,
             alphabet: None,
             configuration: None,
@@ -69,7 +69,7 @@ impl TextForm {
     pub fn degree(&self) -> Option<Degree> {
         let alphabet = self.alphabet.as_deref().unwrap_or(Degree::USUAL);
         match self.unit {
-            Unit::Degree => Degree::new(alphabet, self.runs),
+            TextUnit::Degree => Degree::new(alphabet, self.runs),
             _ => None,
         }
     }

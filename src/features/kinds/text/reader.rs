@@ -1,7 +1,7 @@
 //! Texts as features: a feature for each word, with its tf-idf weight. Words are those of `pgsvm_expand`, the lexemes of a text
 //! search configuration or of a `tsvector`, or the elements of an array of texts. Called by the decoder.
 
-use super::form::{TextForm, Unit};
+use super::form::{TextForm, TextUnit};
 use super::TextPart;
 use crate::features::buffer::FeatureBuffer;
 use crate::features::error::{utf8, FeatureError};
@@ -227,7 +227,7 @@ impl TextReader {
                 })?;
             }
         }
-        let weights = weigher.finish(known, (form.sublinear, form.unit == Unit::Spectrum))?;
+        let weights = weigher.finish(known, (form.sublinear, form.unit == TextUnit::Spectrum))?;
         sparse.room(weights.len(), out)?;
         for (number, weight) in weights {
             sparse.push(part, (f64::from(*number), *weight), sparse_part, out)?;

@@ -12,43 +12,51 @@ use crate::objective::report::Certificate;
 use crate::objective::rounded::{Off, Rounded, RoundedRow, Unrounded};
 
 /// w of a hyperplane, and its length.
-pub(super) struct Plane {
+pub(super) struct MapPlane {
     pub(super) w: Vec<f64>,
     pub(super) length: f64,
 }
 
 /// A head, and its sums so far.
-pub(super) struct Head<'a> {
+pub(super) struct MapHead<'a> {
     pub(super) stored: StoredHead<'a>,
-    pub(super) plane: Option<Plane>,
+    pub(super) plane: Option<MapPlane>,
     pub(super) rounded: Rounded,
     /// Of other kernels what 64 bits lose of f.
     pub(super) lost: ValueRounding,
     /// Of the rows beyond the truncation.
     pub(super) outliers: u64,
-    pub(super) sums: Sums,
+    /// Whether rows have offsets.
+    pub(super) offsets: bool,
+    pub(super) sums: MapSums,
 }
 
 /// Sums over the rows.
-pub(super) struct Sums {
+pub(super) struct MapSums {
     losses: Total,
-    /// Of those beyond the truncation.
+    /// Of outliers, what each costs at most.
     beyond: Total,
+    /// What rows cost more on their side of the truncation than on the other.
+    excess: Total,
     /// Of u l(x), see [`ValueRounding`].
     pub(super) reach: Total,
-    /// Of the negative side and the positive one: sum of p u, of d u², of u, and of u k(x), or u x.
+    /// Of |p - y o| u.
+    terms: Total,
+    /// Of the negative side and the positive one: sum of (p - y o) u with offsets o, of d u², of u, and of u k(x), or u x.
     linear: [Total; 2],
     curved: [Total; 2],
     sums: [Total; 2],
     v: [Totals; 2],
 }
 
-impl Sums {
+impl MapSums {
     pub(super) fn new(length: usize) -> Result<Self, OutOfMemory> {
         Ok(Self {
             losses: Total::default(),
             beyond: Total::default(),
+            excess: Total::default(),
             reach: Total::default(),
+            terms: Total::default(),
             linear: Default::default(),
             curved: Default::default(),
             sums: Default::default(),
@@ -127,13 +135,15 @@ impl Totals {
 }
 
 /// A row: its kernel values with the landmarks, but for a hyperplane; and its dense values and entries.
-pub(super) struct Told<'a> {
+pub(super) struct KernelRow<'a> {
     pub(super) values: &'a [f64],
     pub(super) dense: &'a [f32],
     pub(super) sparse: &'a [[u32; 2]],
+    /// What its scores have beside.
+    pub(super) offset: Option<f64>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> KernelRow<'a> {
     /// The numbers that a hyperplane is about, each with its feature.
     fn features(&self) -> impl Iterator<Item = (usize, f64)> + 'a {
         let dense = self.dense.iter().map(|value| f64::from(*value)).enumerate();
@@ -143,13 +153,13 @@ impl<'a> Told<'a> {
     }
 }
 
-impl Head<'_> {
+impl MapHead<'_> {
     /// Adds a row of this group and cost, whose score may be off by so much.
     pub(super) fn add(
         &mut self,
         (loss, most_loss): (Loss, Option<f64>),
         (group, cost, off): (usize, f64, Off),
-        told: &Told<'_>,
+        row: &KernelRow<'_>,
     ) {
         let dual = self.stored.duals.next().unwrap_or(0.0);
         let spec = &self.stored.spec;
@@ -159,41 +169,54 @@ impl Head<'_> {
             false => 1.0,
         };
         let weight = spec.c * cost * positive;
+        // where s was chosen it is the head's own
+        let most_loss = spec.truncation.map(|s| 1.0 + s).or(most_loss);
         if side == 0.0 || weight <= 0.0 {
             return;
         }
         let product = match &self.plane {
-            None => dot(told.values, &self.stored.factors),
-            Some(plane) => told.features().map(|(at, value)| plane.w[at] * value).sum(),
+            None => dot(row.values, &self.stored.factors),
+            Some(plane) => row.features().map(|(at, value)| plane.w[at] * value).sum(),
         };
-        let margin = side * (product + self.stored.intercept);
+        let offset = row.offset.unwrap_or(0.0);
+        self.offsets |= row.offset.is_some();
+        let margin = side * (product + self.stored.intercept + offset);
         let own = loss.value(margin);
-        let row = RoundedRow {
+        let (linear, curvature, high) = loss.dual_terms(weight);
+        let linear = linear - side * offset;
+        let dual = f64::from(dual).clamp(0.0, high);
+        // any sides are those of a round: a row without a dual variable is taken for an outlier of it from half of what outliers cost on, since
+        // one that is none has a dual variable wherever it loses
+        let most = most_loss.filter(|most| dual == 0.0 && 2.0 * own > *most);
+        let rounded = RoundedRow {
             margin,
             loss: own,
             off,
-            most_loss: most_loss.unwrap_or(f64::INFINITY),
+            most_loss: most.unwrap_or(f64::INFINITY),
         };
-        self.rounded.take(loss, weight, &row);
-        if let Some(most) = most_loss.filter(|most| own > *most) {
-            self.outliers += 1;
-            self.sums.beyond.add(weight * most);
+        self.rounded.take(loss, weight, &rounded);
+        let sums = &mut self.sums;
+        if let Some(s) = most_loss {
+            self.outliers += u64::from(own > s);
+            let on_its_side = most.unwrap_or(own);
+            sums.excess.add(weight * (on_its_side - own.min(s)));
+        }
+        if let Some(most) = most {
+            sums.beyond.add(weight * most);
             return;
         }
-        let sums = &mut self.sums;
         sums.losses.add(weight * own);
-        let (linear, curvature, high) = loss.dual_terms(weight);
-        let dual = f64::from(dual).clamp(0.0, high);
         if dual > 0.0 {
             let place = usize::from(side > 0.0);
             sums.linear[place].add(linear * dual);
+            sums.terms.add(linear.abs() * dual);
             sums.curved[place].add(curvature * dual * dual);
             sums.sums[place].add(dual);
             sums.reach.add(dual * off.length);
             let v = &mut sums.v[place];
             match self.plane {
-                None => v.add_all(dual, told.values),
-                Some(_) => told
+                None => v.add_all(dual, row.values),
+                Some(_) => row
                     .features()
                     .for_each(|(at, value)| v.add(at, dual * value)),
             }
@@ -250,6 +273,7 @@ impl Head<'_> {
             losses: self.losses(),
             share: 1.0,
             together: 1,
+            offsets: self.offsets,
         };
         Ok(self.widened(pair, self.rounded.widening(pair, &known), least))
     }
@@ -267,9 +291,10 @@ impl Head<'_> {
         let norm = (lost.k + lost.dot) * self.lost.reach * self.lost.reach;
         // of sums that cancel out
         let sums = &self.sums;
-        let [linear, curved, duals] = [sums.linear, sums.curved, sums.sums]
+        let [curved, duals] = [sums.curved, sums.sums]
             .map(|[negative, positive]| negative.value() + positive.value());
-        let below = 0.5 * more + SUMMED * (linear + 0.5 * curved + duals * duals);
+        let terms = sums.terms.value() + 0.5 * curved + duals * duals;
+        let below = 0.5 * more + SUMMED * terms;
         let above = losses + 0.5 * norm;
         self.widened(pair, [above, below], ValueRounding::NOT_COUNTED)
     }
@@ -279,6 +304,7 @@ impl Head<'_> {
         ProvedHead {
             certificate,
             outliers: self.outliers,
+            excess: self.sums.excess.value(),
             rounding,
         }
     }

@@ -15,7 +15,7 @@ pub(super) const BLOCK: usize = 256;
 /// Rows on their way through the map.
 pub(super) struct Mapping {
     rows: Rows,
-    heads: Vec<(u32, f32)>,
+    heads: Vec<(u32, f32, Option<f64>)>,
     room: Room,
     mapped: Vec<f32>,
     values: Vec<f64>,
@@ -70,7 +70,8 @@ impl Mapping {
 
     pub(super) fn take(&mut self, row: &Row<'_>) -> Result<(), OutOfMemory> {
         self.rows.push(row.dense(), row.sparse())?;
-        let head = (row.group() as u32, row.cost());
+        let offset = row.has_offset().then(|| row.offset());
+        let head = (row.group() as u32, row.cost(), offset);
         self.heads.room(1)?.push(head);
         Ok(())
     }
@@ -90,7 +91,9 @@ impl Mapping {
         self.measure(map);
         let mapped = &self.mapped[..count];
         self.mapped_rows += self.heads.len() as u64;
-        for ((group, cost), mapped) in self.heads.iter().zip(mapped.chunks_exact(map.rank())) {
+        for ((group, cost, offset), mapped) in
+            self.heads.iter().zip(mapped.chunks_exact(map.rank()))
+        {
             for (wide, value) in self.values.iter_mut().zip(mapped) {
                 *wide = f64::from(*value);
             }
@@ -99,6 +102,7 @@ impl Mapping {
                 cost: *cost,
                 // where classes are balanced nothing else is in it
                 rows: f64::from(*cost),
+                offset: *offset,
                 dense: &self.values,
                 sparse_index: &[],
                 sparse_value: &[],

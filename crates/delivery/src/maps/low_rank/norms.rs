@@ -1,13 +1,14 @@
-//! Squared norms in the span of landmarks z, in 64 bits, and what those lose of them.
+//! Squared norms in the span of landmarks z, in 64 bits, and bounds on what rounding changes of them.
 //!
 //! ```text
 //! |f|² = a'K a                               of a machine with factors a, K of the landmarks = L L'
 //! |v|² = v'K^-1 v = c'v + c'r + r'K^-1 r     of what lies in the span of a sum of rows, v = sum of y_i u_i k(z, x_i), r = v - K c
 //! ```
 //!
-//! The second holds whatever c is. With c = L^-T L^-1 v, r is what rounding leaves, and r'K^-1 r <= |r|² / the least eigenvalue of K. Where
-//! landmarks lie close to each other's span c is large, and what rounding v and K changes is as many times larger: with values off by e l(x) l(z)
-//! at most, v_j is off by e l(z_j) U and (K c)_j by e l(z_j) R, where U is the sum of u l(x) and R that of |c_j| l(z_j); and sums lose some beside.
+//! The second holds for any c. With c = L^-T L^-1 v, r is what rounding leaves, and r'K^-1 r <= |r|² / the least eigenvalue of K. If a landmark
+//! lies close to the span of others, c is large, and the effect of rounding v and K grows with it. Let kernel values be off by e l(x) l(z) at
+//! most. Then v_j is off by e l(z_j) U and (K c)_j by e l(z_j) R, where U is the sum of u l(x) and R the sum of |c_j| l(z_j); rounding of the
+//! sums comes on top.
 
 use pgsvm_kernels::expansion::dot;
 use pgsvm_kernels::triangle::{backward, forward};

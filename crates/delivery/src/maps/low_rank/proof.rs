@@ -9,7 +9,8 @@
 //!
 //! A training on phi(x) = L^-1 k(x) has phi in 32 bits, off by what L^-1 makes of the rounding of k: its own certificate is that
 //! of those numbers. Here all rows are read once more. Where b is in no norm the u of the heavier side shrink by what
-//! makes sum y u = 0. Of a truncated loss rows beyond it cost what it is there, and their u is 0.
+//! makes sum y u = 0. Of a truncated loss the rows that lose and whose u is
+//! 0 are the outliers of the round, which cost what it is there; others count as they are, wherever they lie.
 //!
 //! Of the linear kernel w = sum of a_j z_j is stored, and the certificate is that of all hyperplanes: v = sum of y_i u_i x_i, and |v|² in place of
 //! v'K^-1 v. It is for rows as they come, and counts what rounding them to 32 bits may change ([`Rounded`]). Other kernels are of rows in 32
@@ -20,7 +21,7 @@ use pgsvm_kernels::{Kernel, LowRank, Rows, ValueRounding};
 
 use crate::base::interrupts;
 use crate::base::memory::{filled, gathered, OutOfMemory, Room as _};
-use crate::maps::low_rank::head::{square, Head, Plane, Sums, Told, SUMMED};
+use crate::maps::low_rank::head::{square, KernelRow, MapHead, MapPlane, MapSums, SUMMED};
 use crate::maps::low_rank::norms::{InSpan, Lost};
 use crate::maps::low_rank::{LowRankError, LowRankSource};
 use crate::objective::heads::HeadSpec;
@@ -54,10 +55,11 @@ pub struct LowRankProof<'a> {
     intercept: Intercept,
     /// The loss beyond which rows cost no more.
     most_loss: Option<f64>,
-    heads: Vec<Head<'a>>,
+    heads: Vec<MapHead<'a>>,
     rows: Rows,
     groups: Vec<u32>,
     costs: Vec<f32>,
+    offsets: Vec<Option<f64>>,
     /// Of hyperplanes: what rounding has made of rows, and by how much the scores of the rows at hand may be off, row after row.
     rounding: Option<Rounding>,
     offs: Vec<Off>,
@@ -88,20 +90,21 @@ impl<'a> LowRankProof<'a> {
                 Some(facts) => {
                     let w = rows.combined(&stored.factors, facts.features)?;
                     let length = square(&w).sqrt();
-                    Some(Plane { w, length })
+                    Some(MapPlane { w, length })
                 }
             };
             let sizes = stored.factors.iter().zip(&lengths);
             let mut lost = lost;
             lost.reach = sizes.map(|(factor, length)| factor.abs() * length).sum();
             let length = plane.as_ref().map_or(map.rank(), |plane| plane.w.len());
-            heads.push(Head {
+            heads.push(MapHead {
                 stored,
                 plane,
                 rounded: Rounded::default(),
                 lost,
                 outliers: 0,
-                sums: Sums::new(length)?,
+                offsets: false,
+                sums: MapSums::new(length)?,
             });
         }
         Ok(Self {
@@ -112,6 +115,7 @@ impl<'a> LowRankProof<'a> {
             rows: Rows::new(map.landmarks().rows().width()),
             groups: Vec::new(),
             costs: Vec::new(),
+            offsets: Vec::new(),
             rounding: facts.map(|it| it.rounding),
             offs: Vec::new(),
             values: Vec::new(),
@@ -129,6 +133,7 @@ impl<'a> LowRankProof<'a> {
         self.rows.clear();
         self.groups.clear();
         self.costs.clear();
+        self.offsets.clear();
         self.offs.clear();
         let most = (VALUES / map.rank().max(1)).clamp(1, ROWS);
         let last = source.go_over(most, |row| self.take(&row))?;
@@ -140,6 +145,8 @@ impl<'a> LowRankProof<'a> {
         self.rows.push(row.dense(), row.sparse())?;
         self.groups.room(1)?.push(row.group() as u32);
         self.costs.room(1)?.push(row.cost());
+        let offset = row.has_offset().then(|| row.offset());
+        self.offsets.room(1)?.push(offset);
         if let Some(rounding) = &self.rounding {
             let planes = self.heads.iter().filter_map(|head| head.plane.as_ref());
             let offs = self.offs.room(self.heads.len())?;
@@ -171,10 +178,11 @@ impl<'a> LowRankProof<'a> {
         let terms = (self.loss, self.most_loss);
         for at in 0..count {
             let (group, cost) = (self.groups[at] as usize, f64::from(self.costs[at]));
-            let told = Told {
+            let row = KernelRow {
                 values: &values[at * rank..][..rank],
                 dense: self.rows.dense(at),
                 sparse: self.rows.sparse(at),
+                offset: self.offsets[at],
             };
             let heads = self.heads.len();
             let length = match self.heads.first() {
@@ -189,9 +197,9 @@ impl<'a> LowRankProof<'a> {
                         length,
                     },
                 };
-                head.add(terms, (group, cost, off), &told);
+                head.add(terms, (group, cost, off), &row);
             }
-            interrupts::worked((rank + told.dense.len() + told.sparse.len()) * heads);
+            interrupts::worked((rank + row.dense.len() + row.sparse.len()) * heads);
         }
         Ok(())
     }
@@ -246,8 +254,9 @@ impl<'a> LowRankProof<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProvedHead {
     pub certificate: Certificate,
-    /// Rows beyond the truncation.
+    /// Rows beyond the truncation, and what rows cost more on their side in the primal than in the truncated objective.
     pub outliers: u64,
+    pub excess: f64,
     /// By how much the gap is wider for what rounding rows may change.
     pub rounding: f64,
 }
@@ -259,7 +268,7 @@ impl ProvedHead {
         report.rounding = self.rounding;
         if let Some(truncated) = &mut report.truncated {
             *truncated = Truncation {
-                objective: self.certificate.primal,
+                objective: self.certificate.primal - self.excess,
                 outliers: self.outliers,
             };
         }

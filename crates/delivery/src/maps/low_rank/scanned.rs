@@ -22,7 +22,7 @@ pub struct MapView<'a> {
 
 /// The same as it arrives.
 #[derive(Debug, Deserialize)]
-pub struct ToldMap {
+pub struct ReceivedMap {
     factor: Factor,
     form: RowForm,
 }
@@ -44,12 +44,12 @@ impl MapView<'_> {
     ///
     /// # Errors
     /// Without memory for it.
-    pub fn arrived(&self) -> Result<ToldMap, MessageError> {
+    pub fn arrived(&self) -> Result<ReceivedMap, MessageError> {
         message::decode(&message::encode(self)?)
     }
 }
 
-impl ToldMap {
+impl ReceivedMap {
     /// Whether its parts fit one another, of rows of so many classes; those of bytes that came from elsewhere may not.
     pub fn is_sound(&self, classes: usize) -> bool {
         self.factor.is_sound()
@@ -65,10 +65,10 @@ impl ToldMap {
 
 impl ScannedRows {
     /// Of examples of this form, mapped where there is a map.
-    pub fn new(form: &RowForm, map: Option<ToldMap>) -> Result<Self, KernelError> {
+    pub fn new(form: &RowForm, map: Option<ReceivedMap>) -> Result<Self, KernelError> {
         let mapped = match map {
             None => None,
-            Some(ToldMap { factor, form }) => {
+            Some(ReceivedMap { factor, form }) => {
                 let map = LowRank::wide(factor)?;
                 Some(Box::new(Mapped {
                     mapping: Mapping::new(&map, &Facts::default())?,

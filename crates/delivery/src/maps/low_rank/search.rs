@@ -1,7 +1,6 @@
-//! A map for rows that nobody keeps: its landmarks are chosen of the sample that a survey has taken, and gamma 'scale' is that of the
-//! sample.
+//! The map of a training by scans. Landmarks are chosen from the sample that a survey has taken; gamma 'scale' is the sample's.
 //!
-//! Beside the sample it takes its factor, and as many bytes as it is given for the mapped sample.
+//! Memory: the sample, its factor, and the mapped sample within the bytes that the caller gives.
 
 use pgsvm_kernels::{KernelError, LowRank, Pivots};
 

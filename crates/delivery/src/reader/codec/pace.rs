@@ -32,15 +32,15 @@ impl Rate {
 
 /// What has been measured.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct CodecPace {
     /// Bytes stored, and seconds for them.
     write: Rate,
     read: Rate,
-    packing: Option<Packing>,
+    packing: Option<PackingTimes>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Packing {
+struct PackingTimes {
     /// Seconds for a byte of rows: the fewest seen, since an interrupted process measures more.
     pack: f64,
     unpack: f64,
@@ -48,7 +48,7 @@ struct Packing {
     share: f64,
 }
 
-impl Pace {
+impl CodecPace {
     /// A write took this long.
     pub(super) fn wrote(&mut self, time: Duration, bytes: usize) {
         self.write.add(time, bytes);
@@ -70,7 +70,7 @@ impl Pace {
         let bytes = bytes as f64;
         let pack = packing.as_secs_f64() / bytes;
         let unpack = unpacking.as_secs_f64() / bytes;
-        self.packing = Some(Packing {
+        self.packing = Some(PackingTimes {
             pack: self.packing.map_or(pack, |seen| seen.pack.min(pack)),
             unpack: self.packing.map_or(unpack, |seen| seen.unpack.min(unpack)),
             share: packed as f64 / bytes,
@@ -95,9 +95,9 @@ mod tests {
     use super::*;
 
     /// After a probe of rows that take 1 ms to pack, 0.5 ms to unpack, and then this share of a megabyte.
-    fn pace(share: f64, write_ms: u64, read_ms: u64) -> Pace {
+    fn pace(share: f64, write_ms: u64, read_ms: u64) -> CodecPace {
         let bytes = 1_000_000;
-        let mut pace = Pace::default();
+        let mut pace = CodecPace::default();
         pace.wrote(Duration::from_millis(write_ms), bytes);
         pace.read(Duration::from_millis(read_ms), bytes);
         let packed = (share * bytes as f64) as usize;
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn nothing_is_compressed_before_a_measurement() {
-        assert!(!Pace::default().favours_packing());
+        assert!(!CodecPace::default().favours_packing());
     }
 
     #[test]

@@ -4,16 +4,17 @@ use crate::base::memory::copied;
 use crate::interior::exchange::{combined, Combine, Exchange, Halt};
 use crate::interior::head::Head;
 use crate::interior::sums::{Decide, Normal};
-use crate::objective::loss::NO_LOSS_FROM;
+use crate::objective::central_path::{length_within, RowStep, SHORT_OF};
 
-/// The part of the way to the nearest bound that a step goes.
-const SHORT_OF: f64 = 0.99;
 /// Corrections of a step towards equal products, at most; how much farther it is to go by one, of which a part at least; by how
 /// much products may be away from mu.
 const CORRECTIONS: usize = 2;
 const FARTHER: f64 = 0.3;
 const LEAST_GAIN: f64 = 0.1;
 const APART: f64 = 10.0;
+
+/// The part of the gap that is to be left behind a calm step.
+const CALM: f64 = 0.3;
 
 /// Which vector it is about.
 #[derive(Debug, Clone, Copy)]
@@ -23,22 +24,20 @@ enum Of {
 }
 
 impl Head<'_> {
-    /// A step from here; its length.
+    /// A step from here; its length. `calm`: without the second order, and with a mu of which the next step has room.
     pub(super) fn step<E: Exchange>(
         &mut self,
         gap: f64,
+        calm: bool,
         normal: &mut Normal,
         exchange: &mut E,
     ) -> Result<f64, Halt> {
         for row in 0..self.count() {
             if self.takes_part(row) {
-                let left = self.bounds[row] - self.a[row];
-                let pulls = self.xi[row] / self.a[row] + self.lambda[row] / left;
-                self.inverse[row] = 1.0 / pulls;
+                self.inverse[row] = self.point(row).inverse();
             }
         }
-        let rows = (&self.sides[..], &self.inverse[..]);
-        normal.factor(self.level, self.factored, rows, exchange)?;
+        normal.factor(self.level, self.factored, &self.inverse, exchange)?;
         self.balance.copy_from_slice(&self.sides);
         self.by_inverse(Of::Balance, normal, exchange)?;
         self.to_xi.fill(0.0);
@@ -46,8 +45,13 @@ impl Head<'_> {
         // where it would go were the gap to be closed at once, and how much of it would be left there
         self.direct(0.0, normal, exchange)?;
         let length = self.length(0.0, exchange)?;
-        let left = self.foreseen(length, exchange)? / gap;
-        let mu = left.powi(3) * gap / (2.0 * self.rows);
+        let mut part = (self.foreseen(length, exchange)? / gap).powi(3);
+        if calm {
+            self.to_xi.fill(0.0);
+            self.to_lambda.fill(0.0);
+            part = CALM;
+        }
+        let mu = part * gap / self.products();
         let shift = self.direct(mu, normal, exchange)?;
         let length = self.length(mu, exchange)?;
         let (length, shift) = self.corrected(mu, (length, shift), normal, exchange)?;
@@ -94,11 +98,8 @@ impl Head<'_> {
         };
         for row in 0..self.count() {
             if self.takes_part(row) {
-                let (to_xi, to_lambda) = self.slopes(row, mu);
-                let along = self.along[row];
-                let left = self.bounds[row] - self.a[row];
-                let low = (self.a[row] + length * along) * (self.xi[row] + length * to_xi);
-                let high = (left - length * along) * (self.lambda[row] + length * to_lambda);
+                let step = self.step_of(row, mu);
+                let [low, high] = self.point(row).products(&step, length);
                 self.to_xi[row] -= missing(low);
                 self.to_lambda[row] += missing(high);
             }
@@ -116,10 +117,9 @@ impl Head<'_> {
             if !self.takes_part(row) {
                 continue;
             }
-            let (side, a) = (self.sides[row], self.a[row]);
-            let left = self.bounds[row] - a;
-            let pull = (mu - self.to_xi[row]) / a - (mu + self.to_lambda[row]) / left;
-            self.along[row] = NO_LOSS_FROM - side * (self.decisions[row] + self.nu) + pull;
+            let point = self.point(row);
+            let pull = point.pull(mu, self.corrections(row));
+            self.along[row] = pull - point.slope(self.margin(row));
         }
         self.by_inverse(Of::Along, normal, exchange)?;
         let shift = self.shift(exchange)?;
@@ -159,43 +159,33 @@ impl Head<'_> {
             sums[1] += self.sides[row] * self.balance[row];
         }
         let [wanted, each] = combined(exchange, sums, Combine::Sum)?;
-        match self.rules.intercept && each > 0.0 {
+        match self.is_free() && each > 0.0 {
             true => Ok(wanted / each),
             false => Ok(0.0),
         }
     }
 
-    /// d xi and d lambda of a row.
+    fn corrections(&self, row: usize) -> [f64; 2] {
+        [self.to_xi[row], self.to_lambda[row]]
+    }
+
+    /// The step of a row with its d a.
     #[inline(always)]
-    fn slopes(&self, row: usize, mu: f64) -> (f64, f64) {
-        let (a, along) = (self.a[row], self.along[row]);
-        let left = self.bounds[row] - a;
-        let (xi, lambda) = (self.xi[row], self.lambda[row]);
-        let to_xi = -xi + (mu - self.to_xi[row] - xi * along) / a;
-        let to_lambda = -lambda + (mu + self.to_lambda[row] + lambda * along) / left;
-        (to_xi, to_lambda)
+    fn step_of(&self, row: usize, mu: f64) -> RowStep {
+        self.point(row)
+            .step(self.along[row], mu, self.corrections(row))
     }
 
     /// How far all variables may go.
     fn length<E: Exchange>(&self, mu: f64, exchange: &mut E) -> Result<f64, Halt> {
         let mut least = f64::INFINITY;
-        let mut bound = |room: f64, change: f64| {
-            if change < 0.0 {
-                least = least.min(room / -change);
-            }
-        };
         for row in 0..self.count() {
             if self.takes_part(row) {
-                let (to_xi, to_lambda) = self.slopes(row, mu);
-                let along = self.along[row];
-                bound(self.a[row], along);
-                bound(self.bounds[row] - self.a[row], -along);
-                bound(self.xi[row], to_xi);
-                bound(self.lambda[row], to_lambda);
+                least = least.min(self.point(row).room(&self.step_of(row, mu)));
             }
         }
         let [least] = combined(exchange, [least], Combine::Least)?;
-        Ok((SHORT_OF * least).min(1.0))
+        Ok(length_within(least))
     }
 
     /// The surrogate gap behind a step of this length towards a gap of 0, of which the products of changes are kept for the next.
@@ -205,13 +195,11 @@ impl Head<'_> {
             if !self.takes_part(row) {
                 continue;
             }
-            let (to_xi, to_lambda) = self.slopes(row, 0.0);
-            let along = self.along[row];
-            let left = self.bounds[row] - self.a[row];
-            sum += (self.a[row] + length * along) * (self.xi[row] + length * to_xi)
-                + (left - length * along) * (self.lambda[row] + length * to_lambda);
-            self.to_xi[row] = along * to_xi;
-            self.to_lambda[row] = along * to_lambda;
+            let step = self.step_of(row, 0.0);
+            let [low, high] = self.point(row).products(&step, length);
+            sum += low + high;
+            self.to_xi[row] = step.a * step.xi;
+            self.to_lambda[row] = step.a * step.lambda;
         }
         let [sum] = combined(exchange, [sum], Combine::Sum)?;
         Ok(sum)
@@ -220,10 +208,9 @@ impl Head<'_> {
     fn go(&mut self, length: f64, shift: f64, mu: f64) {
         for row in 0..self.count() {
             if self.takes_part(row) {
-                let (to_xi, to_lambda) = self.slopes(row, mu);
-                self.xi[row] += length * to_xi;
-                self.lambda[row] += length * to_lambda;
-                self.a[row] += length * self.along[row];
+                let step = self.step_of(row, mu);
+                let point = self.point(row).after(&step, length);
+                self.place(row, &point);
             }
         }
         self.nu += length * shift;

@@ -30,7 +30,7 @@ use crate::linalg::cholesky::Cholesky;
 use crate::linalg::gram::Gram;
 use crate::linalg::lower::Lower;
 use crate::simd::Level;
-use crate::solver::bundle::master::{Known, Solved};
+use crate::solver::bundle::known::{Known, Solved};
 use crate::solver::fixed_weights::product;
 use loops::{Margins, Moving, SumUp};
 use simplex::Simplex;
@@ -159,7 +159,8 @@ impl Augmented {
 
     /// |w - v|^2
     fn distance(&self, known: &Known) -> f64 {
-        let both = known.w.iter().zip(&self.v);
+        let own = (0..known.w.len()).map(|column| known.own(column));
+        let both = own.zip(&self.v);
         both.map(|(w, v)| (w - v) * (w - v)).sum()
     }
 
@@ -181,7 +182,7 @@ impl Augmented {
         let sides = self.step.iter_mut().zip(&self.scales).enumerate();
         for (column, (side, scale)) in sides {
             matrix.set(column, column, 1.0);
-            *side = scale * (self.v[column] - known.w[column]);
+            *side = scale * (self.v[column] - known.own(column));
         }
         let length = self.step.len() as u64;
         self.work += length * length * length / 6 / PRODUCTS_A_VALUE;
@@ -200,7 +201,7 @@ impl Augmented {
     /// Goes along the step to where the slope is 0.
     fn go(&mut self, known: &mut Known) {
         let own = (
-            product(&known.w, &self.step),
+            product(&known.w, &self.step) - known.shift(&self.step),
             product(&self.step, &self.step),
         );
         let (mut low, mut high) = (0.0, 1.0);

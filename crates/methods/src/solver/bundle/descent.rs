@@ -8,11 +8,11 @@ use crate::base::interrupts;
 use crate::base::memory::{copied, OutOfMemory, Room};
 use crate::base::random::{Random, Stream};
 use crate::base::zeros::zeros;
-use crate::objective::loss::{LossFunction, NO_LOSS_FROM};
+use crate::objective::loss::LossFunction;
 use crate::objective::losses::hinge::Hinge;
 use crate::objective::minimized::score;
 use crate::simd::{Isa, Level, Work};
-use crate::solver::bundle::master::{Known, Solved, ROWS};
+use crate::solver::bundle::known::{Known, Solved, ROWS};
 use crate::solver::fixed_weights::{add_row, product};
 
 /// Passes over the rows that are held, for one solution; and between two looks at how far it is.
@@ -103,7 +103,7 @@ impl Descent {
         self.room.fill(0.0);
         known.planes.add_to(&mut self.room);
         for (place, u) in u.iter_mut().enumerate() {
-            self.room[place] += self.kappa * known.w[place];
+            self.room[place] += self.kappa * known.own(place);
             *u += self.room[place];
         }
         let mean = Level::best().run(Descend {
@@ -131,7 +131,7 @@ impl Descent {
     /// The planes beside the rows, and the weights of all.
     fn solve_planes(&mut self, known: &mut Known, damp: f64) -> Result<(), OutOfMemory> {
         for (place, room) in self.room.iter_mut().enumerate() {
-            *room = self.near[place] + self.kappa * known.w[place];
+            *room = self.near[place] + self.kappa * known.own(place);
         }
         self.work += known.planes.solve(&self.room, damp, self.gap)?;
         // summed up twice, and multiplied by what rows put in
@@ -140,6 +140,7 @@ impl Descent {
         for (w, room) in known.w.iter_mut().zip(&self.room) {
             *w = room / damp;
         }
+        known.shift_back();
         Ok(())
     }
 
@@ -158,10 +159,12 @@ impl Descent {
         let (losses, support) = self.sum_up(known);
         self.room.copy_from_slice(&self.near);
         known.planes.add_to(&mut self.room);
-        let a: f64 = known.rows.iter().map(|row| row.a).sum();
+        let a: f64 = known.rows.iter().map(|row| row.a * row.breakpoint).sum();
         Solved {
-            dual: a + known.planes.value() - 0.5 * product(&self.room, &self.room),
-            primal: 0.5 * product(&known.w, &known.w) + losses + known.planes.risk(&known.w),
+            dual: a + known.planes.value()
+                - known.shift(&self.room)
+                - 0.5 * product(&self.room, &self.room),
+            primal: 0.5 * known.square() + losses + known.planes.risk(&known.w),
             support,
             ended: false,
         }
@@ -195,8 +198,10 @@ impl Work for Descend<'_> {
             intercept,
             words,
             rows,
+            planes,
             ..
         } = self.known;
+        let beside = planes.centre * *intercept;
         let (mut total, mut count) = (0.0, 0u64);
         for numbers in self.order.chunks(ROWS) {
             let mut values = 0;
@@ -204,8 +209,8 @@ impl Work for Descend<'_> {
                 let held = &mut rows[*number as usize];
                 let row = held.row(words, *dense);
                 values += row.values();
-                let gradient =
-                    held.y * score::<K>(&row, self.u, *intercept) / self.damp - NO_LOSS_FROM;
+                let score = score::<K>(&row, self.u, *intercept) / self.damp + beside;
+                let gradient = held.y * score - held.breakpoint;
                 let curvature = held.square / self.damp;
                 let a = match curvature > 0.0 {
                     true => (held.a - gradient / curvature).clamp(0.0, held.bound),
@@ -252,7 +257,8 @@ impl Work for SumUp<'_> {
             for held in some {
                 let row = held.row(words, *dense);
                 values += row.values();
-                let margin = held.y * score::<K>(&row, w, *intercept);
+                let score = score::<K>(&row, w, *intercept) + row.offset();
+                let margin = held.y * score;
                 losses += held.bound * Hinge.value(margin);
                 if held.a > 0.0 {
                     support += 1;

@@ -11,8 +11,10 @@ use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::Classes;
-use crate::solver::bundle::master::{Master, Solved};
+use crate::solver::bundle::known::Solved;
+use crate::solver::bundle::master::Master;
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Centre, Coming, MOST_CENTRES};
+use crate::solver::bundle::rounds::{Rounds, FEW, LEAST_A_COLUMN, SAMPLE_ROUNDS};
 use crate::solver::fixed_weights::Numbers;
 use crate::solver::sums::tally::Tally;
 
@@ -101,7 +103,11 @@ pub struct BundleHead {
     centres: Vec<Centre>,
     share: f64,
     stage: Stage,
+    /// Of a truncated loss, how its rounds go.
+    rounds: Option<Rounds>,
+    /// Passes, and those of the round under way: the problem of a loss that is not truncated is one round.
     passes: u32,
+    round_passes: u32,
     arrived: bool,
     tally: Tally,
     /// Values that the sample's solution has gone over.
@@ -109,6 +115,8 @@ pub struct BundleHead {
     /// Rows in the newest plane, and those that are held in the end.
     in_plane: u64,
     held: u64,
+    /// What outliers of the round cost.
+    out: f64,
 }
 
 enum Stage {
@@ -117,6 +125,8 @@ enum Stage {
     Solving(Box<Master>),
     /// A pass is wanted; the master is there from the first one on.
     Waiting(Box<Master>),
+    /// A pass has told that the round before has ended the training.
+    Arrived(FoundByPass),
     Ended,
 }
 
@@ -165,10 +175,7 @@ impl BundleHead {
         let mut this = Self {
             stop,
             tolerance,
-            max_passes: match cuts {
-                Cuts::BesideHeld => max_passes.min(MOST_CENTRES as u32 - 1),
-                Cuts::Ocas(_) | Cuts::Newest => max_passes,
-            },
+            max_passes,
             cuts,
             products_to_end: PRODUCTS_TO_END / heads as f64,
             values_to_give_way: VALUES_TO_GIVE_WAY.min(VALUES_OF_ALL / heads as f64),
@@ -189,11 +196,14 @@ impl BundleHead {
             centres: Vec::new(),
             share: FIRST_SHARE,
             stage: Stage::Ended,
+            rounds: objective.is_sorted().then(Rounds::new),
             passes: 0,
+            round_passes: 0,
             arrived: false,
             tally: Tally::EMPTY,
             worked: 0,
             in_plane: 0,
+            out: 0.0,
             held: 0,
             objective,
             classes,
@@ -210,7 +220,7 @@ impl BundleHead {
 
     fn begin_sample(&mut self, sample: &[u32], seed: u64) -> Result<(), OutOfMemory> {
         let count = Batch::new(sample, self.dense).count();
-        // rows that are held out take no part, and still stand for a part of all
+        // rows that are held out, and outliers, take no part, and still stand for a part of all
         let filtered = self.taking_part(sample)?;
         let sample = filtered.as_deref().unwrap_or(sample);
         let own = self.objective.copied()?;
@@ -225,14 +235,14 @@ impl BundleHead {
             coming.push(Coming::of_sample(&row, &part));
         }
         master.take(sample, &coming)?;
-        master.begin(&self.best, f64::INFINITY, 0.0)?;
+        master.begin(&self.newest, f64::INFINITY, 0.0)?;
         self.stage = Stage::Sample(Box::new(master));
         Ok(())
     }
 
     /// Those of the rows that take part; None where all do.
     fn taking_part(&self, sample: &[u32]) -> Result<Option<Vec<u32>>, OutOfMemory> {
-        let takes_part = |row: &Row<'_>| self.objective.side(row).0 != 0.0;
+        let takes_part = |row: &Row<'_>| Level::best().run(TakesPart(&self.objective, row));
         if Batch::new(sample, self.dense).all(|row| takes_part(&row)) {
             return Ok(None);
         }
@@ -253,10 +263,74 @@ impl BundleHead {
         for (newest, w) in self.newest.iter_mut().zip(w) {
             *newest = w;
         }
+        if let Some(rounds) = &mut self.rounds {
+            rounds.have_sorted = true;
+        }
+        self.sort_at_newest();
         if self.cuts == Cuts::BesideHeld {
             self.begin_whole(seed)?;
         }
         Ok(())
+    }
+
+    /// Where rounds sort rows, the newest weights do from now on. The first ones that come of no others do as if s were 1 at least: hardly more
+    /// than a constant decision has a loss of 2 at the rows of the smaller class, which as outliers would never come back.
+    fn sort_at_newest(&mut self) {
+        let Some(rounds) = &mut self.rounds else {
+            return;
+        };
+        let by = match (rounds.have_sorted, self.objective.truncation) {
+            (false, Some(s)) => s.min(1.0),
+            _ => 1.0,
+        };
+        rounds.have_sorted = true;
+        let all = self.objective.sorted_at.iter_mut().zip(&self.newest);
+        all.for_each(|(at, w)| *at = by * w);
+    }
+
+    /// The sample has been solved: of a truncated loss its weights sort rows, and it is solved again as long as rows of it change sides. Too few
+    /// rows sort badly: then none is an outlier before all have been scanned.
+    fn end_sample(&mut self, sample: &[u32], seed: u64) -> Result<(), OutOfMemory> {
+        let rows = Batch::new(sample, self.dense);
+        let count = rows.clone().count();
+        let Some(rounds) = &mut self.rounds else {
+            return self.begin_whole(seed);
+        };
+        if count < LEAST_A_COLUMN * self.newest.len() && (count as f64) < self.rows {
+            return self.begin_whole(seed);
+        }
+        rounds.of_sample += 1;
+        let goes_on = rounds.of_sample <= SAMPLE_ROUNDS;
+        let (objective, w) = (&self.objective, &self.newest);
+        let turning = Level::best().run(Turning { objective, rows, w });
+        self.sort_at_newest();
+        match goes_on && turning > count / FEW {
+            true => self.begin_sample(sample, seed),
+            false => self.begin_whole(seed),
+        }
+    }
+
+    /// Another round begins, for which the best weights sort rows: no plane of this one is true of it.
+    fn begin_round(
+        &mut self,
+        master: &Master,
+        found: FoundByPass,
+        seed: u64,
+    ) -> Result<(), OutOfMemory> {
+        self.worked += master.work();
+        self.newest.copy_from_slice(&self.best);
+        let before = copied(&self.objective.sorted_at)?;
+        if let Some(rounds) = &mut self.rounds {
+            let has_arrived = found.arrived && rounds.have_sorted;
+            rounds.begin(has_arrived.then_some((before, found)));
+        }
+        self.sort_at_newest();
+        (self.primal, self.dual, self.gap_before) = (f64::INFINITY, 0.0, 1.0);
+        (self.looks, self.leaves) = (false, false);
+        self.centres.clear();
+        self.share = FIRST_SHARE.max(master.held() as f64 / self.rows);
+        self.round_passes = 0;
+        self.begin_whole(seed)
     }
 
     /// A pass over all rows is wanted.
@@ -273,7 +347,7 @@ impl BundleHead {
 
     pub fn due(&self) -> Due {
         match self.stage {
-            Stage::Sample(_) | Stage::Solving(_) => Due::Solving,
+            Stage::Sample(_) | Stage::Solving(_) | Stage::Arrived(_) => Due::Solving,
             Stage::Waiting(_) => Due::Pass,
             Stage::Ended => Due::Ended,
         }
@@ -293,7 +367,7 @@ impl BundleHead {
     pub fn held(&self) -> u64 {
         match &self.stage {
             Stage::Solving(master) | Stage::Waiting(master) => master.held(),
-            Stage::Sample(_) | Stage::Ended => self.held,
+            Stage::Sample(_) | Stage::Arrived(_) | Stage::Ended => self.held,
         }
     }
 
@@ -304,10 +378,10 @@ impl BundleHead {
             Stage::Sample(master) | Stage::Solving(master) | Stage::Waiting(master) => {
                 master.work()
             }
-            Stage::Ended => return false,
+            Stage::Arrived(_) | Stage::Ended => return false,
         };
         // a row that comes has a bit for each pass, and one more is to be left to end with
-        let is_last = self.passes + 2 >= MOST_CENTRES as u32;
+        let is_last = self.rounds.is_none() && self.passes + 2 >= MOST_CENTRES as u32;
         let pass = self.rows * self.mean_words;
         let values = (self.worked + solved) as f64 + f64::from(self.passes) * pass;
         let takes_long = values > self.values_to_give_way.max(PASSES_TO_GIVE_WAY * pass);
@@ -315,7 +389,7 @@ impl BundleHead {
     }
 
     /// The weights so far, the intercept's last: before the first pass those of the sample.
-    pub fn standing(&self) -> &[f64] {
+    pub fn weights_so_far(&self) -> &[f64] {
         match self.primal.is_finite() {
             true => &self.best,
             false => &self.newest,
@@ -327,16 +401,25 @@ impl BundleHead {
         &self.best
     }
 
+    /// The weights that sort rows for the round; none of a loss that is not truncated.
+    pub fn sorted_at(&self) -> &[f64] {
+        &self.objective.sorted_at
+    }
+
     /// Goes on with what is to be computed. What it has found, once the last pass has been made the most of.
-    pub fn compute(&mut self, seed: u64) -> Result<Option<FoundByPass>, OutOfMemory> {
+    pub fn compute(
+        &mut self,
+        sample: &[u32],
+        seed: u64,
+    ) -> Result<Option<FoundByPass>, OutOfMemory> {
         match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Sample(mut master) => {
                 let enough = |at: &Solved| relative_gap(at.primal, at.dual) <= SAMPLE_GAP;
                 match master.step(enough)? {
                     Some(at) if at.ended => {
-                        self.newest.copy_from_slice(master.w());
-                        self.worked = master.work();
-                        self.begin_whole(seed)?;
+                        master.tell(&mut self.newest);
+                        self.worked += master.work();
+                        self.end_sample(sample, seed)?;
                     }
                     _ => self.stage = Stage::Sample(master),
                 }
@@ -345,13 +428,14 @@ impl BundleHead {
             Stage::Solving(mut master) => {
                 let wanted = self.wanted();
                 match master.step(|at| at.primal - at.dual <= wanted)? {
-                    Some(at) if at.ended => Ok(Some(self.end_solving(master, at))),
+                    Some(at) if at.ended => self.end_solving(master, at, seed),
                     _ => {
                         self.stage = Stage::Solving(master);
                         Ok(None)
                     }
                 }
             }
+            Stage::Arrived(found) => Ok(Some(found)),
             other => {
                 self.stage = other;
                 Ok(None)
@@ -377,25 +461,28 @@ impl BundleHead {
             }
     }
 
-    fn end_solving(&mut self, master: Box<Master>, at: Solved) -> FoundByPass {
-        self.newest.copy_from_slice(master.w());
+    /// What it has found; None where a round is over, and the next one tells what that has come to.
+    fn end_solving(
+        &mut self,
+        master: Box<Master>,
+        at: Solved,
+        seed: u64,
+    ) -> Result<Option<FoundByPass>, OutOfMemory> {
+        master.tell(&mut self.newest);
         self.held = master.held();
-        self.dual = self.dual.max(at.dual);
+        self.dual = self.dual.max(at.dual + self.out);
         let gap = self.gap();
         self.arrived = self.primal - self.dual <= self.enough();
-        let spent = self.passes >= self.max_passes || self.planes_cost_too_much(&master);
-        let gives_up = !self.arrived && spent;
+        // a round that has arrived may have one pass more, which tells whether it is the last one
+        let is_beyond = self.rounds.is_some() && self.passes > self.max_passes;
+        let gives_up = is_beyond || (!self.arrived && self.is_spent(&master));
         if gap > self.gap_before / 3.0 {
             self.share *= GROWTH;
         }
         self.looks = matches!(self.cuts, Cuts::Ocas(_)) && !self.looks;
         self.gap_before = gap;
-        if !self.arrived && !gives_up {
-            self.stage = Stage::Waiting(master);
-            self.make_room();
-        }
         self.tally.support = self.in_plane + at.support;
-        FoundByPass {
+        let found = FoundByPass {
             primal: self.primal,
             dual: self.dual,
             tally: self.tally,
@@ -403,14 +490,41 @@ impl BundleHead {
             summed: false,
             arrived: self.arrived,
             gives_up,
+        };
+        let is_over = match &self.rounds {
+            Some(rounds) => {
+                self.arrived || rounds.is_over((self.primal, self.dual)) || self.is_full()
+            }
+            None => false,
+        };
+        if is_over && !gives_up {
+            self.begin_round(&master, found, seed)?;
+            return Ok(None);
         }
+        if !self.arrived && !gives_up {
+            self.stage = Stage::Waiting(master);
+            self.make_room();
+        }
+        Ok(Some(found))
+    }
+
+    /// Whether no pass is left.
+    fn is_spent(&self, master: &Master) -> bool {
+        self.passes >= self.max_passes
+            || (self.rounds.is_none() && self.is_full())
+            || self.planes_cost_too_much(master)
+    }
+
+    /// Whether the round has no pass left: a row that comes has a bit for each.
+    fn is_full(&self) -> bool {
+        self.cuts == Cuts::BesideHeld && self.round_passes + 1 >= MOST_CENTRES as u32
     }
 
     /// Whether planes alone have cost more than they are worth.
     fn planes_cost_too_much(&self, master: &Master) -> bool {
         let passes = f64::from(self.passes) * self.rows * self.mean_words;
         let most = self.products_to_end.max(PASSES_TO_END * passes);
-        self.cuts != Cuts::BesideHeld && master.work() as f64 > most
+        self.cuts != Cuts::BesideHeld && (self.worked + master.work()) as f64 > most
     }
 
     /// What the pass that comes is to sum up; `sample` tells how near the margin rows are.
@@ -418,8 +532,8 @@ impl BundleHead {
     pub fn pass(&self, sample: &[u32], place: usize) -> Result<BundlePass, OutOfMemory> {
         let mut w = copied(&self.best)?;
         let along = match self.cuts {
-            Cuts::BesideHeld if self.passes > 0 => self.step,
-            Cuts::Ocas(lambda) if self.passes > 0 => lambda,
+            Cuts::BesideHeld if self.round_passes > 0 => self.step,
+            Cuts::Ocas(lambda) if self.round_passes > 0 => lambda,
             _ => 1.0,
         };
         for (w, newest) in w.iter_mut().zip(&self.newest) {
@@ -451,7 +565,7 @@ impl BundleHead {
             moved: self.moved,
             along,
             place: place as u32,
-            looks: self.looks || self.passes == 0 || !matches!(self.cuts, Cuts::Ocas(_)),
+            looks: self.looks || self.round_passes == 0 || !matches!(self.cuts, Cuts::Ocas(_)),
             sorts: !self.looks,
             dense: self.dense as u32,
         })
@@ -515,6 +629,7 @@ impl BundleHead {
     /// Takes what the pass has summed up over all rows.
     pub fn take(&mut self, pass: BundlePass, sums: BundleSums) -> Result<(), OutOfMemory> {
         self.passes += 1;
+        self.round_passes += 1;
         self.moved = 0.0;
         let fits = self.share <= self.fitting();
         let stage = std::mem::replace(&mut self.stage, Stage::Ended);
@@ -525,12 +640,17 @@ impl BundleHead {
         if pass.looks {
             self.go_along(&sums);
         }
+        if let Some((sorted_at, found)) = self.settled(&sums) {
+            self.objective.sorted_at = sorted_at;
+            self.stage = Stage::Arrived(found);
+            return Ok(());
+        }
         if !pass.sorts {
             return self.begin_solving(master);
         }
         master.take(sums.coming.packed(), sums.coming.beside())?;
-        master.planes().push(sums.f.0, sums.b)?;
-        self.in_plane = sums.in_plane;
+        master.push(sums.f.0, sums.b)?;
+        (self.in_plane, self.out) = (sums.in_plane, sums.out);
         self.leaves = !fits || pass.centres.last().is_some_and(|it| sums.theta < it.theta);
         match pass.centres.into_iter().next_back() {
             Some(centre) if self.cuts == Cuts::BesideHeld => self.centres.room(1)?.push(Centre {
@@ -542,16 +662,35 @@ impl BundleHead {
         self.begin_solving(master)
     }
 
+    /// Where this was the first pass of a round, whether the round before has ended the training: what sorted its rows, and what it has found.
+    fn settled(&mut self, sums: &BundleSums) -> Option<(Vec<f64>, FoundByPass)> {
+        if !self.rounds.as_ref()?.begins() {
+            return None;
+        }
+        let newest = &self.newest[..self.counted()];
+        let norm: f64 = newest.iter().map(|w| w * w).sum();
+        let primal = 0.5 * norm + self.objective.c * sums.kinks.at_newest().loss;
+        self.step = 1.0;
+        let most = self.enough();
+        self.rounds.as_mut()?.begun_at(primal, most)
+    }
+
     fn begin_solving(&mut self, mut master: Box<Master>) -> Result<(), OutOfMemory> {
         master.begin(&self.best, self.primal - self.dual, self.wanted())?;
         self.stage = Stage::Solving(master);
         Ok(())
     }
 
+    /// Weights that are in the norm: all, or all but a free intercept's.
+    fn counted(&self) -> usize {
+        self.best.len() - usize::from(self.objective.free)
+    }
+
     /// The best weights move along the line to the newest, where the primal is lowest.
     fn go_along(&mut self, sums: &BundleSums) {
         let mut own = [0.0; 3];
-        for (best, newest) in self.best.iter().zip(&self.newest) {
+        let both = self.best.iter().zip(&self.newest);
+        for (best, newest) in both.take(self.counted()) {
             let s = newest - best;
             own[0] += 0.5 * best * best;
             own[1] += best * s;
@@ -577,6 +716,43 @@ impl BundleHead {
     }
 }
 
+/// Whether a row takes part, and is no outlier of the round.
+struct TakesPart<'a, 'r>(&'a Objective, &'a Row<'r>);
+
+impl Work for TakesPart<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> bool {
+        let Self(objective, row) = self;
+        let (y, _) = objective.side(row);
+        y != 0.0 && !objective.is_sorted_out::<K>(row, y)
+    }
+}
+
+/// How many rows change sides where weights w sort them.
+struct Turning<'a> {
+    objective: &'a Objective,
+    rows: Batch<'a>,
+    w: &'a [f64],
+}
+
+impl Work for Turning<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> usize {
+        let (objective, mut count) = (self.objective, 0);
+        for row in self.rows {
+            let (y, _) = objective.side(&row);
+            let within = objective.within(y, objective.score::<K>(&row, self.w));
+            let turns = objective.is_out(within) != objective.is_sorted_out::<K>(&row, y);
+            count += usize::from(y != 0.0 && turns);
+        }
+        count
+    }
+}
+
 /// Distances of rows from the margin.
 struct Distances<'a> {
     objective: &'a Objective,
@@ -592,7 +768,7 @@ impl Work for Distances<'_> {
     fn run<K: Isa>(self) -> Result<(), OutOfMemory> {
         for row in self.rows {
             let (y, _) = self.objective.side(&row);
-            if y != 0.0 {
+            if y != 0.0 && !self.objective.is_sorted_out::<K>(&row, y) {
                 let margin = y * self.objective.score::<K>(&row, self.w);
                 self.away.room(1)?.push((margin - 1.0).abs());
             }

@@ -1,7 +1,8 @@
 //! The primal along a line, exactly at the edges of bins: P(w_b + t s), 0 < t <= [`FARTHEST`], in one pass.
 //!
-//! Along the line the loss of a row is straight on one side of its kink and 0 on the other. Kinks are sorted into bins, of which each
-//! doubling of t has as many, of equal width: the bin of a place is in the first bits of its number. Rows whose loss ends at their kink and those where it begins there are summed up from either end.
+//! Along the line the loss of a row is straight on one side of its kink and 0 on the other. Kinks are sorted into bins.
+//! Each doubling of t has the same number of bins, of equal width, so the first bits of the number t are its bin. Rows whose loss ends at
+//! their kink are summed up from one end, and rows whose loss begins there from the other.
 
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +153,12 @@ impl Kinks {
         };
         self.right += i64::from(is_right);
         self.turns[place] += i64::from(stays) - i64::from(is_right);
+    }
+
+    /// Adds a loss that is the same all along the line, of a row on the wrong side.
+    #[inline(always)]
+    pub(super) fn add_constant(&mut self, loss: f64) {
+        self.sums[THROUGHOUT].add(Straight(loss, 0.0));
     }
 
     /// Adds a row of cost c whose loss is the largest of these lines, of which that of its own class is 0.

@@ -10,63 +10,37 @@ use crate::rows::batch::Batch;
 use crate::rows::row::{Row, QUAD};
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::augmented::Augmented;
+use crate::solver::bundle::balance::Balance;
 use crate::solver::bundle::descent::Descent;
+use crate::solver::bundle::known::{breakpoint, Held, Known, Solved};
 use crate::solver::bundle::pass::{Centre, Coming};
 use crate::solver::bundle::planes::Planes;
 use crate::solver::fixed_weights::add_row;
 
-/// Rows that are gone over at a time, between two looks at how much that was.
-pub(super) const ROWS: usize = 256;
+/// Times that the centre of a free intercept moves in a solution, at most.
+const MOST_MOVES: u32 = 20;
+/// The same of planes alone, of which there soon are better ones.
+const MOST_MOVES_OF_PLANES: u32 = 2;
+/// The constant behind a row where the intercept is free: the larger it is, the less its weight is held at the centre, and the more rows are alike for
+/// coordinate descent. A power of 2, so that margins stay the same to the last bit.
+const LOOSE: f64 = 64.0;
+const LOOSE_IN_DESCENT: f64 = 4.0;
 
 /// What is known, and solved.
 pub(super) struct Master {
     known: Known,
     by: By,
+    /// Where the intercept is free, what balances dual variables; and the constant behind a row as a multiple of its own.
+    balance: Option<Balance>,
+    loose: f64,
+    /// By how much the solution under way was off where it began, and the gap that is wanted.
+    wanted: (f64, f64),
 }
 
 /// What solves it.
 enum By {
     Augmented(Box<Augmented>),
     Descent(Descent),
-}
-
-/// Rows that are held, with their dual variables, and planes of the others.
-pub(super) struct Known {
-    pub(super) dense: usize,
-    pub(super) intercept: f64,
-    pub(super) words: Vec<u32>,
-    pub(super) rows: Vec<Held>,
-    pub(super) planes: Planes,
-    /// The weights found.
-    pub(super) w: Vec<f64>,
-}
-
-/// A row that is held.
-pub(super) struct Held {
-    at: u32,
-    pub(super) y: f64,
-    pub(super) bound: f64,
-    pub(super) square: f64,
-    pub(super) a: f64,
-}
-
-impl Held {
-    /// The row itself, among these words.
-    #[inline(always)]
-    pub(super) fn row<'a>(&self, words: &'a [u32], dense: usize) -> Row<'a> {
-        Row::new(&words[self.at as usize * QUAD..], dense)
-    }
-}
-
-/// How far a solution is.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Solved {
-    pub(super) dual: f64,
-    /// Of the known problem, at the weights found.
-    pub(super) primal: f64,
-    pub(super) support: u64,
-    /// Whether that is enough, or as far as it gets.
-    pub(super) ended: bool,
 }
 
 impl Master {
@@ -82,16 +56,27 @@ impl Master {
             true => By::Augmented(Box::new(Augmented::new(length)?)),
             false => By::Descent(Descent::new(length, rows, seed)?),
         };
+        let loose = match &by {
+            _ if !objective.free => 1.0,
+            By::Descent(_) if rows > 0 => LOOSE_IN_DESCENT,
+            By::Augmented(_) | By::Descent(_) => LOOSE,
+        };
         Ok(Self {
             known: Known {
                 dense,
-                intercept: objective.intercept,
+                intercept: loose * objective.intercept,
                 words: Vec::new(),
                 rows: Vec::new(),
                 planes: Planes::default(),
                 w: zeros(length)?,
             },
             by,
+            balance: match objective.free {
+                true => Some(Balance::new(length)?),
+                false => None,
+            },
+            loose,
+            wanted: (f64::INFINITY, 0.0),
         })
     }
 
@@ -113,8 +98,20 @@ impl Master {
         self.known.rows.len() as u64
     }
 
-    pub(super) fn w(&self) -> &[f64] {
-        &self.known.w
+    /// Writes the weights found.
+    pub(super) fn tell(&self, w: &mut [f64]) {
+        w.copy_from_slice(&self.known.w);
+        if let Some(last) = w.last_mut() {
+            *last *= self.loose;
+        }
+    }
+
+    /// Takes a plane in.
+    pub(super) fn push(&mut self, mut f: Vec<f64>, b: f64) -> Result<(), OutOfMemory> {
+        if let Some(last) = f.last_mut() {
+            *last *= self.loose;
+        }
+        self.known.planes.push(f, b)
     }
 
     pub(super) fn planes(&mut self) -> &mut Planes {
@@ -133,10 +130,11 @@ impl Master {
             known.planes.change();
         }
         for (row, coming) in all {
+            let breakpoint = breakpoint(&row, coming.by.signum());
             for (place, plane) in known.planes.all.iter_mut().enumerate() {
                 if coming.within >> place & 1 == 1 {
                     add_by(&mut plane.f, -coming.by, &row, known.intercept);
-                    plane.b -= coming.by.abs();
+                    plane.b -= coming.by.abs() * breakpoint;
                     interrupts::worked(row.values());
                 }
             }
@@ -147,6 +145,7 @@ impl Master {
                 bound,
                 square: f64::from(row.q()) + known.intercept * known.intercept,
                 a: if begins { bound } else { 0.0 },
+                breakpoint,
             });
             at += row.values();
         }
@@ -159,6 +158,7 @@ impl Master {
         Level::best().run(LetGo {
             known: &mut self.known,
             centres,
+            loose: self.loose,
         });
         if let By::Descent(descent) = &mut self.by {
             descent.forget_rows();
@@ -167,7 +167,21 @@ impl Master {
 
     /// Begins another solution at these weights, to about this gap; so far it may be off by `off`.
     pub(super) fn begin(&mut self, centre: &[f64], off: f64, gap: f64) -> Result<(), OutOfMemory> {
+        if let Some(balance) = &mut self.balance {
+            balance.moves = 0;
+            // where the solution before has come to
+            self.known.move_centre();
+        }
         self.known.w.copy_from_slice(centre);
+        if let Some(last) = self.known.w.last_mut() {
+            *last /= self.loose;
+        }
+        self.wanted = (off, gap);
+        self.begin_beside_centre()
+    }
+
+    fn begin_beside_centre(&mut self) -> Result<(), OutOfMemory> {
+        let (off, gap) = self.wanted;
         match &mut self.by {
             By::Augmented(augmented) => augmented.begin(&mut self.known, off),
             By::Descent(descent) => descent.begin(&mut self.known, gap),
@@ -179,10 +193,27 @@ impl Master {
         &mut self,
         enough: impl Fn(&Solved) -> bool,
     ) -> Result<Option<Solved>, OutOfMemory> {
-        match &mut self.by {
-            By::Augmented(augmented) => Ok(Some(augmented.step(&mut self.known, enough))),
-            By::Descent(descent) => descent.step(&mut self.known, enough),
+        let found = match &mut self.by {
+            By::Augmented(augmented) => Some(augmented.step(&mut self.known, &enough)),
+            By::Descent(descent) => descent.step(&mut self.known, &enough)?,
+        };
+        let (Some(found), Some(balance)) = (found, &mut self.balance) else {
+            return Ok(found);
+        };
+        if !found.ended {
+            return Ok(Some(found));
         }
+        let mut found = balance.weigh(&self.known, found);
+        let most = match self.known.rows.is_empty() {
+            true => MOST_MOVES_OF_PLANES,
+            false => MOST_MOVES,
+        };
+        found.ended = enough(&found) || balance.moves > most;
+        if !found.ended {
+            self.known.move_centre();
+            self.begin_beside_centre()?;
+        }
+        Ok(Some(found))
     }
 }
 
@@ -203,6 +234,7 @@ fn add_by(sum: &mut [f64], by: f64, row: &Row<'_>, intercept: f64) {
 struct LetGo<'a> {
     known: &'a mut Known,
     centres: &'a [Centre],
+    loose: f64,
 }
 
 impl Work for LetGo<'_> {
@@ -212,11 +244,13 @@ impl Work for LetGo<'_> {
     fn run<K: Isa>(self) {
         let (known, centres) = (self.known, self.centres);
         let (dense, intercept) = (known.dense, known.intercept);
+        let constant = intercept / self.loose;
         let (words, planes) = (&mut known.words, &mut known.planes.all);
         let mut to = 0;
         known.rows.retain_mut(|held| {
             let row = held.row(words, dense);
-            let margin = |centre: &Centre| held.y * score::<K>(&row, &centre.w.0, intercept);
+            let score = |centre: &Centre| score::<K>(&row, &centre.w.0, constant) + row.offset();
+            let margin = |centre: &Centre| held.y * score(centre);
             let (from, values) = (held.at as usize * QUAD, row.values());
             interrupts::worked(values * (1 + centres.len()));
             let mut holding = centres.iter().filter(|centre| centre.holds());
@@ -230,7 +264,7 @@ impl Work for LetGo<'_> {
             for (plane, centre) in planes.iter_mut().zip(centres) {
                 if margin(centre) < NO_LOSS_FROM {
                     add_row::<K>(&mut plane.f, held.bound * held.y, &row, intercept);
-                    plane.b += held.bound;
+                    plane.b += held.bound * held.breakpoint;
                 }
             }
             false

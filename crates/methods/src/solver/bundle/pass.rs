@@ -15,6 +15,7 @@ use crate::rows::row::Row;
 use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::classes::{add_between, lose, rival, Classes, OwnClass};
 use crate::solver::bundle::kinks::{Kinks, Line, Lowest};
+use crate::solver::bundle::known::breakpoint;
 use crate::solver::fixed_weights::{add, add_row, Numbers};
 use crate::solver::held_rows::{Beside, HeldRows};
 use crate::solver::sums::tally::Tally;
@@ -99,6 +100,8 @@ pub struct BundleSums {
     pub(super) f: Numbers,
     pub(super) b: f64,
     pub(super) in_plane: u64,
+    /// What outliers of the round cost at any weights.
+    pub(super) out: f64,
     /// Rows that take part.
     pub(super) rows: u64,
     /// Rows that come.
@@ -157,7 +160,7 @@ impl BundlePass {
             && fits(&self.newest)
             && match &self.classes {
                 Some(classes) => classes.fits(groups),
-                None => self.objective.signs.len() >= groups,
+                None => self.objective.fits(features, groups),
             }
     }
 
@@ -177,6 +180,7 @@ impl BundlePass {
             f: Numbers(zeros(self.best.0.len())?),
             b: 0.0,
             in_plane: 0,
+            out: 0.0,
             rows: 0,
             coming: HeldRows::new(self.dense),
             theta: self.centres.last().map_or(-1.0, |centre| centre.theta),
@@ -198,6 +202,9 @@ impl BundlePass {
             return;
         }
         all.rows += 1;
+        if objective.is_sorted_out::<K>(row, y) {
+            return self.add_outlier(all, cost);
+        }
         if self.looks {
             let at = y * objective.score::<K>(row, &self.best.0);
             let to = y * objective.score::<K>(row, &self.newest.0);
@@ -205,6 +212,19 @@ impl BundlePass {
         }
         if self.sorts {
             self.sort::<K>(all, row, (y, y * objective.c * cost));
+        }
+    }
+
+    /// Adds an outlier of the round: what it costs at any weights is in the losses along the line, and beside the plane, which may count less than
+    /// whole.
+    #[inline(always)]
+    fn add_outlier(&self, all: &mut BundleSums, cost: f64) {
+        let loss = cost * self.objective.most_loss();
+        if self.looks {
+            all.kinks.add_constant(loss);
+        }
+        if self.sorts {
+            all.out += self.objective.c * loss;
         }
     }
 
@@ -273,6 +293,9 @@ impl BundlePass {
             return;
         }
         all.rows += 1;
+        if self.objective.is_sorted_out::<K>(row, y) {
+            return self.add_outlier(all, cost);
+        }
         if self.looks {
             let (at, to) = (y * outputs.best, y * outputs.newest);
             all.kinks.add((y, cost), at, to - at);
@@ -429,7 +452,7 @@ impl BundleSums {
     #[inline(always)]
     fn add_to_plane<K: Isa>(&mut self, row: &Row<'_>, by: f64) {
         self.in_plane += 1;
-        self.b += by.abs();
+        self.b += by.abs() * breakpoint(row, by.signum());
         add_row::<K>(&mut self.f.0, by, row, self.intercept);
     }
 
@@ -488,6 +511,7 @@ impl BundleSums {
         self.kinks.join(&more.kinks);
         add(&mut self.f.0, &more.f.0);
         self.b += more.b;
+        self.out += more.out;
         self.in_plane = self.in_plane.saturating_add(more.in_plane);
         self.rows = self.rows.saturating_add(more.rows);
         self.keep_within(self.theta.min(more.theta));

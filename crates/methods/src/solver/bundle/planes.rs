@@ -26,7 +26,7 @@ const MOST_WORK: u64 = 1 << 26;
 /// went on for half a minute.
 const BESIDE_ROUND: u64 = 1 << 13;
 const BESIDE_EXCHANGE: u64 = 1 << 7;
-const STANDING: u32 = 8;
+const MOST_STALLED: u32 = 8;
 /// Planes at most: beyond, one that has had no weight for long goes.
 const MOST_PLANES: usize = 400;
 /// Sums of a product side by side.
@@ -71,6 +71,8 @@ pub(super) struct Plane {
 pub(super) struct Planes {
     pub(super) all: Vec<Plane>,
     gram: Vec<f64>,
+    /// To where a free intercept is pulled, else 0: the last weight is that beside it.
+    pub(super) centre: f64,
     /// The first so many planes whose products are known.
     known: usize,
 }
@@ -175,14 +177,15 @@ impl Planes {
         // their gradients without weight
         let mut alone = zeros(count)?;
         for (alone, plane) in alone.iter_mut().zip(&self.all) {
-            *alone = plane.b - dot(&plane.f, near) / damp;
+            let beside = self.centre * plane.f.last().copied().unwrap_or(0.0);
+            *alone = plane.b - beside - dot(&plane.f, near) / damp;
         }
         let mut squares = zeros(count + 1)?;
         for (place, square) in squares[..count].iter_mut().enumerate() {
             *square = self.products(place)[place];
         }
         let mut g = zeros(count + 1)?;
-        let (mut least, mut standing) = (f64::INFINITY, 0);
+        let (mut least, mut stalled) = (f64::INFINITY, 0);
         let (mut work, mut beside) = (0, 0);
         while work + beside < MOST_WORK {
             g[..count].copy_from_slice(&alone);
@@ -195,9 +198,9 @@ impl Planes {
                 work += count as u64;
             }
             let left = left(&weights, &g);
-            standing = if left <= 0.5 * least { 0 } else { standing + 1 };
+            stalled = if left <= 0.5 * least { 0 } else { stalled + 1 };
             least = least.min(left);
-            if left.is_nan() || left <= gap || standing >= STANDING {
+            if left.is_nan() || left <= gap || stalled >= MOST_STALLED {
                 break;
             }
             let owns = weights.iter().filter(|weight| **weight > 0.0).count();

@@ -5,8 +5,9 @@
 pub(in crate::solver) struct Proved {
     /// |v|^2, v recomputed.
     pub(in crate::solver) norm: f64,
-    /// Sum of a, and of diag a^2.
+    /// Sum of a, of a y o with offsets o, and of diag a^2.
     pub(in crate::solver) alpha: f64,
+    pub(in crate::solver) offsets: f64,
     pub(in crate::solver) diag: f64,
     /// Rows with a > 0, and what their losses count.
     pub(in crate::solver) support: u64,
@@ -14,8 +15,8 @@ pub(in crate::solver) struct Proved {
     /// By what dual variables of negative and of positive rows are multiplied to be those that are proved: their sum is the same then, where
     /// the intercept is free.
     pub(in crate::solver) balance: [f64; 2],
-    /// Sum of a and of diag a^2 before that.
-    pub(in crate::solver) held: [f64; 2],
+    /// The three sums before that.
+    pub(in crate::solver) held: [f64; 3],
 }
 
 impl Default for Proved {
@@ -23,11 +24,12 @@ impl Default for Proved {
         Self {
             norm: 0.0,
             alpha: 0.0,
+            offsets: 0.0,
             diag: 0.0,
             support: 0,
             weight: 0.0,
             balance: BALANCED,
-            held: [0.0; 2],
+            held: [0.0; 3],
         }
     }
 }
@@ -36,13 +38,19 @@ impl Default for Proved {
 pub(in crate::solver) const BALANCED: [f64; 2] = [1.0; 2];
 
 impl Proved {
+    /// What dual variables count in the dual beside their squares.
+    pub(in crate::solver) fn linear(&self) -> f64 {
+        self.alpha - self.offsets
+    }
+
     /// These sums and those of other rows; |v|^2 and balance are none.
     pub(in crate::solver) fn with(self, more: Proved) -> Proved {
         Proved {
             norm: 0.0,
             balance: BALANCED,
-            held: [0.0; 2],
+            held: [0.0; 3],
             alpha: self.alpha + more.alpha,
+            offsets: self.offsets + more.offsets,
             diag: self.diag + more.diag,
             support: self.support + more.support,
             weight: self.weight + more.weight,

@@ -221,6 +221,7 @@ impl Proof {
         let scale = |v: &mut [f64], proved: &mut Proved| {
             v.iter_mut().for_each(|v| *v *= factor);
             proved.alpha *= factor;
+            proved.offsets *= factor;
             proved.diag *= factor * factor;
         };
         scale(&mut self.v, &mut self.proved);
@@ -238,7 +239,7 @@ impl Proof {
     /// What the dual variables, balanced where the intercept is free, prove.
     pub(in crate::solver) fn proved(&self) -> Proved {
         let proved = Proved {
-            held: [self.proved.alpha, self.proved.diag],
+            held: [self.proved.alpha, self.proved.offsets, self.proved.diag],
             ..self.proved
         };
         let Some(positive) = &self.of_positive else {
@@ -257,6 +258,8 @@ impl Proof {
         Proved {
             norm: v.map(|v| v * v).sum(),
             alpha: of_negative * negative.0 + of_positive * positive.alpha,
+            offsets: of_negative * (proved.offsets - positive.offsets)
+                + of_positive * positive.offsets,
             diag: of_negative * of_negative * negative.1
                 + of_positive * of_positive * positive.diag,
             balance,
@@ -279,6 +282,7 @@ fn add<K: Isa>(
     f64::add_sparse::<K>(v, y * alpha, row.sparse());
     v[last] += intercept * y * alpha;
     proved.alpha += alpha;
+    proved.offsets += y * alpha * row.offset();
     proved.diag += diag * alpha * alpha;
     proved.support += 1;
 }

@@ -20,7 +20,7 @@ use crate::solver::ledger::bounds::{Bounds, Choice, Primal, ProvedDual};
 use crate::solver::ledger::Ledger;
 use crate::solver::proximal::iterate::Norms;
 use crate::solver::proximal::moments::ShiftMetric;
-use crate::solver::proximal::rule::{Measured, Rule};
+use crate::solver::proximal::rule::{unit_of, Measured, Rule};
 use crate::solver::sums::intercept::Shifted;
 use crate::solver::sums::tally::{Sums, Tally};
 use crate::solver::sums::terms::ShrinkLimits;
@@ -30,6 +30,12 @@ use crate::solver::visit::outliers::Sorted;
 const NARROW: f64 = 8.0;
 /// Full passes look for a better intercept when the smallest gap known is within so many times the tolerance.
 const NEAR: f64 = 30.0;
+
+/// How far from its centre a free intercept can be at least, in margins.
+const REACH: f64 = 8.0;
+
+/// How many times less it may be pulled at least than at first.
+const LEAST_TIMES: f64 = 16.0;
 
 /// The part of the gap from which on it is the fault of dual variables that are not balanced.
 const MUCH: f64 = 0.1;
@@ -91,14 +97,28 @@ pub(in crate::solver) struct Verifying {
     pub(in crate::solver) exact: bool,
 }
 
+/// See [`HeadState::first_pull`].
+fn first_pull(ledger: &Ledger) -> f64 {
+    match ledger.most_alpha() / REACH {
+        pull if pull > 0.0 => pull.min(1.0),
+        _ => 1.0,
+    }
+}
+
 pub struct HeadState {
     pub ledger: Ledger,
     pub(in crate::solver) limits: ShrinkLimits,
     pub(in crate::solver) sums: Sums,
     /// Whether the intercept is free: its centre moves with every pass, and its dual variables are balanced to be proved.
     free: bool,
-    /// sum a y when the centre moved last.
+    /// Whether what is visited between full passes is a block of the rows, whichever these are: the others have no say in where the centre
+    /// of a free intercept goes then, and it would run away from them.
+    by_blocks: bool,
+    /// Whether the dual is of pairs of Newton's method, which are balanced.
+    by_pair: bool,
+    /// sum a y when the centre moved last, and b at the start of the full pass.
     unbalanced: f64,
+    start_intercept: f64,
     /// Dual value and outer part of the gap at the start of the full pass.
     start_dual: f64,
     start_outer: f64,
@@ -157,18 +177,25 @@ impl HeadState {
         let rule = Rule::new(
             proximal,
             problem.loss().slope(),
-            spec.c,
+            (spec.c, unit_of(problem.loss(), facts.spread())),
             facts.mean_q + intercept,
             together,
             facts.occurring,
         );
         let rule = rule.that_calms(truncated.is());
         let ledger = Ledger::new(problem, spec, facts, heads);
+        let rule = match problem.free_intercept() {
+            true => rule.that_pulls(first_pull(&ledger)),
+            false => rule,
+        };
         Self {
             limits: ShrinkLimits::NONE,
             sums: Sums::ZERO,
             free: problem.free_intercept(),
+            by_blocks: matches!(problem.policy(), Policy::Block | Policy::SelectiveBlock),
+            by_pair: false,
             unbalanced: f64::NAN,
+            start_intercept: 0.0,
             start_dual: 0.0,
             start_outer: 0.0,
             measured: Measured {
@@ -205,7 +232,8 @@ impl HeadState {
 
     /// Ends it where it stands: with the best pair known.
     pub(in crate::solver) fn request_stop(&mut self) {
-        if self.drafted {
+        let is_estimate = self.free && !self.by_pair && !self.ledger.bounds.dual_is_proved();
+        if self.drafted || is_estimate {
             self.ledger.bounds.forget_dual();
         }
         self.ledger.stop.end(StopReason::Requested);
@@ -223,6 +251,7 @@ impl HeadState {
         (at_hand, arrived): (bool, bool),
     ) -> bool {
         self.support = support;
+        self.by_pair = true;
         self.expected
             .end_full(relative_gap(pair.0.value, pair.1), true);
         let rows = (support, unseen, self.sums.visits);
@@ -279,11 +308,13 @@ impl HeadState {
         }
         self.truncated.begin_full();
         self.expected.begin_full();
-        self.start_dual = self.constant_part() + self.sums.alpha
+        self.start_dual = self.constant_part() + self.sums.linear()
             - norms.off_balance()
             - 0.5 * norms.v
             - 0.5 * self.sums.diag;
         self.start_outer = 0.5 * norms.apart;
+        self.start_intercept = norms.multiplier;
+        self.by_pair = false;
         (self.fresh_open, self.sweep_open) = (0.0, 0.0);
         self.sums.full = Tally::EMPTY;
         self.sums.forget_pass();
@@ -328,7 +359,7 @@ impl HeadState {
         let is_best = self.ledger.bounds.take_dual(dual, full.support, visits);
         self.leave_to_rounding(self.ledger.best_dual());
         let estimate = self.constant_part() + 0.5 * norms.w + self.ledger.terms.c * full.visit_loss;
-        if start == 0.0 {
+        if start == 0.0 && self.start_intercept == 0.0 {
             // all rows are at a margin of 0
             let smaller = (full.rows - full.ties.unsigned_abs().min(full.rows)) / 2;
             let nothing = self.ledger.terms.c * full.start_loss;
@@ -408,7 +439,7 @@ impl HeadState {
         (primal, false)
     }
 
-    /// The best multiple of dual variables whose sum, |v|^2 and sum of diag a^2 these are: its dual, and the factor.
+    /// The best multiple of dual variables whose linear part of the dual, |v|^2 and sum of diag a^2 these are: its dual, and the factor.
     fn dual_of(&self, sum: f64, norm: f64, diag: f64) -> (f64, f64) {
         let (dual, shrink) = shrunk_dual(sum, norm, diag, self.ledger.terms.loss.unbounded());
         (self.constant_part() + dual, shrink)
@@ -416,7 +447,7 @@ impl HeadState {
 
     /// By which multiple of dual variables that were proved the dual is largest.
     pub(in crate::solver) fn best_share(&self, proved: Proved) -> f64 {
-        self.dual_of(proved.alpha, proved.norm, proved.diag).1
+        self.dual_of(proved.linear(), proved.norm, proved.diag).1
     }
 
     /// What primal and dual have beside the rows that are trained on: what outliers cost.
@@ -450,12 +481,20 @@ impl HeadState {
     /// Scaling the heavier side down loses on the way what the multiplier says, and the losses of its rows in proportion.
     fn dual_with(&self, norms: Norms, sums: Sums) -> (f64, f64) {
         let Sums { alpha, diag, .. } = sums;
-        let (dual, shrink) = self.dual_of(alpha - norms.off_balance(), norms.v, diag);
-        let lost = match share_off_balance(norms.unbalanced, alpha) {
-            0.0 => 0.0,
-            share => share * self.ledger.best_primal(),
-        };
-        (dual - lost, shrink)
+        let (dual, shrink) = self.dual_of(sums.linear() - norms.off_balance(), norms.v, diag);
+        match share_off_balance(norms.unbalanced, alpha) {
+            0.0 => (dual, shrink),
+            share => {
+                // far from where it belongs the multiplier says anything
+                let most = self.ledger.best_primal();
+                let balanced = dual.min(most) - share * most;
+                // dual variables of 0 are balanced: all there are where the rows that are no outliers are of one side
+                match self.constant_part() {
+                    nothing if balanced < nothing => (nothing, 0.0),
+                    _ => (balanced, shrink),
+                }
+            }
+        }
     }
 
     /// Whether a free intercept's centre holds it too firmly: the sum of a y has stayed on its side and not fallen by half since the last
@@ -471,9 +510,21 @@ impl HeadState {
         holds
     }
 
-    /// The least pull of a free intercept towards its centre: the other weights make up for it along the mean row, no longer than this.
+    /// The pull of a free intercept towards its centre at first: that of a weight in the norm, unless the dual variables can move it by no
+    /// more than [`REACH`] then.
+    pub(in crate::solver) fn first_pull(&self) -> f64 {
+        first_pull(&self.ledger)
+    }
+
+    /// The least pull of a free intercept towards its centre: the other weights make up for it along the mean row, no longer than this. Where
+    /// it begins with less than that of a weight in the norm, a part of that at most.
     pub(in crate::solver) fn least_pull(&self) -> f64 {
-        1.0 / self.rule.mean_q()
+        let first = self.first_pull();
+        let along = 1.0 / self.rule.mean_q();
+        match first < 1.0 {
+            true => along.min(first / LEAST_TIMES),
+            false => along,
+        }
     }
 
     /// Whether the problem that is trained on is pulled towards a centre.
@@ -548,13 +599,14 @@ impl HeadState {
                 self.limits = ShrinkLimits::NONE;
                 Shift::Move(kappa)
             }
-            None => self.count_pass(),
+            None => self.count_pass(self.free),
         }
     }
 
-    fn count_pass(&mut self) -> Shift {
+    /// `frees`: the centre of a free intercept may move, without a shift too.
+    fn count_pass(&mut self, frees: bool) -> Shift {
         let still = self.rule.kappa() == 0.0;
-        match self.rule.pass_done() || (self.free && still) {
+        match self.rule.pass_done() || (frees && still) {
             true => Shift::Move(self.rule.kappa()),
             false => Shift::Stay,
         }
@@ -588,7 +640,7 @@ impl HeadState {
     pub(in crate::solver) fn end_active(&mut self) -> Shift {
         self.sweep_open = self.sums.open;
         self.note_limits();
-        self.count_pass()
+        self.count_pass(self.free && !self.by_blocks)
     }
 
     /// Whether it is time to verify: the gap is there, or seems to be, or no pass is left.
@@ -737,14 +789,14 @@ impl HeadState {
     /// `drafts`: rows that were left out may have changed, so that nothing is proved.
     pub(in crate::solver) fn end_verify(&mut self, proved: Proved, drafts: bool) -> Verified {
         self.drafted = drafts;
-        let (dual, shrink) = self.dual_of(proved.alpha, proved.norm, proved.diag);
+        let (dual, shrink) = self.dual_of(proved.linear(), proved.norm, proved.diag);
         self.support = proved.support;
         let proof = ProvedDual {
             dual,
             support: proved.support,
             visits: self.visits(),
         };
-        self.ledger.bounds.take_proved(proof);
+        let is_best = self.ledger.bounds.take_proved(proof);
         self.leave_to_rounding(dual);
         let gap = relative_gap(self.ledger.best_primal(), dual);
         self.shrinking
@@ -782,11 +834,15 @@ impl HeadState {
         } else if self.verifies_primal && self.sees_all {
             self.expected.learn(gap);
         }
-        let [alpha, diag] = proved.held;
-        (self.sums.alpha, self.sums.diag) = (alpha, diag);
+        let [alpha, offsets, diag] = proved.held;
+        (self.sums.alpha, self.sums.offsets, self.sums.diag) = (alpha, offsets, diag);
         let visits = self.visits();
         let lays = self.ledger.bounds.take_dual(dual, proved.support, visits);
-        let lay = lays.then_some(shrink);
+        if lays && self.free {
+            self.ledger.bounds.take_proved(proof);
+        }
+        // the best ones were laid aside before they were balanced
+        let lay = (lays || (is_best && self.free)).then_some(shrink);
         let beginning = std::mem::replace(&mut self.begins, Beginning::Zero);
         match beginning {
             Beginning::Zero => return Verified::GoesOn { lay },

@@ -4,8 +4,10 @@ use crate::base::memory::{copied, filled, gathered, OutOfMemory, Room};
 use crate::base::zeros::zeros;
 use crate::linalg::lower::Lower;
 use crate::linalg::one_plus::OnePlus;
-use crate::objective::central_path::NEAR;
-use crate::objective::minimized::Objective;
+use crate::objective::central_path::{
+    first_slack, length_within, products_of_row, MIDDLE, NEAR, STUCK, STUCK_STEPS,
+};
+use crate::objective::minimized::{balanced, Objective};
 use crate::objective::report::relative_gap;
 use crate::simd::Level;
 use crate::solver::bundle::head::{Due, FoundByPass, GivenHead};
@@ -16,20 +18,13 @@ use crate::solver::interior::pass::{
 };
 use crate::solver::sums::tally::Tally;
 
-/// The part of the way to the nearest bound that a step goes.
-const SHORT_OF: f64 = 0.99;
-/// What xi and lambda are at the beginning, as a part of the mean of |y <w, h> - 1|, or of 1 where that is less.
-const BEGIN: f64 = 0.1;
-/// The mu that are tried, as parts of eta / 2n.
+/// The mu that are tried, as parts of the mean product.
 const TRIED: [f64; 8] = [1e-4, 1e-3, 5e-3, 0.02, 0.06, 0.15, 0.35, 0.7];
-/// A step so short says that rounding is all that is left, after so many of them in turn.
-const STUCK: f64 = 1e-4;
-const STUCK_STEPS: u32 = 5;
 
 /// How it goes.
 pub struct InteriorHead {
+    /// A free intercept is nu, and no column of the rows; one in the norm is the weight of a constant.
     objective: Objective,
-    intercept: bool,
     tolerance: f64,
     max_passes: u32,
     begin: Begin,
@@ -76,7 +71,7 @@ struct System {
 }
 
 impl InteriorHead {
-    /// To be solved; with an intercept where `given` has one.
+    /// To be solved; with such an intercept as `given` has.
     pub fn new(given: GivenHead) -> Result<Self, OutOfMemory> {
         let GivenHead {
             objective,
@@ -86,17 +81,19 @@ impl InteriorHead {
             ..
         } = given;
         Ok(Self {
-            intercept: objective.intercept != 0.0,
-            // it is no column of the rows
-            objective: Objective {
-                intercept: 0.0,
-                ..objective
+            objective: match objective.free {
+                true => Objective {
+                    intercept: 0.0,
+                    ..objective
+                },
+                false => objective,
             },
             tolerance,
             max_passes,
             begin: Begin {
                 shares: [0.0; 2],
                 slack: 0.0,
+                mean_weight: 1.0,
             },
             near: None,
             first: zeros(length)?,
@@ -113,7 +110,8 @@ impl InteriorHead {
 
     /// Has it begin near these weights, the intercept last; to be called before its first pass.
     pub fn begin_near(&mut self, mut weights: Vec<f64>) {
-        if let Some(intercept) = weights.last_mut().filter(|_| !self.intercept) {
+        let has_intercept = self.objective.free || self.objective.intercept != 0.0;
+        if let Some(intercept) = weights.last_mut().filter(|_| !has_intercept) {
             *intercept = 0.0;
         }
         self.near = Some(Near {
@@ -145,8 +143,8 @@ impl InteriorHead {
             return Ok(());
         };
         if system.factor.step(Level::best()) {
-            let direction = system.direction(self.intercept)?;
-            let mus = TRIED.map(|part| part * self.eta / (2.0 * self.rows));
+            let direction = system.direction(self.objective.free)?;
+            let mus = TRIED.map(|part| part * self.eta / self.products());
             self.stage = Stage::Try(Box::new(direction), gathered(mus)?);
         }
         Ok(())
@@ -185,7 +183,7 @@ impl InteriorHead {
             (Stage::Sides, InteriorSums::Sides(sides)) => Ok(self.begin(&sides)),
             (Stage::Slopes, InteriorSums::Slopes(sum, rows)) => {
                 self.rows = rows as f64;
-                self.begin.slack = (BEGIN * sum / self.rows).max(BEGIN);
+                self.begin.slack = first_slack(sum, self.rows);
                 self.stage = Stage::Evaluate;
                 Ok(None)
             }
@@ -205,18 +203,35 @@ impl InteriorHead {
     /// How near it begins; not at all where weights are no better than none.
     fn decide_near(&mut self, losses: f64, at_0: f64, rows: f64) {
         self.near = self.near.take().and_then(|near| {
-            let (_, w) = near.w.0.split_last()?;
-            let primal = 0.5 * product(w, w) + losses;
-            let mu = NEAR * primal / (2.0 * rows);
+            let primal = self.half_square(&near.w.0) + losses;
+            let mu = NEAR * primal / (products_of_row(self.objective.loss) * rows);
             (primal < at_0).then_some(Near { mu, ..near })
         });
+    }
+
+    /// Half of what weights have in the primal.
+    fn half_square(&self, w: &[f64]) -> f64 {
+        let counted = &w[..w.len() - usize::from(self.objective.free)];
+        0.5 * product(counted, counted)
+    }
+
+    /// Products that are to become mu.
+    fn products(&self) -> f64 {
+        products_of_row(self.objective.loss) * self.rows
+    }
+
+    /// What sums of a over either side are multiplied by for sum y a = 0.
+    fn shares(&self, sides: &[Side; 2]) -> [f64; 2] {
+        match self.objective.free {
+            true => balanced(sides[0].duals, sides[1].duals),
+            false => [1.0; 2],
+        }
     }
 
     /// Half of C c, or near weights that are known what goes with their margins, of the heavier side as much as makes sum y a = 0. Where one side has no rows, what is best is known at once.
     fn begin(&mut self, sides: &[Side; 2]) -> Option<FoundByPass> {
         let [negative, positive] = sides;
-        let lighter = negative.duals.min(positive.duals);
-        if self.intercept && lighter == 0.0 {
+        if self.objective.free && negative.duals.min(positive.duals) == 0.0 {
             let nu = if positive.rows > 0 { 1.0 } else { -1.0 };
             self.w.fill(0.0);
             if let Some(last) = self.w.last_mut() {
@@ -236,11 +251,9 @@ impl InteriorHead {
                 gives_up: false,
             });
         }
-        let whole = if self.near.is_some() { 1.0 } else { 0.5 };
-        self.begin.shares = sides.each_ref().map(|side| match self.intercept {
-            true => whole * lighter / side.duals,
-            false => whole,
-        });
+        self.begin.shares = self.shares(sides);
+        let rows = (negative.rows + positive.rows) as f64;
+        self.begin.mean_weight = (negative.duals + positive.duals) / (MIDDLE * rows);
         for (side, share) in sides.iter().zip(self.begin.shares) {
             for (w, v) in self.first.iter_mut().zip(&side.v.0) {
                 *w += share * v;
@@ -248,8 +261,10 @@ impl InteriorHead {
         }
         self.w.copy_from_slice(&self.first);
         self.stage = Stage::Slopes;
-        if let (Some(near), Some(nu)) = (&self.near, self.w.last_mut()) {
-            *nu = near.nu();
+        if let (Some(near), Some(last)) = (&self.near, self.w.last_mut()) {
+            if self.objective.free {
+                *last = near.last();
+            }
             self.rows = (negative.rows + positive.rows) as f64;
             self.stage = Stage::Evaluate;
         }
@@ -267,8 +282,7 @@ impl InteriorHead {
             tally,
         } = sums;
         self.eta = eta;
-        let w = &self.w[..self.w.len() - 1];
-        let primal = 0.5 * product(w, w) + self.objective.c * tally.start_loss;
+        let primal = self.half_square(&self.w) + self.objective.c * tally.start_loss;
         let dual = self.feasible(&sides)?;
         let gap = relative_gap(primal, dual);
         let arrived = gap <= self.tolerance;
@@ -308,30 +322,25 @@ impl InteriorHead {
 
     /// D at a scaled down on its heavier side.
     fn feasible(&self, sides: &[Side; 2]) -> Result<f64, OutOfMemory> {
-        let lighter = sides[0].duals.min(sides[1].duals);
         let mut v = filled(0.0, self.w.len())?;
-        let mut linear = 0.0;
-        for side in sides {
-            let share = match self.intercept && side.duals > 0.0 {
-                true => lighter / side.duals,
-                false => 1.0,
-            };
-            linear += share * side.duals;
+        let mut own_terms = 0.0;
+        for (side, share) in sides.iter().zip(self.shares(sides)) {
+            own_terms += share * (side.linear - share * side.bent);
             for (sum, own) in v.iter_mut().zip(&side.v.0) {
                 *sum += share * own;
             }
         }
-        Ok((linear - 0.5 * product(&v, &v)).max(0.0))
+        Ok((own_terms - 0.5 * product(&v, &v)).max(0.0))
     }
 
     /// Takes the step that leaves least of eta.
     fn go(&mut self, direction: &Direction, mus: &[f64], tried: &Tried) -> Result<(), OutOfMemory> {
         let left = |(mu, length, curve): (f64, f64, f64)| {
-            let slope = 2.0 * self.rows * mu - self.eta;
+            let slope = self.products() * mu - self.eta;
             self.eta + length * (slope + length * curve)
         };
         let all = mus.iter().zip(&tried.least).zip(&tried.curves);
-        let all = all.map(|((mu, least), curve)| (*mu, (SHORT_OF * least).min(1.0), *curve));
+        let all = all.map(|((mu, least), curve)| (*mu, length_within(*least), *curve));
         let best = all.min_by(|one, other| left(*one).total_cmp(&left(*other)));
         let Some((mu, length, _)) = best else {
             return Ok(());

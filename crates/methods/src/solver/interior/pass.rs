@@ -5,15 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::{copied, filled, list, OutOfMemory, Room};
 use crate::base::zeros::zeros;
-use crate::linalg::gram::{finished, Gram, MOST_TOLD};
-use crate::objective::central_path::central;
-use crate::objective::loss::NO_LOSS_FROM;
-use crate::objective::losses::hinge::Hinge;
+use crate::linalg::gram::{finished, Gram, MOST_SENT};
+use crate::objective::central_path::{RowPoint, RowStep, RowTerms, MIDDLE};
+use crate::objective::loss::by_loss;
 use crate::objective::minimized::Objective;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
 use crate::solver::fixed_weights::{add, add_row, added, Numbers};
 use crate::solver::sums::tally::Tally;
+
+/// Corrections would need what each row keeps from one pass to the next.
+const UNCORRECTED: [f64; 2] = [0.0; 2];
 
 /// What a pass is to sum up.
 #[derive(Serialize, Deserialize)]
@@ -32,10 +34,11 @@ pub struct InteriorPass {
 /// Where the variables of a row begin.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Begin {
-    /// a as a part of C c, of negative rows and of positive ones.
+    /// What a is multiplied by, of negative rows and of positive ones.
     pub(super) shares: [f64; 2],
-    /// xi and lambda.
+    /// xi and lambda of a row of this weight, the mean of all.
     pub(super) slack: f64,
+    pub(super) mean_weight: f64,
 }
 
 /// Weights near which it begins: a, xi and lambda are to their margins what they are to those of a point whose products are all mu.
@@ -62,7 +65,7 @@ pub(super) enum Task {
     Losses,
     /// What rows of either side come to.
     Sides,
-    /// |y <w, h> - 1|
+    /// |g|
     Slopes,
     /// The point, and the system of the next step.
     Evaluate,
@@ -96,9 +99,11 @@ pub enum InteriorSums {
 /// Rows of one side.
 #[derive(Serialize, Deserialize)]
 pub struct Side {
-    /// Sum of a y h, and of a; at the beginning with C c for a.
+    /// Sum of a y h, and of a, p a and 1/2 d a^2.
     pub(super) v: Numbers,
     pub(super) duals: f64,
+    pub(super) linear: f64,
+    pub(super) bent: f64,
     pub(super) rows: u64,
 }
 
@@ -128,57 +133,40 @@ pub struct Tried {
     pub(super) curves: Vec<f64>,
 }
 
-/// A row's variables.
+/// Where a row is.
 struct Point {
     y: f64,
-    /// C c
-    bound: f64,
-    a: f64,
-    xi: f64,
-    lambda: f64,
+    row: RowPoint,
     /// <w, h>
     score: f64,
     nu: f64,
 }
 
 impl Point {
-    /// 1 / D
     #[inline(always)]
-    fn inverse(&self) -> f64 {
-        1.0 / (self.xi / self.a + self.lambda / (self.bound - self.a))
+    fn margin(&self) -> f64 {
+        self.y * (self.score + self.nu)
     }
 
     /// z for mu = 0, and what mu adds.
     #[inline(always)]
     fn z(&self) -> [f64; 2] {
-        let steep = NO_LOSS_FROM - self.y * (self.score + self.nu);
-        [steep, 1.0 / self.a - 1.0 / (self.bound - self.a)]
+        let slope = self.row.slope(self.margin());
+        [-slope, self.row.pull(1.0, UNCORRECTED)]
     }
 
-    /// d a, of a row with this <u, h>.
+    /// The step of a row with this <u, h>.
     #[inline(always)]
-    fn along(&self, u: f64, shift: f64, mu: f64) -> f64 {
+    fn step(&self, u: f64, shift: f64, mu: f64) -> RowStep {
         let [z, more] = self.z();
-        self.inverse() * (z + mu * more - self.y * (shift + u))
-    }
-
-    /// d xi and d lambda.
-    #[inline(always)]
-    fn slopes(&self, along: f64, mu: f64) -> [f64; 2] {
-        let left = self.bound - self.a;
-        [
-            -self.xi + (mu - self.xi * along) / self.a,
-            -self.lambda + (mu + self.lambda * along) / left,
-        ]
+        let along = self.row.inverse() * (z + mu * more - self.y * (shift + u));
+        self.row.step(along, mu, UNCORRECTED)
     }
 
     #[inline(always)]
     fn go(&mut self, u: f64, step: &Taken) {
-        let along = self.along(u, step.shift, step.mu);
-        let [to_xi, to_lambda] = self.slopes(along, step.mu);
-        self.a += step.length * along;
-        self.xi += step.length * to_xi;
-        self.lambda += step.length * to_lambda;
+        let own = self.step(u, step.shift, step.mu);
+        self.row = self.row.after(&own, step.length);
         self.score += step.length * u;
         self.nu += step.length * step.shift;
     }
@@ -189,20 +177,32 @@ impl Side {
         Ok(Self {
             v: Numbers(zeros(length)?),
             duals: 0.0,
+            linear: 0.0,
+            bent: 0.0,
             rows: 0,
         })
     }
 
     #[inline(always)]
-    fn take<K: Isa>(&mut self, row: &Row<'_>, y: f64, a: f64) {
-        add_row::<K>(&mut self.v.0, y * a, row, 0.0);
+    fn take<K: Isa>(
+        &mut self,
+        (row, constant): (&Row<'_>, f64),
+        y: f64,
+        (terms, a): (&RowTerms, f64),
+    ) {
+        add_row::<K>(&mut self.v.0, y * a, row, constant);
+        let [linear, bent] = terms.of_dual(a);
         self.duals += a;
+        self.linear += linear;
+        self.bent += bent;
         self.rows += 1;
     }
 
     fn join(&mut self, more: &Self) {
         add(&mut self.v.0, &more.v.0);
         self.duals += more.duals;
+        self.linear += more.linear;
+        self.bent += more.bent;
         self.rows = self.rows.saturating_add(more.rows);
     }
 }
@@ -213,7 +213,7 @@ impl InteriorPass {
         let fits = |numbers: &Numbers| numbers.0.len() == features + 1;
         let tries = match &self.task {
             Task::Try { direction, .. } => direction.u.iter().all(fits),
-            Task::Evaluate => features < MOST_TOLD,
+            Task::Evaluate => features < MOST_SENT,
             Task::Losses | Task::Sides | Task::Slopes => true,
         };
         let near = self.near.as_ref().is_none_or(|near| fits(&near.w));
@@ -249,78 +249,89 @@ impl InteriorPass {
     #[inline(always)]
     pub fn visit<K: Isa>(&self, all: &mut InteriorSums, row: &Row<'_>) {
         let (y, cost) = self.objective.side(row);
-        let bound = self.objective.c * cost;
-        if y == 0.0 || bound <= 0.0 {
+        let loss = self.objective.loss;
+        let at_zero = y * row.offset();
+        let terms = RowTerms::of(loss, self.objective.c * cost).with_offset(at_zero);
+        if y == 0.0 || terms.weight <= 0.0 {
             return;
         }
+        let constant = self.objective.intercept;
         match (&self.task, all) {
             (Task::Losses, InteriorSums::Losses(sums, rows)) => {
-                sums[0] += bound * (-self.slope_near::<K>(row, y)).max(0.0);
-                sums[1] += bound;
+                sums[0] += terms.weight * loss.value(self.margin_near::<K>(row, y));
+                sums[1] += terms.weight * loss.value(at_zero);
                 *rows += 1;
             }
             (Task::Sides, InteriorSums::Sides(sides)) => {
-                let a = match &self.near {
-                    Some(near) => central(self.slope_near::<K>(row, y), bound, near.mu),
-                    None => bound,
-                };
-                sides[usize::from(y > 0.0)].take::<K>(row, y, a);
+                let a = self.first::<K>(row, y, &terms);
+                sides[usize::from(y > 0.0)].take::<K>((row, constant), y, (&terms, a));
             }
             (Task::Slopes, InteriorSums::Slopes(sum, rows)) => {
-                *sum += (y * self.objective.score::<K>(row, &self.w.0) - 1.0).abs();
+                let a = self.begin.shares[usize::from(y > 0.0)] * self.first::<K>(row, y, &terms);
+                let margin = y * self.objective.score::<K>(row, &self.w.0);
+                *sum += terms.slope(a, margin).abs();
                 *rows += 1;
             }
             (Task::Evaluate, InteriorSums::Evaluated(sums)) => {
-                let point = self.point::<K>(row, y, bound);
-                sums.take::<K>(row, &point, cost);
+                let point = self.point::<K>(row, y, terms);
+                by_loss!(loss, loss => {
+                    let at = (point.y, cost, point.score + point.nu);
+                    sums.tally.add_at_start(loss, at, None);
+                });
+                sums.take::<K>((row, constant), &point);
             }
             (Task::Try { direction, mus }, InteriorSums::Tried(sums)) => {
-                let point = self.point::<K>(row, y, bound);
+                let point = self.point::<K>(row, y, terms);
                 let [u, more] = &direction.u;
-                let u = self.objective.score::<K>(row, &u.0);
-                let more = self.objective.score::<K>(row, &more.0);
+                let u = self.objective.along::<K>(row, &u.0);
+                let more = self.objective.along::<K>(row, &more.0);
                 sums.take(&point, ([u, more], direction.shift), mus);
             }
             _ => {}
         }
     }
 
-    /// y f - 1 of the weights near which it begins.
+    /// The margin at the weights near which it begins.
     #[inline(always)]
-    fn slope_near<K: Isa>(&self, row: &Row<'_>, y: f64) -> f64 {
-        self.near.as_ref().map_or(0.0, |near| {
-            y * (self.objective.score::<K>(row, &near.w.0) + near.nu()) - NO_LOSS_FROM
+    fn margin_near<K: Isa>(&self, row: &Row<'_>, y: f64) -> f64 {
+        let at_zero = y * row.offset();
+        self.near.as_ref().map_or(at_zero, |near| {
+            y * (self.objective.score::<K>(row, &near.w.0) + self.nu_near(near))
         })
     }
 
-    /// a, xi and lambda of a row at the beginning, and nu.
+    /// nu of these weights: their intercept, where that is not the weight of a constant.
+    fn nu_near(&self, near: &Near) -> f64 {
+        match self.objective.free {
+            true => near.last(),
+            false => 0.0,
+        }
+    }
+
+    /// a of a row at the beginning, but for its side's share.
     #[inline(always)]
-    fn first<K: Isa>(&self, row: &Row<'_>, y: f64, bound: f64) -> [f64; 4] {
-        let share = self.begin.shares[usize::from(y > 0.0)];
+    fn first<K: Isa>(&self, row: &Row<'_>, y: f64, terms: &RowTerms) -> f64 {
         match &self.near {
-            None => [share * bound, self.begin.slack, self.begin.slack, 0.0],
-            Some(near) => {
-                let a = share * central(self.slope_near::<K>(row, y), bound, near.mu);
-                [a, near.mu / a, near.mu / (bound - a), near.nu()]
-            }
+            None => MIDDLE * terms.weight,
+            Some(near) => terms.central(self.margin_near::<K>(row, y), near.mu),
         }
     }
 
     /// Where the steps so far have brought a row.
     #[inline(always)]
-    fn point<K: Isa>(&self, row: &Row<'_>, y: f64, bound: f64) -> Point {
-        let [a, xi, lambda, nu] = self.first::<K>(row, y, bound);
+    fn point<K: Isa>(&self, row: &Row<'_>, y: f64, terms: RowTerms) -> Point {
+        let a = self.begin.shares[usize::from(y > 0.0)] * self.first::<K>(row, y, &terms);
         let mut point = Point {
             y,
-            bound,
-            a,
-            xi,
-            lambda,
+            row: match &self.near {
+                None => RowPoint::with_slack(terms, a, (self.begin.slack, self.begin.mean_weight)),
+                Some(near) => RowPoint::on_path(terms, a, near.mu),
+            },
             score: self.objective.score::<K>(row, &self.w.0),
-            nu,
+            nu: self.near.as_ref().map_or(0.0, |near| self.nu_near(near)),
         };
         for step in &self.steps {
-            point.go(self.objective.score::<K>(row, &step.u.0), step);
+            point.go(self.objective.along::<K>(row, &step.u.0), step);
         }
         point
     }
@@ -328,22 +339,21 @@ impl InteriorPass {
 
 impl Evaluated {
     #[inline(always)]
-    fn take<K: Isa>(&mut self, row: &Row<'_>, at: &Point, cost: f64) {
-        let (inverse, [z, more]) = (at.inverse(), at.z());
-        let left = at.bound - at.a;
-        self.eta += at.a * at.xi + left * at.lambda;
-        self.tally
-            .add_at_start(Hinge, (at.y, cost, at.score + at.nu), None);
+    fn take<K: Isa>(&mut self, (row, constant): (&Row<'_>, f64), at: &Point) {
+        let (inverse, [z, more]) = (at.row.inverse(), at.z());
+        let terms = &at.row.terms;
+        self.eta += at.row.gap();
         // of a and xi, whose product shrinks, the one that stays
-        self.tally.support += u64::from(at.a >= at.bound * at.xi);
-        self.sides[usize::from(at.y > 0.0)].take::<K>(row, at.y, at.a);
+        let [at_0, _] = at.row.is_at_ends(terms.weight);
+        self.tally.support += u64::from(!at_0);
+        self.sides[usize::from(at.y > 0.0)].take::<K>((row, constant), at.y, (terms, at.row.a));
         let by = [at.y * inverse * z, at.y * inverse * more, inverse];
         for ((sum, balance), by) in self.right.iter_mut().zip(&mut self.balance).zip(by) {
-            add_row::<K>(&mut sum.0, by, row, 0.0);
+            add_row::<K>(&mut sum.0, by, row, constant);
             *balance += by;
         }
         if let Some(gram) = &mut self.gram {
-            gram.add::<K>(added(row, inverse, 0.0));
+            gram.add::<K>(added(row, inverse, constant));
         }
     }
 
@@ -373,20 +383,9 @@ impl Tried {
     ) {
         let each = self.least.iter_mut().zip(&mut self.curves).zip(mus);
         for ((least, curve), mu) in each {
-            let along = at.along(u + mu * u_more, shift + mu * more, *mu);
-            let [to_xi, to_lambda] = at.slopes(along, *mu);
-            let changes = [
-                (at.a, along),
-                (at.bound - at.a, -along),
-                (at.xi, to_xi),
-                (at.lambda, to_lambda),
-            ];
-            for (room, change) in changes {
-                if change < 0.0 {
-                    *least = least.min(room / -change);
-                }
-            }
-            *curve += along * (to_xi - to_lambda);
+            let step = at.step(u + mu * u_more, shift + mu * more, *mu);
+            *least = least.min(at.row.room(&step));
+            *curve += step.curve();
         }
     }
 
@@ -465,7 +464,8 @@ impl InteriorSums {
 }
 
 impl Near {
-    pub(super) fn nu(&self) -> f64 {
+    /// The last weight.
+    pub(super) fn last(&self) -> f64 {
         self.w.0.last().copied().unwrap_or(0.0)
     }
 

@@ -1,9 +1,8 @@
 //! v = sum a y x, recomputed in every full pass from the dual variables.
 //!
-//! Each visit rounds w to 32 bits, and in v = w + kappa m (w - z) that counts 1 + kappa m times: after many visits v and the
-//! dual would be known to less than the gap, and kappa be corrected by what is not there. A full pass meets every row, so it
-//! can add up v besides: a row's part when it comes, and what later visits in the same pass change about it. At the end w is
-//! set to what v says.
+//! Each visit rounds w to 32 bits. In v = w + kappa m (w - z) that error counts 1 + kappa m times. After many visits it would exceed the gap,
+//! and kappa would be corrected by noise. A full pass meets every row, so it adds up v anew: a row's part when the row comes, and what later
+//! visits in the same pass change about it. At the end w is computed from v.
 
 use super::matrix::Matrix;
 use crate::rows::row::Row;

@@ -1,9 +1,9 @@
-//! Heads side by side as heads whose rows are visited: in groups, each of which a thread of its own can show rows to.
+//! Heads side by side, divided into groups, one for each trainer. Each group is visited by a thread of its own.
 //!
-//! A head is in the group that its number gives, by turns: neighbours have much in common, their C for one, and so as much
-//! to do. With one trainer there is one group.
+//! Heads are dealt out to groups by turns. Neighbouring heads have much in common, such as C, and so about the same work: every group gets
+//! its share of each kind.
 //!
-//! The loops choose the instruction set themselves: one call of them visits many rows, or one row for many heads.
+//! The loops choose the instruction set themselves, once for many rows, or for one row and many heads.
 
 use std::ops::Range;
 

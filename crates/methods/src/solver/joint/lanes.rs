@@ -37,6 +37,7 @@ struct LaneSums {
     low: Lanes,
     open: [f64; LANES],
     alpha: [f64; LANES],
+    offsets: [f64; LANES],
     diag: [f64; LANES],
     visits: [u32; LANES],
     updates: [u32; LANES],
@@ -59,6 +60,7 @@ const ZERO: LaneSums = LaneSums {
     low: [f32::INFINITY; LANES],
     open: [0.0; LANES],
     alpha: [0.0; LANES],
+    offsets: [0.0; LANES],
     diag: [0.0; LANES],
     visits: [0; LANES],
     updates: [0; LANES],
@@ -80,6 +82,8 @@ pub(super) struct Facing<'a> {
     /// Signs by lane.
     pub(super) signs: &'a Lanes,
     pub(super) cost: f32,
+    /// What its scores have beside <w, x>.
+    pub(super) offset: f64,
     /// Lanes to visit, if the row takes part in them.
     pub(super) lanes: u8,
 }
@@ -95,8 +99,8 @@ impl Facing<'_> {
     }
 }
 
-/// How a row stands with eight heads.
-pub(super) struct Standing<E> {
+/// The gradient of the dual at a row, in eight heads, and the bounds of its dual variables.
+pub(super) struct RowTerms<E> {
     gradient: E,
     upper: E,
     diag: E,
@@ -162,6 +166,7 @@ impl LaneBlock {
             high: sums.high[k].into(),
             low: sums.low[k].into(),
             alpha: sums.alpha[k],
+            offsets: sums.offsets[k],
             diag: sums.diag[k],
             visits: sums.visits[k].into(),
             updates: sums.updates[k].into(),
@@ -207,7 +212,7 @@ impl LaneBlock {
         positive.pick(weighed.least(E::splat(f32::MAX)), cost)
     }
 
-    /// Looks how a row stands: `score` are its scores <w, x>, `alpha` its dual variables. Lanes in which it is shrunk from
+    /// The gradient of the dual at a row: `score` are its scores <w, x>, `alpha` its dual variables. Lanes in which it is shrunk from
     /// now on are noted in `shrunk`. What it leaves of the gap is summed, in full passes where it was shrunk.
     #[inline(always)]
     pub(super) fn look<E: Eight, L: LossFunction, const FULL: bool>(
@@ -217,7 +222,7 @@ impl LaneBlock {
         score: &Lanes,
         alpha: &Lanes,
         shrunk: &mut u8,
-    ) -> Standing<E> {
+    ) -> RowTerms<E> {
         let (upper, diag) = self.bounds::<E, L>(loss, facing);
         let (y, old, zero) = (E::load(facing.signs), E::load(alpha), E::splat(0.0));
         let takes_part = y.below(zero).or(zero.below(y));
@@ -253,7 +258,7 @@ impl LaneBlock {
         let moving = projected.below(zero).or(zero.below(projected));
         let on_bits = on.bits();
         *shrunk = (*shrunk & !on_bits) | (shrinks.bits() & on_bits) | !takes_part.bits();
-        Standing {
+        RowTerms {
             gradient,
             upper,
             diag,
@@ -269,25 +274,30 @@ impl LaneBlock {
         &mut self,
         loss: L,
         facing: Facing<'_>,
-        standing: &Standing<E>,
+        row_terms: &RowTerms<E>,
         curvature: &Lanes,
         alpha: &mut Lanes,
     ) -> Lanes {
         let sums = &mut self.sums;
         let old = E::load(alpha);
-        let curvature = E::load(curvature).plus(standing.diag);
-        let wanted = loss.advance_eight(old, standing.gradient, curvature, standing.upper);
-        let after = E::where_set(standing.moving).pick(wanted, old);
+        let curvature = E::load(curvature).plus(row_terms.diag);
+        let wanted = loss.advance_eight(old, row_terms.gradient, curvature, row_terms.upper);
+        let after = E::where_set(row_terms.moving).pick(wanted, old);
         after.store(alpha);
         after.add_difference_to(old, &mut sums.alpha);
         let changes = after.below(old).or(old.below(after));
         changes.count_in(&mut sums.updates);
         if L::CURVED {
-            add_curvature(&mut sums.diag, standing.diag, old, alpha);
+            add_curvature(&mut sums.diag, row_terms.diag, old, alpha);
         }
         let mut scales = [0.0; LANES];
         let signs = E::load(facing.signs);
         signs.times(after.minus(old)).store(&mut scales);
+        if facing.offset != 0.0 {
+            for (sum, scale) in sums.offsets.iter_mut().zip(&scales) {
+                *sum += facing.offset * f64::from(*scale);
+            }
+        }
         scales
     }
 

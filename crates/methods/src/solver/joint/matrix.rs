@@ -304,7 +304,7 @@ impl Matrix {
     }
 }
 
-/// <m, x> of [`TILE`] rows, as [`scores`]: of each row for one block after the other; of the dense part, for these lanes
+/// <m, x> and offsets of [`TILE`] rows, as [`scores`]: of each row for one block after the other; of the dense part, for these lanes
 /// only. Asks for rows that are `coming` meanwhile, one with each product of four lanes.
 #[inline(always)]
 pub(super) fn tile_scores<K: Isa>(
@@ -323,7 +323,8 @@ pub(super) fn tile_scores<K: Isa>(
         for (block, out) in out.iter_mut().enumerate() {
             let from = block * LANES;
             let [[scores]] = entries.scores::<K, 1, 1>([&matrix.rest], LanePlace { stride, from });
-            *out = std::array::from_fn(|k| scores[k] + intercept * last[from + k]);
+            let beside = row.offset() as f32;
+            *out = std::array::from_fn(|k| scores[k] + intercept * last[from + k] + beside);
         }
     }
     let x = rows.each_ref().map(|row| row.dense());
@@ -348,7 +349,7 @@ pub(super) fn tile_scores<K: Isa>(
     }
 }
 
-/// <m, x> in each of M matrices for the lanes of the N blocks from `block`; of the dense part, only for lanes whose bit
+/// <m, x> and the offset in each of M matrices for the lanes of the N blocks from `block`; of the dense part, only for lanes whose bit
 /// in `wanted` is set. Asks for the row that is `coming` meanwhile.
 #[inline(always)]
 pub(super) fn scores<K: Isa, const N: usize, const M: usize>(
@@ -363,10 +364,11 @@ pub(super) fn scores<K: Isa, const N: usize, const M: usize>(
     let rest = matrices.map(|matrix| &matrix.rest[..]);
     let entries = matrices[0].entries(row);
     let mut scores = entries.scores::<K, N, M>(rest, LanePlace { stride, from });
+    let beside = row.offset() as f32;
     for m in 0..M {
         let last = &rest[m][rest[m].len() - stride + from..][..N * LANES];
         for (score, last) in scores[m].as_flattened_mut().iter_mut().zip(last) {
-            *score += intercept * last;
+            *score += intercept * last + beside;
         }
     }
     if dense == 0 {

@@ -1,9 +1,8 @@
-//! A head's turn: its active passes without the others.
+//! A head's turn: its active passes without the other heads.
 //!
-//! Once a row is in the active sets of one head or two only, little is read for all of them at once, and what one alone reads
-//! stays in the processor's caches from one pass to the next. For its turn a head is held as one by itself: weights, dual
-//! variables and which rows are shrunk lie one after another, and [`crate::solver::visit::visitor`] visits rows. Behind the turn they go back
-//! to the head's lane.
+//! Once most rows are in the active sets of one head or two, reading them for all heads together saves little, while the rows of one head
+//! stay in the processor's caches from pass to pass. During its turn a head is held as a single one: its weights, dual variables and shrunk
+//! bits lie contiguously, and [`crate::solver::visit::visitor`] visits rows. After the turn they go back to the head's lane.
 
 use super::turn_state::Turn;
 use super::JointHeads;

@@ -101,11 +101,11 @@ impl JointHeads {
         self.start.norm[lane] = squares.sum();
     }
 
-    /// <w, x> + b of the weights being verified, summed in 64 bits.
+    /// <w, x> + b of the weights being verified and the offset, summed in 64 bits.
     fn exact_score(&self, row: &Row<'_>, lane: usize) -> f64 {
         let weights = self.start.w.column(lane);
         let weight = |j: usize| f64::from(weights.get(j));
-        let last = f64::from(self.intercept) * weight(self.facts.features);
+        let last = row.offset() + f64::from(self.intercept) * weight(self.facts.features);
         entries(row).fold(last, |sum, (j, x)| sum + x * weight(j))
     }
 

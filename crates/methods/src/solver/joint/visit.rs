@@ -27,7 +27,7 @@ const MANY_BLOCKS: usize = 256;
 struct RowOutcome {
     /// It is in some active set still.
     active: bool,
-    /// The least of what holds it at a bound, see [`super::lanes::Standing`].
+    /// The least of what holds it at a bound, see [`super::lanes::RowTerms`].
     held: Lanes,
 }
 
@@ -380,25 +380,26 @@ impl JointHeads {
             let facing = Facing {
                 signs: self.signs.of(block + n),
                 cost: row.cost(),
+                offset: row.offset(),
                 lanes: wanted[n],
             };
             let place = row.ordinal() * self.width + block + n;
             let own = &mut self.blocks[block + n];
             let alpha = &mut self.alpha[place];
             let shrunk = &mut self.shrunk[place];
-            let standing = own.look::<K::Eight, L, FULL>(loss, facing, &score[n], alpha, shrunk);
+            let row_terms = own.look::<K::Eight, L, FULL>(loss, facing, &score[n], alpha, shrunk);
             let held = K::Eight::load(&seen.held);
-            held.least(standing.held).store(&mut seen.held);
+            held.least(row_terms.held).store(&mut seen.held);
             seen.active |= own.running & !*shrunk != 0;
-            if standing.moving != 0 {
-                self.moved[block + n] |= standing.moving;
+            if row_terms.moving != 0 {
+                self.moved[block + n] |= row_terms.moving;
                 let one = self.intercept;
                 let damp = self.metric.as_ref().map(|metric| &metric.damp);
                 let curvature = match damp {
                     None => own.curvature(row.q() + one),
-                    Some(damp) => damp.squares::<K>(row, one, block + n, standing.moving),
+                    Some(damp) => damp.squares::<K>(row, one, block + n, row_terms.moving),
                 };
-                let mut scales = own.step(loss, facing, &standing, &curvature, alpha);
+                let mut scales = own.step(loss, facing, &row_terms, &curvature, alpha);
                 if let (false, Some(exact_v)) = (FULL, &mut self.exact_v) {
                     exact_v.add_step::<K>(row, one, block + n, &scales);
                 }
@@ -437,6 +438,7 @@ impl JointHeads {
     ) -> ([Lanes; N], [Lanes; N]) {
         let one = self.intercept;
         let of = |all: &[Lanes]| -> [Lanes; N] { std::array::from_fn(|n| all[block + n]) };
+        let at_zero = [[row.offset() as f32; LANES]; N];
         match (known.at_start, known.at_visit) {
             (None, _) if FULL && !self.start.is_zero => {
                 let both = [&self.w, &self.start.w];
@@ -445,7 +447,7 @@ impl JointHeads {
             }
             (start, None) => {
                 let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted, coming);
-                (score, start.map_or([[0.0; LANES]; N], of))
+                (score, start.map_or(at_zero, of))
             }
             (start, Some(at_visit)) => {
                 let mut score = of(at_visit);
@@ -458,7 +460,7 @@ impl JointHeads {
                         }
                     }
                 }
-                (score, start.map_or([[0.0; LANES]; N], of))
+                (score, start.map_or(at_zero, of))
             }
         }
     }
@@ -496,13 +498,14 @@ impl JointHeads {
         for block in 0..self.blocks.len() {
             let wanted = self.blocks[block].running;
             let at_start = if self.start.is_zero {
-                [0.0; LANES]
+                [row.offset() as f32; LANES]
             } else {
                 self.score_start::<K>(row, block, wanted)
             };
             let facing = Facing {
                 signs: self.signs.of(block),
                 cost: row.cost(),
+                offset: row.offset(),
                 lanes: wanted,
             };
             let none = [0.0; LANES];

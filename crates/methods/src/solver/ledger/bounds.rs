@@ -1,7 +1,7 @@
 //! The best primal and the best dual that a head has come to: the pair that it reports.
 //!
-//! Neither goes up or down from pass to pass: the centre of the shift moves, and with it the dual may fall far below what
-//! it was. So the weights of the best primal and the dual variables of the best dual are kept where the vectors are held.
+//! Primal and dual do not improve in every pass: when the centre of the shift moves, the dual may fall far below what it was. So the weights
+//! of the best primal and the dual variables of the best dual are kept by the code that holds the vectors.
 
 use crate::objective::report::{relative_gap, Certificate};
 use crate::objective::rounded::{Rounded, Unrounded};
@@ -146,14 +146,21 @@ impl Bounds {
         is_best
     }
 
-    /// Takes the dual recomputed from the present dual variables.
-    pub(in crate::solver) fn take_proved(&mut self, proved: ProvedDual) {
+    /// Takes the dual recomputed from the present dual variables; true when these are the best ones.
+    pub(in crate::solver) fn take_proved(&mut self, proved: ProvedDual) -> bool {
         self.last_dual = proved.dual;
-        if self.best_duals.visits == proved.visits && self.best_duals.visits > 0 {
+        let is_best = self.best_duals.visits == proved.visits && self.best_duals.visits > 0;
+        if is_best {
             // the same ones: what was thought of them was off by rounding
             self.best_duals.dual = proved.dual;
             self.best_duals.proved = true;
         }
+        is_best
+    }
+
+    /// Whether the best dual has been recomputed from its dual variables.
+    pub(in crate::solver) fn dual_is_proved(&self) -> bool {
+        self.best_duals.proved
     }
 
     /// Which dual variables are better behind a proof of the present ones.

@@ -1,7 +1,7 @@
 //! The best constant decision: weights of 0 and an intercept.
 //!
-//! Of many classes against their rest some gain nothing by their features, or next to nothing: no weights are better than
-//! none. Whatever noise training leaves in theirs would decide between such classes.
+//! With many classes, some heads (a class against the rest) gain next to nothing by any weights. Then weights of 0 are kept: the noise that
+//! training leaves in other weights would decide between such classes.
 
 use crate::objective::loss::{by_loss, LossFunction};
 use crate::solver::ledger::bounds::Primal;

@@ -49,9 +49,11 @@ impl OutlierCosts {
         }
     }
 
-    /// All rows have been read at the weights that are stored: so many are outliers.
-    pub(in crate::solver) fn recount(&mut self, outliers: u64) {
+    /// All rows have been read at the weights that are stored: so many are outliers, and where a round has put rows on their sides they cost
+    /// so much more there than on the other.
+    pub(in crate::solver) fn recount(&mut self, outliers: u64, excess: Option<f64>) {
         self.sorted.outliers = outliers;
+        self.sorted.excess = excess.unwrap_or(self.sorted.excess);
     }
 
     /// What rows cost more on their side than on the other, beside C.

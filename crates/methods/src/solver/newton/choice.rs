@@ -1,8 +1,8 @@
 //! Which trainings Newton's method solves, or begins.
 //!
-//! Both methods' costs for a row are estimated in values gone through, from what is known when the last row has been read:
-//! rows, features, values of a row, |x|^2, heads and C. The tests have what was measured. What these do not tell, columns with
-//! long tails for one, coordinate descent may still take long over.
+//! The cost of Newton's method and of coordinate descent is estimated in values gone through, from what is known when the last row has been
+//! read: rows, features, values of a row, |x|^2, heads and C. The tests have the measured times. The estimate cannot see everything: over
+//! columns with long tails coordinate descent may still take long.
 
 use crate::objective::heads::HeadSpec;
 use crate::objective::problem::{Problem, Proximal};

@@ -1,7 +1,6 @@
 //! Newton's step by conjugate gradients, where features are too many for a matrix.
 //!
-//! The quadratic of the rows within the margin, q(s) = <g, s> + 1/2 <s, H s>, is gone down with the diagonal of H for a
-//! preconditioner. Each product H d = d + C k sum c <d, x> x is a pass over those rows.
+//! They minimize the quadratic of the rows within the margin, q(s) = <g, s> + 1/2 <s, H s>, with the diagonal of H as preconditioner. Each product H d = d + C k sum c <d, x> x is a pass over those rows.
 //!
 //! | symbol | is | place |
 //! |---|---|---|
@@ -10,9 +9,8 @@
 //! | d | the direction | `sums.beyond` |
 //! | H d - d | the product under way | `sums.sides[0].v` |
 //!
-//! Stop: an iteration lowers q by less than half of what they do on average (Nash and Sofer), so that far from the optimum
-//! steps are rough, and cheap; and what r would leave of the gap, 1/2 |r|^2, is a tenth of what g leaves, or within the
-//! tolerance.
+//! Stop, when both hold: an iteration lowers q by less than half of the average so far (Nash and Sofer), so that steps far from the optimum
+//! are rough and cheap; and 1/2 |r|^2, what r would leave of the gap, is a tenth of what g leaves, or within the tolerance.
 //!
 //! Lin, Weng and Keerthi, Trust region Newton method for large-scale logistic regression, JMLR 9, 2008. There a trust region holds
 //! steps back; here a step that leads to a larger primal is shortened to where that is lowest.

@@ -1,4 +1,4 @@
-//! What Newton's method takes from a head's ledger to begin with, and what a pass of it gives back to the ledger.
+//! What Newton's method takes from the ledger of a head at its beginning, and what each of its passes reports to the ledger.
 
 use crate::objective::minimized::Objective;
 use crate::solver::ledger::bounds::Primal;

@@ -150,7 +150,7 @@ pub struct Newton {
     is_beside: bool,
     /// Rows of the smaller class, as far as passes have seen rows.
     smaller: u64,
-    /// Rows that the pass leaves unread.
+    /// Rows of the last pass that were known without a look.
     pub(super) unseen: u64,
     /// Passes over all rows, and those of the sample under way.
     passes: u32,
@@ -230,9 +230,9 @@ impl Newton {
         }
     }
 
-    /// The dual of rows with this sum of a y x, of a and of diag a^2.
-    pub fn dual_of(&self, own: &[f64], alpha: f64, diag: f64) -> f64 {
-        alpha - product(own, &self.fixed) - 0.5 * product(own, own) - 0.5 * diag
+    /// The dual of rows with this sum of a y x, of a (1 - y o) with offsets o, and of diag a^2.
+    pub fn dual_of(&self, own: &[f64], linear: f64, diag: f64) -> f64 {
+        linear - product(own, &self.fixed) - 0.5 * product(own, own) - 0.5 * diag
     }
 
     /// Begins to go over a part of the rows, one in `part`.
@@ -296,6 +296,11 @@ impl Newton {
     /// What a pass like the last one would sum at weights of 0.
     pub fn at_zero(&self) -> Tally {
         self.sums.at_zero(self.objective.loss)
+    }
+
+    /// Rows that were known without a look in it.
+    pub fn unseen(&self) -> u64 {
+        self.unseen
     }
 
     /// Outliers in the last pass, and what their losses count beside C.

@@ -13,9 +13,9 @@
 //! gradient  g(s) = w + s - f - v(s),   v = sum a y x,   a = C k c (z - y <s, x>), of near rows C k c max(0, z - y <s, x>)
 //! dual      D(s) = F(s) - 1/2 |g(s)|^2
 //!
-//! Within reach no a is below 0, so a is feasible, F(s) = P(w + s), and D(s) is its dual: F - D is 1/2 |w + s - f - v|^2 as for any
-//! dual variables that are the derivatives of the losses. So one pass proves of w what else takes another pass at w + s: near the
-//! optimum 1/2 |g(0)|^2 is as much larger than what is left of P as curvatures are larger than 1.
+//! Within reach no a is below 0. So a is feasible, F(s) = P(w + s), and D(s) is its dual: F - D is 1/2 |w + s - f - v|^2, as for any dual
+//! variables that are the derivatives of the losses. So one pass at w certifies w + s too, without a pass there. Near the optimum that is a
+//! much smaller gap: 1/2 |g(0)|^2 exceeds what is left of P by the factor by which curvatures exceed 1.
 //!
 //! Update: Newton's method on F, each of its iterations a pass over the near rows; a step that does not lower F is halved.
 //! Stop: F - D is a part of the tolerance, or F falls no further.
@@ -334,7 +334,7 @@ impl Work for Visit<'_> {
             values += row.values();
             (number, word) = (number + 1, word + row.values());
             let y = near.by.signum();
-            let at = head.score::<K>(&row, &newton.best) + head.score::<K>(&row, &local.s);
+            let at = head.score::<K>(&row, &newton.best) + head.along::<K>(&row, &local.s);
             let z = head.within(y, at);
             if z <= 0.0 {
                 continue;

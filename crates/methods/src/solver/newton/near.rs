@@ -1,5 +1,5 @@
-//! Rows near the kink of their loss, which a pass brings along as they are: with them the primal is known exactly for all steps that
-//! are within reach, not at the weights of the pass alone ([`super::local`]).
+//! Rows near the kink of their loss. A pass returns them whole. With them the primal is known exactly at all weights within reach, not only at
+//! the weights of the pass ([`super::local`]).
 //!
 //! | symbol | is |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | r | sqrt(sum u_j x_j^2): \|<s, x>\| is r \|s\| at most (Cauchy and Schwarz) |
 //! | reach | a row with \|z\| < reach r is near |
 //!
-//! Of a row that is not near z keeps its sign for all steps with |s| up to reach. So within the margin its loss is c (z - y <s, x>)^2
-//! there, of which the pass sums up the gradient and the products, and beyond it is 0. Where there is no room for all rows that are
-//! near, the reach is less from then on, and the farthest of them are summed up like others.
+//! For a row that is not near, z keeps its sign for all steps with |s| up to reach. If it is within the margin, its loss is c (z - y <s, x>)^2
+//! there; the pass sums up its gradient and products. If it is beyond, its loss is 0. If there is no room for all near rows, the reach
+//! shrinks, and the farthest of them are summed up like the others.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,12 @@
 //! When a pass gathers the Hessian, and from how many rows.
 //!
-//! How fast that is says what steps are expected to lower P by, -1/2 <s, g>, from one to the next: it knows no scale of
-//! columns.
+//! Progress is measured by the decrease of P that a step promises, -1/2 <s, g>, from one step to the next. That does not depend on how
+//! columns are scaled.
 //!
-//! A factor goes on serving while it falls fast enough for what another one would cost, counted in stored values that
-//! passes go through. Where rows are many against features, products of a part of them say enough: the Hessian of a part,
-//! its diagonal corrected by that of all rows, lets the gap fall by some factor a pass, and passes are cheap beside products.
-//! Where it falls too slowly, or a step leads to a larger primal, every pass from then on gathers all rows.
+//! An old factor serves as long as progress is fast enough, compared with what a new factor costs; costs are counted in stored values that
+//! passes go through. With many more rows than features, the Hessian of a part of the rows is enough, its diagonal corrected by that of all
+//! rows: the gap falls by some factor a pass, and passes are cheap beside products. If it falls too slowly, or a step leads to a larger
+//! primal, every pass from then on sums up the Hessian of all rows.
 
 use crate::linalg::gram::Gram;
 use crate::rows::facts::Facts;

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;
-use crate::linalg::gram::{Gram, MOST_TOLD};
+use crate::linalg::gram::{Gram, MOST_SENT};
 use crate::linalg::lower::Lower;
+use crate::objective::loss::NO_LOSS_FROM;
 use crate::objective::minimized::Objective;
 use crate::rows::row::Row;
 use crate::simd::{Isa, Level};
@@ -21,6 +22,7 @@ use crate::solver::newton::near::Nearness;
 use crate::solver::newton::pace::picks;
 use crate::solver::newton::sums::{add_product, add_to_line, Order, Places, Seen, Sums};
 use crate::solver::sums::tally::Tally;
+use crate::solver::visit::outliers::Sorted;
 
 /// What a pass is to sum up for a head.
 #[derive(Serialize, Deserialize)]
@@ -84,7 +86,7 @@ impl HeadPass {
 
     /// The weights at which it looks at rows, where it evaluates.
     pub fn evaluated(self) -> Option<Vec<f64>> {
-        matches!(self.task, Task::Evaluate { .. }).then_some(self.w.0)
+        self.evaluates().then_some(self.w.0)
     }
 
     /// Whether it fits rows with so many features and groups: what came from elsewhere may not.
@@ -99,7 +101,7 @@ impl HeadPass {
                 weights.chain(near.map(|near| &near.u)).all(fits)
                     && all_near
                     && it.share > 0
-                    && (!it.matrix || features < MOST_TOLD)
+                    && (!it.matrix || features < MOST_SENT)
             }
             Task::Product { direction } => fits(direction),
             Task::Line { best, step } => fits(best) && fits(step),
@@ -109,21 +111,25 @@ impl HeadPass {
 
     /// Sums over no rows as yet.
     pub fn begin(&self) -> Result<HeadSums, OutOfMemory> {
-        let mut all = self.begin_without_matrix()?;
-        if let (Kind::Evaluated(sums), Task::Evaluate { hessian: Some(it) }) =
-            (&mut all.0, &self.task)
-        {
-            sums.gram = it.matrix.then(|| Gram::new(self.w.0.len())).transpose()?;
-        }
-        Ok(all)
+        self.begin_in(&mut None)
     }
 
-    fn begin_without_matrix(&self) -> Result<HeadSums, OutOfMemory> {
+    /// The same in the room of this matrix, where one is to be summed up and that is there.
+    fn begin_in(&self, room: &mut Option<Gram>) -> Result<HeadSums, OutOfMemory> {
         let length = self.w.0.len();
         Ok(HeadSums(match &self.task {
             Task::Evaluate { hessian } => {
                 let hessian = hessian.as_ref();
                 let mut sums = Sums::new(length, false)?;
+                if hessian.is_some_and(|it| it.matrix) {
+                    sums.gram = Some(match room.take() {
+                        Some(mut gram) => {
+                            gram.clear();
+                            gram
+                        }
+                        None => Gram::new(length)?,
+                    });
+                }
                 if hessian.is_some_and(|it| it.squares) {
                     sums.squares = Some(zeros(length)?);
                 }
@@ -160,6 +166,15 @@ impl HeadPass {
             _ => {}
         }
         None
+    }
+
+    /// Whether it takes the margins of rows.
+    pub(in crate::solver) fn evaluates(&self) -> bool {
+        matches!(self.task, Task::Evaluate { .. })
+    }
+
+    pub(in crate::solver) fn is_line(&self) -> bool {
+        matches!(self.task, Task::Line { .. })
     }
 
     /// Whether rows without dual variables need not be fetched.
@@ -214,7 +229,51 @@ impl HeadPass {
     }
 }
 
+/// Where a pass looks at rows: a row without a loss at the weights of a pass, or an outlier, adds to none of its sums but counts. It is looked
+/// at elsewhere too where a step has led to a larger primal: then rows within the margin at the best weights are in the Hessian. On the way
+/// from the best weights to the last ones a row that has no loss at either end has none, and one that is an outlier at the best ones is
+/// left out. Products are of rows with dual variables alone.
+pub struct Looks<'a> {
+    /// Weights at which it takes the margins of rows, and others at which it looks at those that had no dual variables in the pass before.
+    pub(in crate::solver) at: (Option<&'a [f64]>, [Option<&'a [f64]>; 2]),
+    /// The margins from where a row has no loss, and up to where it is an outlier.
+    pub(in crate::solver) kinks: [Option<f64>; 2],
+    /// The constant behind a row's features.
+    pub(in crate::solver) constant: f64,
+}
+
+impl HeadPass {
+    pub(in crate::solver) fn looks(&self) -> Looks<'_> {
+        let (w, out) = (&self.w.0[..], NO_LOSS_FROM - self.objective.most_within);
+        Looks {
+            at: match &self.task {
+                Task::Evaluate { hessian } => {
+                    let again = hessian.as_ref().filter(|it| it.again);
+                    let best = again.and_then(|it| it.best.as_ref());
+                    (Some(w), [best.map(|it| &it.0[..]), None])
+                }
+                Task::Line { best, .. } => (None, [Some(w), Some(&best.0)]),
+                Task::Product { .. } => (None, [None, None]),
+            },
+            kinks: [Some(NO_LOSS_FROM), out.is_finite().then_some(out)],
+            constant: self.objective.intercept,
+        }
+    }
+}
+
 impl HeadSums {
+    /// So many rows were known without a look, so many of them on the right side, and these outliers among them.
+    pub(in crate::solver) fn add_unseen(&mut self, (rows, correct): (u64, u64), sorted: Sorted) {
+        if let Kind::Evaluated(sums) = &mut self.0 {
+            sums.tally.rows += rows;
+            sums.tally.correct += correct;
+            // what they cost is a constant, whatever their sign
+            let [side, _] = &mut sums.sides;
+            side.outliers += sorted.outliers;
+            side.outside += sorted.cost;
+        }
+    }
+
     /// The sum of c max(0, 1 - m)^2, and the tally, of a pass that has looked at rows.
     pub(in crate::solver) fn squares(&self) -> Option<(f64, Tally)> {
         match &self.0 {
@@ -315,20 +374,12 @@ impl Newton {
 
     /// Sums over no rows as yet for this pass, in the room of the last one's.
     pub fn begin_sums(&mut self, pass: &HeadPass) -> Result<HeadSums, OutOfMemory> {
-        let mut all = pass.begin_without_matrix()?;
-        if let (Kind::Evaluated(sums), Task::Evaluate { hessian: Some(it) }) =
-            (&mut all.0, &pass.task)
-        {
-            sums.gram = self.sums.gram.take().filter(|_| it.matrix);
-            if let Some(gram) = &mut sums.gram {
-                gram.clear();
-            }
-        }
-        Ok(all)
+        pass.begin_in(&mut self.sums.gram)
     }
 
-    /// Takes what the pass has summed up over all rows; [`Newton::end`] comes next.
-    pub fn take(&mut self, all: HeadSums) {
+    /// Takes what the pass has summed up over all rows, of which so many were known without a look; [`Newton::end`] comes next.
+    pub fn take(&mut self, all: HeadSums, unseen: u64) {
+        self.unseen = unseen;
         match all.0 {
             Kind::Evaluated(mut sums) => {
                 sums.gram = match (self.sums.gram.take(), sums.gram.take()) {

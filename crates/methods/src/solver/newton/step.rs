@@ -1,4 +1,4 @@
-//! The step of a head: from a factor of the Hessian, and where P rose, as far as it falls.
+//! The step of a head, from a factor of the Hessian. If P rose at the end of the last step, the step is shortened to where P is lowest.
 
 use crate::linalg::cholesky::Cholesky;
 use crate::linalg::lower::Lower;

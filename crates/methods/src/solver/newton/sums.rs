@@ -28,7 +28,7 @@ pub(super) fn add_to_line<K: Isa>(
     }
     let within = objective.within(y, objective.score::<K>(row, best));
     if !objective.is_out(within) {
-        line.add(cost, within, -y * objective.score::<K>(row, step));
+        line.add(cost, within, -y * objective.along::<K>(row, step));
     }
 }
 
@@ -38,8 +38,9 @@ pub(super) struct Side {
     /// Sum of a x, the intercept's constant last.
     #[serde(deserialize_with = "list")]
     pub(super) v: Vec<f64>,
-    /// Sum of a.
+    /// Sum of a, and of a y o, o being offsets.
     pub(super) duals: f64,
+    pub(super) offsets: f64,
     /// Sum of c max(0, 1 - m)^2, which is that of a^2 / ((C k)^2 c).
     pub(super) loss: f64,
     /// Sum of c, and rows.
@@ -124,6 +125,7 @@ impl Sums {
             Ok::<_, OutOfMemory>(Side {
                 v: zeros(length)?,
                 duals: 0.0,
+                offsets: 0.0,
                 loss: 0.0,
                 costs: 0.0,
                 rows: 0,
@@ -187,6 +189,7 @@ impl Sums {
         for (own, more) in self.sides.iter_mut().zip(&more.sides) {
             add(&mut own.v, &more.v);
             own.duals += more.duals;
+            own.offsets += more.offsets;
             own.loss += more.loss;
             own.costs += more.costs;
             own.rows = own.rows.saturating_add(more.rows);
@@ -298,6 +301,7 @@ impl Sums {
         let dual = head.curvature() * cost * lost;
         self.tally.support += 1;
         side.duals += dual;
+        side.offsets += dual * y * row.offset();
         side.loss += cost * lost * lost;
         add_row::<K>(&mut side.v, dual, row, head.intercept);
         dual
@@ -341,7 +345,7 @@ pub(super) fn add_product<K: Isa>(
     row: &Row<'_>,
 ) {
     let (_, cost) = head.side(row);
-    let by = head.curvature() * cost * head.score::<K>(row, direction);
+    let by = head.curvature() * cost * head.along::<K>(row, direction);
     add_row::<K>(sum, by, row, head.intercept);
 }
 

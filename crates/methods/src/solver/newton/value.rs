@@ -46,7 +46,7 @@ impl Newton {
         };
         let constant = self.sums.of_outliers(&self.objective);
         let primal = 0.5 * norm + half * sum(|side| side.loss, [1.0; 2]) + constant;
-        let a = (sum(|side| side.duals, balance) - of_fixed).max(0.0);
+        let a = (sum(|side| side.duals - side.offsets, balance) - of_fixed).max(0.0);
         let b = 0.5 * of_duals + half * sum(|side| side.loss, balance.map(|of| of * of));
         let (dual, multiple) = match b > 0.0 {
             true => (a / b * (a / 4.0), 0.5 * a / b),

@@ -1,13 +1,12 @@
-//! The metric of the proximal shift for problems that the first one does not suit: mean squares of the columns, each row
-//! counted by its dual variable.
+//! The second metric of the proximal shift, for problems where the first one is too slow: mean squares of the columns, each row weighted by
+//! its dual variable.
 //!
 //! m_j = sum a_i x_ij^2 / sum a_i
 //!
-//! What holds weight j in its place are the rows with a_i > 0, so those measure how far it may move at a time. The mean
-//! over all rows is another one where the rows that matter are few and unlike the rest: pixels that only some digits
-//! have, columns in which a handful of rows hold values a million times the others' (whose a_i are tiny, since a step is
-//! divided by |x_i|^2). A head turns to this metric when [`crate::solver::proximal::rule`] finds its own constants far off, not earlier:
-//! the dual variables must have come near their scale. From then on the metric is new with every move of the centre
+//! Weight j is held by the rows with a_i > 0, so their mean square says how far it may move at a time. The mean over all rows differs
+//! from it if the rows that matter are few and unlike the rest. Examples: pixels that only some digits have; columns in which a handful of
+//! rows hold values a million times the others' (their a_i are tiny, since a step is divided by |x_i|^2). A head turns to this metric when [`crate::solver::proximal::rule`] finds its own constants far off, and not
+//! earlier, since the dual variables must have come near their scale. From then on the metric is new with every move of the centre
 //! that ends a full pass.
 
 use crate::base::memory::OutOfMemory;
@@ -123,6 +122,7 @@ mod tests {
     /// A row of one dense and one sparse value (of feature 2).
     fn words(dense: f32, sparse: f32) -> Vec<u32> {
         let head = RowHead {
+            offset: None,
             ordinal: 0,
             group: 0,
             cost: 1.0,

@@ -7,7 +7,8 @@
 //!
 //! A free intercept b is in no norm, so nothing pulls it towards 0. It is pulled towards its centre instead, always: b = (v_b + p z_b) / p with
 //! p = rho (1 + kappa m). In the dual this is the method of multipliers for the constraint v_b = sum a y = 0: z_b is the multiplier, 1 / p the
-//! penalty. rho is 1, as for any weight in the norm, until sum a y does not fall: rows far from 0 let the other weights make up for b.
+//! penalty. rho is 1, as for any weight in the norm, or less where all dual variables together could hardly move b then; and it falls where
+//! sum a y does not: rows far from 0 let the other weights make up for b.
 
 use crate::base::memory::{filled, OutOfMemory};
 use crate::base::zeros::zeros;
@@ -291,7 +292,7 @@ impl<T: Real> Iterate<T> {
     /// Pulls a free intercept less towards its centre from now on, this many times less where rho stays above `least`. v stays; z does too
     /// but where M is whole, where it moves to w.
     pub(in crate::solver) fn loosen(&mut self, times: f64, least: f64) -> Result<(), OutOfMemory> {
-        let looser = self.rho.map(|rho| rho / times);
+        let looser = self.rho.map(|rho| rho / times).filter(|_| times > 1.0);
         let Some(rho) = looser.filter(|rho| *rho >= least) else {
             return Ok(());
         };

@@ -1,8 +1,8 @@
 //! Whether columns differ so much in scale that the proximal shift needs a metric, and that metric.
 //!
-//! Learned during the first full pass, or the pass that verifies where a training begins, where rows are many against
-//! features, and where that was a sample and saw a difference once more during the next: m of a column is the mean square of
-//! its values other than 0 (over all rows it would make rare features explode).
+//! Learned in the first full pass, or in the verifying pass at the beginning, if there are many more rows than features. If that was a sample
+//! and columns differed in it, it is learned once more in the next pass. m of a column is the mean square of its values other than 0: a mean
+//! over all rows would let the weights of rare features explode.
 
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;

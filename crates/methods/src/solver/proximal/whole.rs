@@ -3,9 +3,9 @@
 //!
 //! M = sum a_i x_i x_i' / sum a_i,   S = I + kappa M,   w = S^-1 (v + kappa M z)
 //!
-//! The diagonal of M does where columns differ in scale. Where they go together, as neighbouring pixels do, or lie far from 0
-//! all, the rows differ along few directions only, and a shift that knows no directions holds the others back. A step then
-//! costs as much as a look at all of S^-1, and only rows whose dual variable moves pay that.
+//! If columns only differ in scale, the diagonal of M is enough. If they are correlated, as neighbouring pixels are, or all lie far from 0,
+//! the rows differ along few directions only, and a diagonal metric slows down all others. With the whole matrix a step reads all of S^-1;
+//! only rows whose dual variable moves pay for that.
 
 use crate::base::memory::OutOfMemory;
 use crate::base::zeros::zeros;

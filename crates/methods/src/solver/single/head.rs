@@ -86,11 +86,13 @@ impl<T: Real> Head<T> {
         if size_of::<T>() == size_of::<f32>() {
             state.sum_narrowly();
         }
+        let mut iterate = Iterate::new((facts.features, facts.dense), intercept, state.kappa())?;
+        iterate.loosen(1.0 / state.first_pull(), 0.0)?;
         Ok(Self {
             signs: spec.signs.list(facts.groups)?,
             alpha: Lined::zeros(facts.rows)?,
             best_duals: Lined::zeros(facts.rows)?,
-            iterate: Iterate::new((facts.features, facts.dense), intercept, state.kappa())?,
+            iterate,
             start: zeros(length)?,
             start_is_zero: true,
             best_w: zeros(length)?,
@@ -246,7 +248,7 @@ impl<T: Real> Head<T> {
 
     pub fn begin_full(&mut self) {
         let norms = self.iterate.norms();
-        self.start_is_zero = norms.w == 0.0;
+        self.start_is_zero = norms.w == 0.0 && norms.multiplier == 0.0;
         self.iterate.write_weights(&mut self.start);
         self.state.begin_full(norms);
         if let (true, Some(outliers)) = (self.state.truncated.opens(), &mut self.outliers) {

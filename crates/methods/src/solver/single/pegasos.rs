@@ -6,9 +6,8 @@
 //!             w <- min(1, r / |w'|) w',  r^2 = C max(l, sum c), which no optimum exceeds, half of it with squared hinge
 //! stop        of an update none: one each; of the training the certificate's gap
 //!
-//! w is a nonnegative combination of the rows by its making: each update scales all of it and adds rows of B+. The factors
-//! are kept as dual variables, w = sum a y x, in the paper's primal method too; so the weights bring their own lower
-//! bound along. After k passes with an update for each row, a = C c (share of visits at which the row was violated), or
+//! Each update scales w and adds rows of B+, so w is a nonnegative combination of the rows. Its factors are kept as dual variables,
+//! w = sum a y x, though the paper's method is primal. So the weights have a lower bound on the objective. After k passes with an update for each row, a = C c (share of visits at which the row was violated), or
 //! less, and is feasible. Blocks of unequal size can take a row beyond its bound by the ratio of sizes; all of a is then
 //! scaled back to the bound when the dual is taken (D(theta a)), and by the verifying pass. The claimed gap is true in
 //! any case; it closes at about one over the number of passes.

@@ -36,7 +36,7 @@ impl<T: Real> HeadView<'_, T> {
         }
         let score = match (proof.primal, self.start) {
             (true, Some(start)) if proof.exact => Some(exact_score(row, start, intercept)),
-            (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept)),
+            (true, Some(start)) => Some(score::<K, T>(row, start, dense, intercept) + row.offset()),
             _ => None,
         };
         let look = score.map(|score| Look {
@@ -191,7 +191,7 @@ impl<T: Real> Head<T> {
                 dense, intercept, ..
             } = view.form;
             let look = Look {
-                margin: y * score::<K, T>(row, start, dense, intercept),
+                margin: y * (score::<K, T>(row, start, dense, intercept) + row.offset()),
                 cost: view.terms.cost(row.cost(), y),
                 is_out: view.outliers.is_some_and(|it| it.has(row.ordinal())),
                 turns: false,

@@ -1,8 +1,7 @@
-//! The intercept that makes the primal least, the other weights as they are.
+//! The intercept that minimizes the primal while the other weights stay.
 //!
-//! The intercept's column is 1 in every row, so the primal bends along it more than along any other, and the last visits
-//! of a pass, whichever rows they were of, leave their mark on it: on text the primal at the weights of that moment was
-//! up to 0.3 % above what another intercept makes of the same weights, when the dual was within 0.003 % of the optimum.
+//! The intercept's column is 1 in every row, so the primal has a larger curvature along it than along any other, and the last visits of a pass
+//! move it at random. On text the primal was up to 0.3 % above that of the best intercept, when the dual was within 0.003 % of the optimum.
 //! A shift s of the intercept b changes the primal by
 //!
 //! 1/2 (b + s)^2 - 1/2 b^2 + C sum c (L(y (f + s)) - L(y f)),     f the row's score,

@@ -90,8 +90,9 @@ pub struct Sums {
     /// Largest and smallest projected gradient of the pass.
     pub(in crate::solver) high: f64,
     pub(in crate::solver) low: f64,
-    /// Sum of a, and of diag a^2.
+    /// Sum of a, of a y o with offsets o, and of diag a^2.
     pub(in crate::solver) alpha: f64,
+    pub(in crate::solver) offsets: f64,
     pub(in crate::solver) diag: f64,
     pub(in crate::solver) visits: u64,
     pub(in crate::solver) updates: u64,
@@ -106,6 +107,7 @@ impl Sums {
         high: f64::NEG_INFINITY,
         low: f64::INFINITY,
         alpha: 0.0,
+        offsets: 0.0,
         diag: 0.0,
         visits: 0,
         updates: 0,
@@ -119,11 +121,17 @@ impl Sums {
             high: self.high.max(more.high),
             low: self.low.min(more.low),
             alpha: self.alpha + more.alpha,
+            offsets: self.offsets + more.offsets,
             diag: self.diag + more.diag,
             visits: self.visits + more.visits,
             updates: self.updates + more.updates,
             open: self.open + more.open,
         }
+    }
+
+    /// What dual variables count in the dual beside their squares.
+    pub(in crate::solver) fn linear(&self) -> f64 {
+        self.alpha - self.offsets
     }
 
     /// The range of projected gradients in the pass so far.

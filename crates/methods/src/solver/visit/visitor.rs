@@ -2,7 +2,7 @@
 //!
 //! With y the sign, a the dual variable and `upper` its bound, w = damp u (see [`crate::solver::proximal::iterate`]):
 //!
-//! g = y <w, x> - 1 + diag a,   a' = clip(a - g / (curvature + diag)),   u += (a' - a) y x
+//! g = y (<w, x> + o) - 1 + diag a,   a' = clip(a - g / (curvature + diag)),   u += (a' - a) y x
 //!
 //! Hinge: diag = 0, upper = C c. Squared hinge: diag = 1 / (2 C c), no upper bound (Hsieh et al., ICML 2008).
 //!
@@ -74,11 +74,11 @@ pub(in crate::solver) struct VisitWeights<'a, T> {
 /// Where a row stands when it is visited.
 #[derive(Clone, Copy, Default)]
 struct RowProducts {
-    /// <w, x>
+    /// <w, x>, and the offset.
     score: f64,
     /// The second derivative of the shifted dual along this row, without the loss's part.
     curvature: f64,
-    /// <start, x>
+    /// <start, x>, and the offset.
     at_start: f64,
 }
 
@@ -239,7 +239,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         if y == 0.0 {
             return Outcome::NONE;
         }
-        let score = self.view.score::<K>(row, self.view.u);
+        let score = self.view.score::<K>(row, self.view.u) + row.offset();
         if self.is_out(row) {
             if let Some(outcome) = self.stays_out(row, y, score) {
                 return outcome;
@@ -353,7 +353,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         let ([place], _) = self
             .view
             .places::<K, 1>([row], start, [Next::NONE], &mut none);
-        let score = scale * place.score;
+        let score = scale * (place.score - row.offset()) + row.offset();
         self.tally(y, cost, score, place.at_start);
         self.sums.visits += 1;
         let has_dual = self.head.alpha[row.ordinal()].get() > 0.0;
@@ -460,6 +460,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 None => deferred.push(self.view.add::<K>(row, scale)),
             }
             self.sums.alpha += delta;
+            self.sums.offsets += y * delta * row.offset();
             if L::CURVED {
                 self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
             }
@@ -547,7 +548,7 @@ impl<T: Real> VisitWeights<'_, T> {
                 second += more.1;
             }
             return RowProducts {
-                score: at_u + damp_last * self.u[last].to(),
+                score: at_u + damp_last * self.u[last].to() + row.offset(),
                 curvature: second + damp_last,
                 at_start: self.score_at::<K>(row, start),
             };
@@ -565,23 +566,24 @@ impl<T: Real> VisitWeights<'_, T> {
             }
             None => at_u += T::dot_sparse::<K>(sparse, self.u),
         }
+        let offset = row.offset();
         RowProducts {
-            score: at_u * self.form.damp,
+            score: at_u * self.form.damp + offset,
             curvature: (f64::from(row.q()) + intercept) * self.form.damp,
-            at_start: second,
+            at_start: second + offset,
         }
     }
 
-    /// <weights, x>, weights that are not given being 0. No closure, which need not be inlined.
+    /// <weights, x> and the offset, weights that are not given being 0. No closure, which need not be inlined.
     #[inline(always)]
     fn score_at<K: Isa>(&self, row: &Row<'_>, weights: Option<&[T]>) -> f64 {
         match weights {
-            Some(weights) => self.score::<K>(row, weights),
-            None => 0.0,
+            Some(weights) => self.score::<K>(row, weights) + row.offset(),
+            None => row.offset(),
         }
     }
 
-    /// <weights, x>
+    /// <weights, x>, without the offset.
     #[inline(always)]
     pub(in crate::solver) fn score<K: Isa>(&self, row: &Row<'_>, weights: &[T]) -> f64 {
         score::<K, T>(row, weights, self.form.dense, self.form.intercept)
@@ -630,9 +632,9 @@ impl<T: Real> VisitWeights<'_, T> {
     }
 }
 
-/// The same summed in 64 bits whatever the weights are.
+/// <weights, x> and the offset, summed in 64 bits whatever the weights are.
 pub(in crate::solver) fn exact_score<T: Real>(row: &Row<'_>, weights: &[T], intercept: f64) -> f64 {
-    let last = intercept * weights[weights.len() - 1].to();
+    let last = row.offset() + intercept * weights[weights.len() - 1].to();
     entries(row).fold(last, |sum, (j, x)| sum + x * weights[j].to())
 }
 
@@ -643,7 +645,7 @@ pub(in crate::solver) fn scattered<W>(weights: &[W]) -> bool {
     size_of_val(weights) > NEAR_BYTES
 }
 
-/// <weights, x>, the last weight being that of the constant feature `intercept`.
+/// <weights, x>, the last weight being that of the constant feature `intercept`; without the offset.
 #[inline(always)]
 pub fn score<K: Isa, T: Real>(row: &Row<'_>, weights: &[T], dense: usize, intercept: f64) -> f64 {
     let mut sum = intercept * weights[weights.len() - 1].to();

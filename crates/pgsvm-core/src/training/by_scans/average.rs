@@ -17,8 +17,9 @@ use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
 use crate::scaling::Scale;
-use crate::scanning::{HeadFound, HeadScan, ScanPass, ScanSums};
+use crate::scanning::{HeadFound, HeadScan};
 use crate::solver::averaged::{AveragedHead, TrainedPart};
+use crate::solver::by_passes::{Due, FixedWeights, Summed};
 use crate::solver::scanned::ScannedHeads;
 use crate::training::by_scans::method::ScanMethod;
 use crate::training::by_scans::packed_rows::{
@@ -100,8 +101,8 @@ impl PartOrder {
             && self.starts.iter().all(|weight| weight.is_finite())
     }
 
-    /// Whether parts have been told this; what came from elsewhere may not have been.
-    pub fn told(&self, found: &PartsFound) -> bool {
+    /// Whether these are answers to this order; bytes that came from elsewhere may be none.
+    pub fn is_answered_by(&self, found: &PartsFound) -> bool {
         let length = self.features as usize + 1;
         let fits = |head: &HeadOfParts| head.w.len() == length && head.v.len() == length;
         found.heads.len() == self.heads.len() && found.heads.iter().all(fits)
@@ -204,7 +205,7 @@ impl PartRows {
         all_of(heads.map(|(head, spec)| {
             let part = TrainedPart {
                 loss: problem.loss(),
-                intercept: f64::from(u8::from(problem.intercept())),
+                intercept: problem.kind_of_intercept(),
                 spec,
                 duals: trainer.duals(head),
                 stands_for,
@@ -255,7 +256,7 @@ fn trained(
 }
 
 impl PartsFound {
-    /// Joins what other parts have found. False where they were told something else.
+    /// Joins what other parts have found. False where they answer another order.
     pub fn join(&mut self, more: &Self) -> bool {
         self.rows = self.rows.saturating_add(more.rows);
         self.parts = self.parts.saturating_add(more.parts);
@@ -321,33 +322,33 @@ impl Averaging {
     }
 }
 
-impl ScanMethod for Averaging {
-    fn step(&mut self, _: &mut ScannedHeads, _: &[u32], _: usize) -> Result<Step, TrainError> {
-        Ok(match self.ended {
-            true => Step::Done,
-            false => Step::Blocked,
-        })
+impl FixedWeights<ScannedHeads> for Averaging {
+    fn due(&self) -> Due {
+        match self.ended {
+            true => Due::Ended,
+            false => Due::Pass,
+        }
+    }
+
+    fn compute(&mut self, _: &mut ScannedHeads, _: &[u32]) -> Result<usize, OutOfMemory> {
+        Ok(0)
     }
 
     /// The pass that judges the averages.
-    fn pass(&self, _: &[u32]) -> Result<Vec<HeadScan>, OutOfMemory> {
-        all_of(self.heads().iter().map(|head| {
-            Ok::<_, OutOfMemory>(match self.problem.loss().is_smooth() {
+    fn pass(&self, _: &[u32]) -> Result<Vec<(usize, HeadScan)>, OutOfMemory> {
+        all_of(self.heads().iter().enumerate().map(|(place, head)| {
+            let pass = match self.problem.loss().is_smooth() {
                 true => HeadScan::Newton(Box::new(head.look_smooth()?)),
                 false => HeadScan::Bundle(Box::new(head.look_straight(self.dense)?)),
-            })
+            };
+            Ok::<_, OutOfMemory>((place, pass))
         }))
     }
 
-    fn take(
-        &mut self,
-        solver: &mut ScannedHeads,
-        _: ScanPass,
-        sums: ScanSums,
-    ) -> Result<(), OutOfMemory> {
-        let heads = self.heads().iter().zip(sums.into_heads());
-        for (place, (head, sums)) in heads.enumerate() {
-            let found = match &sums {
+    fn take(&mut self, solver: &mut ScannedHeads, found: Vec<Summed>) -> Result<bool, OutOfMemory> {
+        let heads = self.heads().iter().zip(found);
+        for (place, (head, summed)) in heads.enumerate() {
+            let found = match &summed.sums {
                 HeadFound::Bundle(sums) => Some(head.judge_straight(sums)),
                 HeadFound::Newton(sums) => head.judge_smooth(sums),
                 HeadFound::Interior(_) | HeadFound::Recount(_) | HeadFound::Decided(_) => None,
@@ -357,14 +358,16 @@ impl ScanMethod for Averaging {
             }
         }
         self.ended = true;
-        Ok(())
+        Ok(true)
     }
 
-    fn begin_at(&mut self, _: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), TrainError> {
+    fn begin_at(&mut self, _: &ScannedHeads, starts: Vec<Vec<f64>>) -> Result<(), OutOfMemory> {
         self.starts = starts;
         Ok(())
     }
+}
 
+impl ScanMethod for Averaging {
     fn part_order(
         &self,
         facts: &Facts,

@@ -103,8 +103,9 @@ impl PackedRows {
         self.words
     }
 
-    /// The group of the next row, which has come with this one: its class and fold.
-    fn group(&mut self, class: usize) -> Result<u32, OutOfMemory> {
+    /// The group of the next row, which has come with this one: its class and fold. The two sides of a row whose label is a number are held
+    /// out together.
+    fn group(&mut self, (class, has_target): (usize, bool)) -> Result<u32, OutOfMemory> {
         let Folding::Drawn(seed, folds) = self.folding else {
             return Ok(class as u32);
         };
@@ -113,7 +114,7 @@ impl PackedRows {
             self.of_class.room(more)?.resize(class + 1, 0);
         }
         let nth = &mut self.of_class[class];
-        let fold = drawn_fold(seed, class as u32, *nth, folds);
+        let fold = drawn_fold(seed, if has_target { 0 } else { class as u32 }, *nth, folds);
         *nth += 1;
         Ok(class as u32 * folds + fold)
     }
@@ -135,13 +136,15 @@ impl Source for PackedRows {
             let row = Row::new(&self.words[self.from..], self.dense);
             let (class, cost, length) = (row.group(), row.cost(), row.values());
             self.example.take(&row).map_err(memory)?;
-            let group = self.group(class).map_err(memory)?;
+            let offset = row.has_offset().then(|| row.offset());
+            let group = self.group((class, offset.is_some())).map_err(memory)?;
             self.from += length;
             let rows = f64::from(cost) * self.stands_for;
             sink(&Example {
                 group,
                 cost: (rows as f32).clamp(f32::MIN_POSITIVE, f32::MAX),
                 rows,
+                offset,
                 dense: &self.example.dense,
                 sparse_index: &self.example.index,
                 sparse_value: &self.example.value,

@@ -1,4 +1,5 @@
-//! Passes over rows that are all in memory, by several threads: where the sample holds every row, no other process needs to scan them.
+//! Passes over rows that are in memory, by several threads where these are all: where the sample holds every row, no other process needs to
+//! scan them.
 //!
 //! Each row's outputs at the best weights and the newest are kept, 16 bytes a row and head, or class where classes are told apart
 //! together: a pass along the line takes one product, and one for a plane none, and only rows within the margin are added up (libocas
@@ -8,7 +9,7 @@ use std::ops::Range;
 
 use crate::base::memory::{filled, OutOfMemory, Room};
 use crate::rows::batch::Batch;
-use crate::scanning::{KeptRows, ScanPass, ScanSums};
+use crate::scanning::{RowsHere, ScanPass, ScanSums};
 use crate::solver::bundle::pass::Outputs;
 use crate::training::threads::ThreadPool;
 
@@ -155,26 +156,15 @@ impl Member {
         (words, dense, each): (&[u32], usize, usize),
         budget: usize,
     ) {
-        if each > 0 {
-            let rows = KeptRows {
-                words,
-                dense,
-                outputs: &mut self.outputs[self.rows * each..],
-                each,
-            };
-            let (rows, values) = pass.add_kept(&mut self.sums, rows, budget);
-            self.rows += rows;
-            self.left.start += values;
-        } else {
-            let begin = self.left.start;
-            for row in Batch::new(words, dense) {
-                if self.left.start - begin >= budget {
-                    break;
-                }
-                pass.add(&mut self.sums, &row);
-                self.left.start += row.values();
-            }
-        }
+        let rows = RowsHere {
+            words,
+            dense,
+            outputs: &mut self.outputs[self.rows * each..],
+            each,
+        };
+        let (rows, values) = pass.add_here(&mut self.sums, rows, budget);
+        self.rows += rows;
+        self.left.start += values;
         if self.left.is_empty() {
             self.sums.finish();
         }

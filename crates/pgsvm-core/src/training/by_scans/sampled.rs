@@ -1,4 +1,4 @@
-//! Choosing C and fitting probabilities where all rows are scanned: rows of the sample, which is in memory, are held out, as a training of
+//! Choosing C and fitting probabilities and intervals where all rows are scanned: rows of the sample, which is in memory, are held out, as a training of
 //! kept rows holds out rows of all.
 //!
 //! Each of the sample's m rows stands for n / m of the n rows. Its cost is multiplied by that, so a C means on the sample what it means on
@@ -43,7 +43,7 @@ pub struct Chosen {
     pub truncation: Option<f64>,
     /// By C and fold.
     pub validation: Vec<Validation>,
-    /// What makes probabilities of the final classifier's decisions.
+    /// What makes probabilities or intervals of the final heads' decisions.
     pub calibrations: Calibrations,
 }
 
@@ -57,12 +57,7 @@ impl SampleSearch {
         check_classes(&surveyed, plan)?;
         let cache = Cache::in_memory(room_for(rows, bytes));
         let cache = cache.map_err(TrainError::Cache)?;
-        let problem = problem.with(|it| {
-            it.solver = match problem.free_intercept() {
-                true => SolverChoice::Newton,
-                false => SolverChoice::Auto,
-            }
-        });
+        let problem = problem.with(|it| it.solver = SolverChoice::Auto);
         let problem = problem.map_err(TrainError::Problem)?;
         let job = ReaderJob {
             stride: plan.stride(),
@@ -72,6 +67,8 @@ impl SampleSearch {
                 true => Balance::None,
                 false => Balance::PositivesBeyond(2),
             },
+            // rows have offsets by it already
+            epsilon: surveyed.facts.epsilon,
             ..ReaderJob::new(Scale::None, &problem)
         };
         let facts = surveyed.facts;

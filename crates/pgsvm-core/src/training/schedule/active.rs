@@ -1,4 +1,4 @@
-//! Active passes over rows at hand: which blocks they visit, and how long they pay.
+//! Active passes over rows in memory: which blocks they visit, and after how many of them a full pass is worth more.
 
 use crate::rows::facts::Facts;
 

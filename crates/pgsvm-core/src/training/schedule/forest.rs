@@ -431,6 +431,7 @@ mod tests {
         let length = 1.0 + (number % 7) as f64;
         let mut words = vec![0; row_words(2, 0)];
         let head = RowHead {
+            offset: None,
             ordinal: number as u32,
             group: 0,
             cost: 1.0,

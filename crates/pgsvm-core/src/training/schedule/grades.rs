@@ -1,8 +1,8 @@
-//! How firmly rows are held at a bound, in grades: what is kept of more rows than there is room for.
+//! Grades of rows, which say which rows stay if there are more than there is room for.
 //!
-//! Grade 0 is a row that some head has between its bounds, or that will move. The others are at a bound, in the order of
-//! |gradient|, their distance from the margin. Grades are steps of half a power of two, so the best rows are found by a
-//! count of words for each grade, without sorting.
+//! Grade 0 is a row whose dual variable is between its bounds in some head, or will move. The other rows are at a bound; their grade grows
+//! with |gradient|, the distance from the margin. A grade is half a power of two wide. So the rows to keep are found by counting words for
+//! each grade, without sorting.
 
 /// Steps of grades, with gradients from [`LEAST`] up by [`STEP`] each: to about 40.
 pub(in crate::training) const GRADES: usize = 36;

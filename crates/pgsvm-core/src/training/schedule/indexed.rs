@@ -1,16 +1,18 @@
 //! Rows filed in chunks by how far the last pass found them from mattering, so that later passes leave out chunks that cannot matter; or by
 //! a metric forest, so that passes ask for chunks near the decision boundary.
 //!
-//! A full pass files them where passes to come make good what that takes, and a later one does so again; by a forest the second one does.
+//! A full pass files the rows if later passes are expected to save more than filing costs. A later full pass files them again. By a forest,
+//! the second full pass files them.
+//!
 //! | pass | leaves out |
 //! |---|---|
 //! | full | chunks none of whose rows are likely to matter; nothing where visits put rows of a truncated loss on their sides |
 //! | full, by a forest | all chunks but those that queries of the heads ask for, and some with rows that hold weights and are not in the cache |
 //! | verifying | chunks none of whose rows can have changed, see `solver::single::skippable` |
 //! | verifying, only to sort the rows of a truncated loss | chunks none of whose rows are likely to have changed |
-//! | of Newton's method | chunks that have nothing for its sums, see [`by_newton`] |
+//! | of Newton's method | chunks that have nothing for its sums, see [`by_passes`] |
 
-mod by_newton;
+mod by_passes;
 
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use crate::rows::facts::Facts;
 use crate::rows::filing::{FiledRows, Filing, LeftOut};
 use crate::rows::row::Row;
 use crate::simd::Real;
+use crate::solver::by_passes::unread::Unread;
 use crate::solver::driver::Method;
 use crate::solver::Solver;
 use crate::training::error::TrainError;
@@ -76,7 +79,9 @@ pub(in crate::training) struct Indexed {
     /// Times that rows have been filed, and full passes since.
     filings: u32,
     passes: u32,
-    /// Of heads that Newton's method solves: what passes since then would have spared, had rows been filed as they stood, in passes.
+    /// What heads that a method of passes solves know of the chunks.
+    pub(in crate::training) unread: Vec<Unread>,
+    /// For these: what passes since then would have spared, had rows been filed as they stood, in passes.
     spared: f64,
     /// Whether a pass has been announced whose end has not come.
     announced: bool,
@@ -117,6 +122,7 @@ impl Indexed {
             to_read: 1.0,
             filings: 0,
             passes: 0,
+            unread: Vec::new(),
             spared: 0.0,
             announced: false,
             rows_for_each: 1.0,

@@ -1,4 +1,4 @@
-//! What every schedule does, whichever rows it visits when.
+//! What the trainer asks of every schedule.
 
 use crate::base::step::Step;
 use crate::rows::visited::{VisitedPage, VisitedRows};

@@ -1,5 +1,5 @@
-//! What the schedules for rows that arrive have in common: a pass of the reader is a full pass of the solver, or
-//! one that verifies, and each row is visited, measured or checked once when it comes.
+//! What schedules for streamed rows have in common. A pass of the reader is a full or a verifying pass of the solver. Each row is visited,
+//! measured or checked once, when it arrives.
 
 use crate::base::step::Step;
 use crate::cache::{Consumer, Ends, RingBatch};
@@ -83,7 +83,7 @@ impl<T: Real> Passes<T> {
 
     /// Begins the first pass of its heads.
     pub(in crate::training) fn begin_first(&mut self) -> Result<(), TrainError> {
-        self.begin_newton();
+        self.begin_next();
         self.current = if self.solver.by_newton() {
             StreamedPass::Full
         } else if self.solver.wants_proof() {
@@ -96,8 +96,8 @@ impl<T: Real> Passes<T> {
         Ok(())
     }
 
-    /// Begins a pass of Newton's method.
-    pub(in crate::training) fn begin_newton(&mut self) {
+    /// Begins a pass of the reader.
+    pub(in crate::training) fn begin_next(&mut self) {
         self.begun += 1;
         self.rows_before += std::mem::take(&mut self.rows) as u64;
     }

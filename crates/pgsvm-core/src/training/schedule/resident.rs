@@ -131,12 +131,7 @@ impl<T: Real> Resident<T> {
         &self.facts
     }
 
-    /// The solver, and the words of the rows.
-    pub(in crate::training) fn solver_and_words(&mut self) -> (&mut Solver<T>, &[u32]) {
-        (&mut self.solver, self.arena.words())
-    }
-
-    /// The same, and the threads that read them.
+    /// The solver, the words of the rows, and the threads that read them.
     pub(in crate::training) fn solver_words_and_pool(
         &mut self,
     ) -> (&mut Solver<T>, &[u32], &ThreadPool) {
@@ -148,14 +143,14 @@ impl<T: Real> Resident<T> {
         self.crew.pool.members()
     }
 
-    /// A pass of Newton's method has read all rows.
+    /// A pass at fixed weights has read all rows.
     pub(in crate::training) fn note_pass(&mut self) {
         self.passes += 1;
         self.pass_rows = self.facts.rows;
         self.note(Event::Pass);
     }
 
-    /// Newton's method is done: heads that have not ended go on by coordinate descent.
+    /// The method of passes is done: heads that have not ended go on by coordinate descent.
     pub(in crate::training) fn begin_alone(&mut self) -> Result<(), TrainError> {
         self.solver.end_newton();
         match self.solver.done() {

@@ -1,7 +1,7 @@
 //! How several trainers share a pass, or a portion of one.
 //!
-//! Heads know nothing of each other: several heads are dealt out ([`crate::solver::part`]), and each trainer shows
-//! its own the same rows. Else rows are divided among a team ([`crate::solver::divided`]).
+//! Several heads are dealt out among the trainers ([`crate::solver::part`]); each trainer shows all rows to its heads. The rows of a single
+//! head are divided among the trainers ([`crate::solver::divided`]).
 
 use crate::base::memory::{filled, gathered, OutOfMemory, Room};
 use crate::rows::compact::make_room;

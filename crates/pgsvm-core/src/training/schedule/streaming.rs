@@ -1,16 +1,15 @@
 //! Training over rows that arrive pass after pass: the dual cached loops.
 //!
-//! Every fresh row is visited once, then kept in the working set or dropped. Kept rows are swept again while no fresh
-//! row waits (timed), and in any case a certain number of times for each fresh row, without which a fast reader would
-//! flood the working set (lockstep: exactly that number, so that timing has no say). A pass of the reader is a full pass
+//! Every fresh row is visited once, then kept in the working set or dropped. Kept rows are visited again (swept) while no fresh row waits,
+//! and at least a certain number of times for each fresh row: else a fast reader would flood the working set. In lockstep it is exactly that
+//! number, so that results do not depend on timing. A pass of the reader is a full pass
 //! of the solver; sweeps of the working set are its active passes, in between.
 //!
-//! Where room becomes scarce a sweep grades the rows (see [`super::grades`]), and from how many words each grade has follows
-//! which rows the next one drops, so that room remains for the fresh rows to come. Other sweeps are active passes like those
+//! When room becomes scarce, a sweep grades the rows (see [`super::grades`]). The number of words of each grade says which rows the next
+//! sweep drops, so that there is room for fresh rows. Other sweeps are active passes like those
 //! over rows that are all in the cache: they pass over the rows that are shrunk, which are looked at again when they come from
-//! the reader. So a larger cache does not leave fewer sweeps to a pass. A sweep that leaves little of the gap which fresh rows
-//! opened has *settled* the working set: then there is nothing to do but to wait, and rows are dropped by gradients that
-//! mean something. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
+//! the reader. So a larger cache does not mean fewer sweeps a pass. A sweep that closes most of the gap which fresh rows opened
+//! has *settled* the working set. Then the trainer waits, and the gradients by which rows are dropped can be relied on. While the reader is slow this happens after each of its chunks, and a pass ends settled, too.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};

@@ -10,9 +10,10 @@
 use crate::base::memory::filled;
 use crate::objective::calibration::Calibration;
 use crate::objective::evaluation::Ranking;
+use crate::objective::minimized::target_of;
 use crate::objective::pairs::Telling;
 use crate::objective::plan::Layout;
-use crate::objective::report::Fit;
+use crate::objective::report::{Fit, Residuals};
 use crate::rows::batch::Batch;
 use crate::rows::facts::Facts;
 use crate::rows::row::Row;
@@ -126,25 +127,33 @@ pub(in crate::training) struct Survey {
     sums: Vec<[f64; 2]>,
     /// Of two classes.
     ranking: Option<Ranking>,
+    /// Where labels are numbers.
+    epsilon: f64,
+    /// What a decision is to be more than for the positive class.
+    bar: f32,
 }
 
 impl Survey {
-    /// `calibrations`: those of the heads, as far as they were fitted; `ranks`: by class its place in the order of labels, if that is known.
+    /// `calibrations`: those of the heads, as far as they were fitted; `ranks`: by class its place in the order of labels, if that is known;
+    /// `bar`: what a decision is to be more than for the positive class.
     pub(in crate::training) fn new(
         layout: Layout,
         facts: &Facts,
         calibrations: &[Calibration],
         ranks: &[u32],
+        bar: f32,
     ) -> Result<Self, TrainError> {
         let (classes, heads) = (layout.classes(), layout.heads());
         let wanted = rows_wanted(facts.rows, heads);
         let ranking = match classes {
             // the pick may be a few rows more than wanted
-            2 => Some(Ranking::new(wanted + wanted / 64 + 64).map_err(|_| {
-                TrainError::OutOfMemory {
-                    bytes: 8 * wanted as u64,
-                }
-            })?),
+            2 if facts.epsilon.is_none() => {
+                Some(Ranking::new(wanted + wanted / 64 + 64).map_err(|_| {
+                    TrainError::OutOfMemory {
+                        bytes: 8 * wanted as u64,
+                    }
+                })?)
+            }
             _ => None,
         };
         Ok(Self {
@@ -156,7 +165,10 @@ impl Survey {
                 right: filled(0, classes)?,
                 auc: None,
                 deviation: 0.0,
+                residuals: facts.epsilon.map(|_| Residuals::default()),
             },
+            epsilon: facts.epsilon.unwrap_or(0.0),
+            bar,
             decisions: filled(0.0, heads)?,
             sums: filled([0.0; 2], heads)?,
             telling: layout.telling(calibrations, ranks)?,
@@ -169,13 +181,21 @@ impl Survey {
     #[inline(always)]
     fn evaluate<K: Isa>(&mut self, solver: &impl Ledgers, row: &Row<'_>) {
         for (head, decision) in self.decisions.iter_mut().enumerate() {
-            *decision = solver.decision::<K>(head, row);
+            *decision = solver.decision::<K>(head, row) - self.bar;
             let value = f64::from(*decision);
             let [sum, squares] = &mut self.sums[head];
             *sum += value;
             *squares += value * value;
         }
         let class = self.layout.class(row.group());
+        if let Some(residuals) = &mut self.fit.residuals {
+            let y = if class == 1 { 1.0 } else { -1.0 };
+            let target = target_of(row.offset(), y, self.epsilon);
+            let all = self.decisions.iter().map(|it| f64::from(*it));
+            residuals.take(target, all, self.layout.quantiles());
+            self.fit.rows += 1;
+            return;
+        }
         let predicted = self.telling.class(&self.decisions);
         self.fit.rows += 1;
         self.fit.actual[class] += 1;

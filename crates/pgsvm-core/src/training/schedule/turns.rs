@@ -1,7 +1,7 @@
 //! Heads side by side that take turns in active passes: those of a part one after another, and each part by a thread of its own.
 //!
-//! Every head has its blocks in an order of its own, from a stream of random numbers that its number gives: what it does in its
-//! turn does not depend on the others.
+//! Every head has an own order of blocks, drawn from a random stream that is seeded by the head's number. So its turn does not depend on the
+//! other heads.
 
 use crate::base::memory::{all_of, gathered, OutOfMemory, Room};
 use crate::base::random::{Random, Stream};

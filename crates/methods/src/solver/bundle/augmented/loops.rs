@@ -1,11 +1,10 @@
 //! The loops over all held rows.
 
 use crate::base::interrupts;
-use crate::objective::loss::NO_LOSS_FROM;
 use crate::objective::minimized::score;
 use crate::simd::{Isa, Work};
 use crate::solver::bundle::augmented::{Augmented, PRODUCTS_A_VALUE};
-use crate::solver::bundle::master::{Held, Known, Solved, ROWS};
+use crate::solver::bundle::known::{Held, Known, Solved, ROWS};
 use crate::solver::fixed_weights::{add_row, added, product};
 
 /// What is known of a row beside its multiplier.
@@ -18,14 +17,14 @@ pub(super) struct Moving {
 }
 
 impl Moving {
-    /// Its margin at the weights.
-    pub(super) fn stand(&mut self, margin: f64) {
-        self.r = NO_LOSS_FROM - margin;
+    /// y <w, x> at the weights.
+    pub(super) fn stand(&mut self, held: &Held, product: f64) {
+        self.r = held.breakpoint - product;
     }
 
-    /// How its margin moves along the step.
-    pub(super) fn move_along(&mut self, margin: f64) {
-        self.along = margin;
+    /// How that moves along the step.
+    pub(super) fn move_along(&mut self, _: &Held, product: f64) {
+        self.along = product;
     }
 
     /// a', so far along the step.
@@ -51,7 +50,7 @@ pub(super) struct Margins<'a> {
     pub(super) known: &'a Known,
     pub(super) moving: &'a mut [Moving],
     pub(super) at: &'a [f64],
-    pub(super) tell: fn(&mut Moving, f64),
+    pub(super) tell: fn(&mut Moving, &Held, f64),
 }
 
 impl Work for Margins<'_> {
@@ -66,8 +65,8 @@ impl Work for Margins<'_> {
             for (held, moving) in rows.iter().zip(moving) {
                 let row = held.row(&known.words, known.dense);
                 values += row.values();
-                let margin = held.y * score::<K>(&row, self.at, known.intercept);
-                (self.tell)(moving, margin);
+                let product = held.y * score::<K>(&row, self.at, known.intercept);
+                (self.tell)(moving, held, product);
             }
             interrupts::worked(values);
         }
@@ -98,7 +97,7 @@ impl Work for SumUp<'_> {
                 if a <= 0.0 {
                     continue;
                 }
-                (dual, support) = (dual + a, support + 1);
+                (dual, support) = (dual + a * held.breakpoint, support + 1);
                 let row = held.row(&known.words, known.dense);
                 add_row::<K>(&mut all.v, a * held.y, &row, known.intercept);
                 gone_over += row.values();
@@ -112,8 +111,10 @@ impl Work for SumUp<'_> {
             interrupts::worked(gone_over);
         }
         Solved {
-            dual: dual + all.simplex.value(&known.planes) - 0.5 * product(&all.v, &all.v),
-            primal: 0.5 * product(&known.w, &known.w) + losses + all.simplex.risk(),
+            dual: dual + all.simplex.value(&known.planes)
+                - known.shift(&all.v)
+                - 0.5 * product(&all.v, &all.v),
+            primal: 0.5 * known.square() + losses + all.simplex.risk(),
             support,
             ended: false,
         }

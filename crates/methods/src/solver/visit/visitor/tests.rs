@@ -11,6 +11,7 @@ const DENSE: usize = 21;
 fn words(ordinal: usize) -> Vec<u32> {
     let mut words = vec![0; row_words(DENSE, 0)];
     let head = RowHead {
+        offset: None,
         ordinal: ordinal as u32,
         group: (ordinal % 2) as u32,
         cost: 1.0 + ordinal as f32,

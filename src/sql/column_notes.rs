@@ -1,9 +1,11 @@
 //! Sentences of the NOTICE's DETAIL about a training's columns: those that are texts, that hold numbers in text, or that have NULLs.
 
+use crate::base::errors::shortened;
 pub(super) use crate::base::text::counted;
 use crate::base::text::listed;
 use crate::features::{without_unit, CategoryPart, FeaturePart, FeatureSet, Nulls};
 use pgrx::spi::quote_literal;
+use pgsvm_core::memory::gathered;
 use pgsvm_expand::reading::{is_marker, of_thousands};
 use pgsvm_expand::Reading;
 
@@ -20,13 +22,13 @@ pub(super) fn number_columns(features: &FeatureSet) -> Vec<String> {
 /// Text columns of numbers with a unit behind them, as SQL that makes them numbers.
 pub(super) fn with_units(features: &FeatureSet) -> Vec<String> {
     let texts = text_columns(features).filter(|text| !text.asked);
-    let told = texts.filter_map(|text| Some(without_unit(&text.name, &text.dictionary.unit()?)));
-    told.collect()
+    let notes = texts.filter_map(|text| Some(without_unit(&text.name, &text.dictionary.unit()?)));
+    notes.collect()
 }
 
 /// The columns in which training met NULLs, and what these count as.
 pub(super) fn nulls(features: &FeatureSet, rule: Nulls) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for ((part, dense), count) in features.dense_places().zip(&features.nulls) {
         let as_what = match rule {
             _ if *count == 0 => continue,
@@ -40,20 +42,20 @@ pub(super) fn nulls(features: &FeatureSet, rule: Nulls) -> Vec<String> {
             Nulls::Mean if part.is_one_value() => "as a category of its own".to_owned(),
             Nulls::Mean => "as nothing".to_owned(),
         };
-        told.push(format!(
+        notes.push(format!(
             "{} in {}, {as_what}",
             part.name(),
             counted(*count, "row")
         ));
     }
-    told
+    notes
 }
 
 /// Texts that are numbers or times, and those among them that are none.
 pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
     let read = features.parts.iter();
     let read = read.filter_map(|part| Some((part.name(), part.reading()?)));
-    let told = read.map(|(name, reading)| {
+    let notes = read.map(|(name, reading)| {
         let by = match reading.by {
             Reading::Number => "",
             Reading::CommaNumber => " with a decimal comma",
@@ -81,13 +83,13 @@ pub(super) fn read_texts(features: &FeatureSet) -> Vec<String> {
         };
         format!("{name}{by}{point}{unread}")
     });
-    told.collect()
+    notes.collect()
 }
 
 /// Columns of text that are categories, with how many values each has.
 pub(super) fn text_categories(features: &FeatureSet) -> Vec<String> {
     let texts = text_columns(features).filter(|text| !text.asked);
-    let told = texts.map(|text| {
+    let notes = texts.map(|text| {
         let CategoryPart {
             name, dictionary, ..
         } = text;
@@ -97,7 +99,7 @@ pub(super) fn text_categories(features: &FeatureSet) -> Vec<String> {
             false => format!("{name} ({values})"),
         }
     });
-    told.collect()
+    notes.collect()
 }
 
 /// Values that a column's message shows.
@@ -127,9 +129,11 @@ fn text_columns(features: &FeatureSet) -> impl Iterator<Item = &CategoryPart> {
 fn categories(features: &FeatureSet, find: for<'a> fn(&[&'a str]) -> Vec<&'a str>) -> Vec<String> {
     let found = text_columns(features).filter_map(|text| {
         let (name, values) = (&text.name, text.dictionary.values());
-        let values: Vec<_> = values.take(MOST_LOOKED_AT).collect();
+        // without memory for it nothing is said
+        let values = gathered(values.take(MOST_LOOKED_AT)).unwrap_or_default();
         let found = find(&values);
-        let shown: Vec<_> = found.iter().take(MOST_SHOWN).map(quote_literal).collect();
+        let shown = found.iter().take(MOST_SHOWN);
+        let shown: Vec<_> = shown.map(|it| quote_literal(shortened(it))).collect();
         (!shown.is_empty()).then(|| format!("{name} ({})", shown.join(", ")))
     });
     found.collect()
@@ -138,7 +142,8 @@ fn categories(features: &FeatureSet, find: for<'a> fn(&[&'a str]) -> Vec<&'a str
 /// The texts that are one with another but for case and blanks, those that are one behind each other.
 pub(super) fn alike<'a>(texts: &[&'a str]) -> Vec<&'a str> {
     let plain = |text: &str| text.trim().to_lowercase();
-    let mut all: Vec<(String, &str)> = texts.iter().map(|text| (plain(text), *text)).collect();
+    let all = gathered(texts.iter().map(|text| (plain(text), *text)));
+    let mut all: Vec<(String, &str)> = all.unwrap_or_default();
     all.sort_unstable();
     let same = all.chunk_by(|(one, _), (other, _)| one == other);
     let several = same.filter(|same| same.len() > 1);
@@ -167,12 +172,12 @@ pub(super) fn texts(features: &FeatureSet) -> Vec<String> {
             true => "word",
             false => "run",
         };
-        let mut told = format!("{} of {}", counted(words, what), part.name());
+        let mut notes = format!("{} of {}", counted(words, what), part.name());
         if known.is_hashed() {
             let hashed = known.len() as u64 - words;
-            told += &format!(" and {hashed} hashed");
+            notes += &format!(" and {hashed} hashed");
         }
-        Some(told)
+        Some(notes)
     });
     texts.collect()
 }

@@ -8,7 +8,7 @@ use crate::simd::{Isa, Level};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Outputs};
 use crate::solver::decided::{Decide, Decided};
 use crate::solver::interior::pass::{InteriorPass, InteriorSums};
-use crate::solver::newton::pass::{HeadPass, HeadSums};
+use crate::solver::newton::pass::{HeadPass, HeadSums, Looks};
 use crate::solver::recount::{Recount, RecountSums};
 
 /// What a pass is to sum up for a head; in the end for several.
@@ -32,7 +32,7 @@ pub enum HeadFound {
 }
 
 impl HeadScan {
-    pub(super) fn fits(&self, features: usize, groups: usize) -> bool {
+    pub(crate) fn fits(&self, features: usize, groups: usize) -> bool {
         match self {
             Self::Newton(pass) => pass.fits(features, groups),
             Self::Bundle(pass) => pass.fits(features, groups),
@@ -43,7 +43,7 @@ impl HeadScan {
     }
 
     /// Products with each row, about.
-    pub(super) fn products(&self) -> usize {
+    pub(crate) fn products(&self) -> usize {
         match self {
             Self::Newton(_) | Self::Interior(_) => 1,
             Self::Bundle(pass) => pass.vectors(),
@@ -52,7 +52,7 @@ impl HeadScan {
         }
     }
 
-    pub(super) fn begin(&self) -> Result<HeadFound, OutOfMemory> {
+    pub(crate) fn begin(&self) -> Result<HeadFound, OutOfMemory> {
         Ok(match self {
             Self::Newton(pass) => HeadFound::Newton(Box::new(pass.begin()?)),
             Self::Bundle(pass) => HeadFound::Bundle(Box::new(pass.begin()?)),
@@ -62,11 +62,21 @@ impl HeadScan {
         })
     }
 
+    /// Adds a row, of the block with this number; `outputs`: those of the row that planes keep from pass to pass, or none.
     #[inline(always)]
-    pub(super) fn visit<K: Isa>(&self, sums: &mut HeadFound, row: &Row<'_>, block: u32) {
+    pub(crate) fn visit<K: Isa>(
+        &self,
+        sums: &mut HeadFound,
+        row: &Row<'_>,
+        block: u32,
+        outputs: &mut [Outputs],
+    ) {
         match (self, sums) {
             (Self::Newton(pass), HeadFound::Newton(sums)) => pass.visit::<K>(sums, row, block),
-            (Self::Bundle(pass), HeadFound::Bundle(sums)) => pass.visit::<K>(sums, row),
+            (Self::Bundle(pass), HeadFound::Bundle(sums)) => match outputs {
+                [] => pass.visit::<K>(sums, row),
+                outputs => pass.visit_kept::<K>(sums, row, outputs),
+            },
             (Self::Interior(pass), HeadFound::Interior(sums)) => pass.visit::<K>(sums, row),
             (Self::Recount(pass), HeadFound::Recount(sums)) => pass.add::<K>(sums, row),
             (Self::Decide(pass), HeadFound::Decided(found)) => pass.add::<K>(found, row),
@@ -74,27 +84,28 @@ impl HeadScan {
         }
     }
 
-    /// Visits a row whose outputs are kept from pass to pass: of planes alone, and in the end.
+    /// Whether it takes the margins of rows, and finds of each what its method keeps.
     #[inline(always)]
-    pub(super) fn visit_kept<K: Isa>(
-        &self,
-        sums: &mut HeadFound,
-        row: &Row<'_>,
-        outputs: &mut [Outputs],
-    ) {
-        match (self, sums) {
-            (Self::Bundle(pass), HeadFound::Bundle(sums)) => {
-                pass.visit_kept::<K>(sums, row, outputs);
-            }
-            (Self::Recount(pass), HeadFound::Recount(sums)) => pass.add::<K>(sums, row),
-            (Self::Decide(pass), HeadFound::Decided(found)) => pass.add::<K>(found, row),
-            _ => {}
+    pub(in crate::solver) fn evaluates(&self) -> bool {
+        matches!(self, Self::Newton(pass) if pass.evaluates())
+    }
+
+    /// Whether rows may be filed by what is found of them, now or in the last pass that took margins.
+    pub(in crate::solver) fn may_file(&self) -> bool {
+        matches!(self, Self::Newton(pass) if !pass.is_line())
+    }
+
+    /// What it looks at, where rows can be known without a look; None where all have to be seen.
+    pub(in crate::solver) fn looks(&self) -> Option<Looks<'_>> {
+        match self {
+            Self::Newton(pass) => Some(pass.looks()),
+            Self::Bundle(_) | Self::Interior(_) | Self::Recount(_) | Self::Decide(_) => None,
         }
     }
 }
 
 impl HeadFound {
-    pub(super) fn finish(&mut self, level: Level) {
+    pub(crate) fn finish(&mut self, level: Level) {
         match self {
             Self::Newton(sums) => sums.finish(level),
             Self::Interior(sums) => sums.finish(level),
@@ -103,7 +114,7 @@ impl HeadFound {
     }
 
     /// Whether their parts fit one another, and rows are of groups below that one; those of bytes that came from elsewhere may not.
-    pub(super) fn are_sound(&self, groups: usize) -> bool {
+    pub(crate) fn are_sound(&self, groups: usize) -> bool {
         match self {
             Self::Newton(sums) => sums.are_sound(groups),
             Self::Bundle(sums) => sums.are_sound(groups),
@@ -114,7 +125,7 @@ impl HeadFound {
     }
 
     /// Whether others are of the same pass.
-    pub(super) fn fits(&self, more: &Self) -> bool {
+    pub(crate) fn fits(&self, more: &Self) -> bool {
         match (self, more) {
             (Self::Newton(own), Self::Newton(more)) => own.fits(more),
             (Self::Bundle(own), Self::Bundle(more)) => own.fits(more),
@@ -126,7 +137,7 @@ impl HeadFound {
     }
 
     /// False where they are of another pass.
-    pub(super) fn join(&mut self, more: &Self) -> bool {
+    pub(crate) fn join(&mut self, more: &Self) -> bool {
         match (self, more) {
             (Self::Newton(own), Self::Newton(more)) => own.join(more),
             (Self::Bundle(own), Self::Bundle(more)) => {

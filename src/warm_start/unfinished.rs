@@ -7,7 +7,7 @@ use pgsvm_core::memory::{filled, gathered, Room};
 use pgsvm_core::Start;
 
 /// The weights of a training that ends before it has arrived.
-pub struct Standing {
+pub struct Unfinished {
     /// The classes, in the order of its heads; one head where there are two.
     pub classes: Vec<String>,
     /// By head the weights of scaled rows, the intercept's last.
@@ -16,7 +16,7 @@ pub struct Standing {
     pub scans: u32,
 }
 
-impl Standing {
+impl Unfinished {
     /// By head of a training over the same rows, whose classes may come in another order, where it begins; none where it would have other
     /// features.
     pub fn starts(

@@ -3,7 +3,7 @@
 
 use crate::base::errors::{shortened, Code, Failure};
 use crate::base::text::listed;
-use crate::sql::columns_told::alike;
+use crate::sql::column_notes::alike;
 use crate::targets::labels::{classed_by, LabelValue};
 use pgrx::spi::quote_literal;
 use pgsvm_expand::reading::is_marker;

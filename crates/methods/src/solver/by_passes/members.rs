@@ -1,0 +1,226 @@
+//! Threads that read rows of a pass: each row is looked at by all heads that take part, and each thread has sums of its own.
+
+use std::ops::Range;
+
+use crate::base::memory::OutOfMemory;
+use crate::rows::row::Row;
+use crate::rows::visited::{VisitedBatch, VisitedPage};
+use crate::simd::{Isa, Work};
+use crate::solver::by_passes::unread::Unread;
+use crate::solver::fixed_weights::BLOCK;
+use crate::solver::head_sums::{HeadFound, HeadScan};
+use crate::solver::newton::pace::PRODUCTS_PER_VALUE;
+use crate::solver::visit::per_row::Dual;
+
+/// One of the threads that read rows.
+pub struct Member<'a> {
+    pub(super) number: usize,
+    /// What a row counts beside its values. How far a step goes follows from it, and with several threads whose rows are whose.
+    pub(super) beside: usize,
+    pub(super) heads: Vec<MemberHead<'a>>,
+    /// Values gone through, and blocks of a page.
+    pub(super) values: usize,
+    pub(super) blocks: usize,
+}
+
+/// A head's part of the pass, as a thread sees it.
+pub(super) struct MemberHead<'a> {
+    pub(super) pass: &'a HeadScan,
+    pub(super) sums: &'a mut HeadFound,
+    pub(super) duals: &'a [Dual],
+    pub(super) unread: Option<&'a mut Unread>,
+}
+
+/// Rows to read.
+#[derive(Clone)]
+pub enum Portion<'a> {
+    /// Those of a batch.
+    Batch(VisitedBatch<'a>),
+    /// Those of some blocks of all rows, or of a sample's, whose numbers follow; slots are ordinals.
+    Blocks {
+        page: VisitedPage<'a>,
+        rows: usize,
+        sample: &'a [u32],
+        blocks: Range<usize>,
+        /// Values after which a thread ends before its last block.
+        budget: usize,
+    },
+}
+
+/// A row that may have to be fetched.
+trait Placed<'a>: Copy {
+    fn ordinal(self) -> usize;
+    fn row(self) -> Row<'a>;
+}
+
+impl<'a> Placed<'a> for Row<'a> {
+    #[inline(always)]
+    fn ordinal(self) -> usize {
+        Row::ordinal(&self)
+    }
+
+    #[inline(always)]
+    fn row(self) -> Row<'a> {
+        self
+    }
+}
+
+#[derive(Clone, Copy)]
+struct InSlot<'a>(VisitedPage<'a>, usize);
+
+impl<'a> Placed<'a> for InSlot<'a> {
+    #[inline(always)]
+    fn ordinal(self) -> usize {
+        self.1
+    }
+
+    #[inline(always)]
+    fn row(self) -> Row<'a> {
+        self.0.row(self.1)
+    }
+}
+
+impl MemberHead<'_> {
+    /// Visits rows that lie near one another; the values gone through.
+    #[inline(always)]
+    fn visit<'r, K: Isa>(
+        &mut self,
+        rows: impl Iterator<Item = impl Placed<'r>>,
+        beside: usize,
+    ) -> usize {
+        let mut values = 0;
+        match (self.pass, &mut *self.sums) {
+            // the method also wants the rows that were within the margin in the pass before: their dual variables say which
+            (HeadScan::Newton(pass), HeadFound::Newton(sums)) => {
+                for place in rows {
+                    let own = &self.duals[place.ordinal()];
+                    let before = own.get();
+                    if pass.is_product() && before == 0.0 {
+                        values += 1;
+                        continue;
+                    }
+                    let row = place.row();
+                    values += row.values() + beside;
+                    if let Some(seen) = pass.visit_kept::<K>(sums, (&row, block_of(&row)), before) {
+                        let dual = seen.dual as f32;
+                        own.set(dual);
+                        values += seen.products / PRODUCTS_PER_VALUE;
+                        if let Some(unread) = &mut self.unread {
+                            unread.look(&row, seen, dual);
+                        }
+                    }
+                }
+            }
+            (pass, sums) => {
+                for place in rows {
+                    let row = place.row();
+                    values += row.values() + beside;
+                    pass.visit::<K>(sums, &row, block_of(&row), &mut []);
+                }
+            }
+        }
+        values
+    }
+}
+
+/// The block that a row belongs to.
+#[inline(always)]
+fn block_of(row: &Row<'_>) -> u32 {
+    (row.ordinal() / BLOCK) as u32
+}
+
+impl Member<'_> {
+    /// Visits rows that lie near one another for every head.
+    #[inline(always)]
+    fn visit<'r, K: Isa>(&mut self, rows: impl Iterator<Item = impl Placed<'r>> + Clone) {
+        for head in &mut self.heads {
+            self.values += head.visit::<K>(rows.clone(), self.beside);
+        }
+    }
+}
+
+/// The rows of one thread. Which are whose depends on their places alone.
+pub(super) struct Part<'a, 'b> {
+    pub(super) member: &'b mut Member<'a>,
+    pub(super) portion: Portion<'b>,
+    /// Threads.
+    pub(super) count: usize,
+}
+
+impl Work for Part<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let (member, count) = (self.member, self.count);
+        let number = member.number;
+        match self.portion {
+            Portion::Batch(rows) if count == 1 => member.visit::<K>(rows),
+            Portion::Batch(mut rows) => {
+                let mut turn = 0;
+                while rows.peek().is_some() {
+                    turn = (turn + 1) % count;
+                    let block = rows.clone().take(BLOCK);
+                    if turn == number {
+                        member.visit::<K>(block.clone());
+                    }
+                    rows.nth(BLOCK - 1);
+                }
+            }
+            Portion::Blocks {
+                page,
+                rows,
+                sample,
+                blocks,
+                budget,
+            } => {
+                let border = |k: usize| blocks.start + blocks.len() * k / count;
+                for place in border(number)..border(number + 1) {
+                    if member.values >= budget {
+                        break;
+                    }
+                    let block = sample.get(place).map_or(place, |block| *block as usize);
+                    let slots = BLOCK * block..rows.min(BLOCK * (block + 1));
+                    member.visit::<K>(slots.map(|slot| InSlot(page, slot)));
+                    member.blocks += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Rows that are visited and filed.
+pub(super) struct Filing<'a, 'b, F> {
+    pub(super) member: &'b mut Member<'a>,
+    pub(super) rows: VisitedBatch<'b>,
+    pub(super) file: F,
+}
+
+impl<F: FnMut(&Row<'_>, u8) -> u16> Work for Filing<'_, '_, F> {
+    type Output = Result<(), OutOfMemory>;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Result<(), OutOfMemory> {
+        let Self {
+            member,
+            rows,
+            mut file,
+        } = self;
+        for row in rows {
+            member.visit::<K>(std::iter::once(row));
+            let mut code = u8::MAX;
+            for head in &member.heads {
+                let dual = head.duals[row.ordinal()].get();
+                let known = head.unread.as_ref();
+                code = code.min(known.map_or(0, |it| it.file_of(row.ordinal(), dual)));
+            }
+            let unit = file(&row, code);
+            for head in &mut member.heads {
+                if let Some(unread) = head.unread.as_mut().filter(|_| head.pass.evaluates()) {
+                    unread.take_filed(&row, unit)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

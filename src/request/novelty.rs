@@ -1,0 +1,34 @@
+//! What a search for novelties does not go with. Pure.
+
+use crate::base::errors::Failure;
+use crate::combinations::{novelty, refuse};
+use crate::request::{Request, ScaleWord};
+use pgsvm_core::{Inner, Scale};
+
+/// Refuses what a machine of one class cannot have, or has not yet.
+pub fn check(request: &Request) -> Result<(), Failure> {
+    let (plan, terms) = (&request.plan, &request.terms);
+    if plan.nu.is_none() {
+        return Ok(());
+    }
+    refuse(&[
+        (plan.probability, novelty::probability),
+        (plan.intervals, novelty::choosing),
+        (!request.class_weight.is_equal(), novelty::class_weight),
+        (terms.truncation().is_some(), novelty::truncation),
+        (terms.together(), novelty::together),
+        (request.columns.key.is_some(), novelty::key),
+        (request.warm_start.is_some(), novelty::warm_start),
+        (request.watch.is_some(), novelty::watch),
+        (terms.keep_duals, novelty::duals),
+        (terms.is_published(), novelty::published),
+    ])?;
+    if terms.solver().inner() == Some(Inner::Newton) {
+        return Err(novelty::solver("newton"));
+    }
+    match (&request.kernel, request.scale) {
+        (None, ScaleWord::Fixed(Scale::Standard)) => Err(novelty::scale("standard")),
+        (None, ScaleWord::Fixed(Scale::MinMax)) => Err(novelty::scale("minmax")),
+        _ => Ok(()),
+    }
+}
