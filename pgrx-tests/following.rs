@@ -76,7 +76,15 @@ fn keys_that_are_none_are_refused() {
 fn dual_variables_come_back_as_they_were_whatever_they_share() {
     let shared = |row: usize| [0.0f32, 1.0, 0.25, 1.0, 0.0][row % 5];
     let own = |row: usize| row as f32 / 3.0;
-    for of_row in [&shared as &dyn Fn(usize) -> f32, &own, &|_| 0.0, &|_| 2.0] {
+    let signed = |row: usize| [0.5f32, -0.5, 0.0, -0.125][row % 4];
+    let all = [
+        &shared as &dyn Fn(usize) -> f32,
+        &own,
+        &signed,
+        &|_| 0.0,
+        &|_| 2.0,
+    ];
+    for of_row in all {
         for rows in [1, 3, 4, CHUNK_ROWS, CHUNK_ROWS + 1] {
             let duals: Vec<f32> = (0..rows).map(of_row).collect();
             let mut chunks = StateChunks::default();
@@ -86,7 +94,7 @@ fn dual_variables_come_back_as_they_were_whatever_they_share() {
                 let first = chunk.first_row as usize;
                 let end = rows.min(first + CHUNK_ROWS);
                 let out = &mut found[first..end];
-                read_states(&chunk.states, &chunk.common, &chunk.duals, out).unwrap();
+                read_states((&chunk.states, true), &chunk.common, &chunk.duals, out).unwrap();
             }
             assert_eq!(found, duals);
         }
@@ -95,8 +103,9 @@ fn dual_variables_come_back_as_they_were_whatever_they_share() {
 
 fn dual_variables_that_are_none_are_refused() {
     let mut out = [0.0; 4];
-    let mut read =
-        |states: &[u8], common: &[f32], duals: &[f32]| read_states(states, common, duals, &mut out);
+    let mut read = |states: &[u8], common: &[f32], duals: &[f32]| {
+        read_states((states, false), common, duals, &mut out)
+    };
     assert_eq!(read(&[0b0001], &[1.0], &[]), Some(()));
     assert_eq!(read(&[0b0010], &[1.0], &[]), None);
     assert_eq!(read(&[0b0011], &[], &[]), None);

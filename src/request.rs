@@ -337,6 +337,7 @@ impl Arguments {
             beyond: if usual { MOST_BEYOND } else { 0 },
             final_stop: None,
             nu: terms.nu,
+            nu_from: None,
             quantiles: copied(&terms.quantiles)?,
         };
         if is_grid && !plan.truncations.is_empty() {

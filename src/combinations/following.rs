@@ -44,6 +44,14 @@ combinations! {
         reason: "Decisions by another kernel are no good start. Another gamma is accepted.",
         hint: "A training can begin from a model with the same kernel: {kernel}",
     }
+    warm_start_task(model) {
+        what: "\"warm_start\"",
+        with: "a model of another task",
+        why: mathematics,
+        message: "model \"{model}\" was trained for another task, and cannot be begun from",
+        reason: "What tells classes apart is no beginning of what predicts a number.",
+        hint: "Leave \"warm_start\" out of the options, or name a model of the same task",
+    }
     warm_start_pegasos(model) {
         what: "\"warm_start\"",
         with: "\"inner\": \"pegasos\"",

@@ -91,30 +91,6 @@ combinations! {
         reason: "nu is the share of outliers.",
         hint: "nu => 0.1",
     }
-    key() {
-        what: "task => 'novelty'",
-        with: "key, svm_update, svm_forget",
-        why: not_yet,
-        message: "a model of novelties does not know its rows by a key yet",
-        reason: "What goes on from dual variables has a c that is given.",
-        hint: "svm_refresh trains anew on all rows of the source",
-    }
-    duals() {
-        what: "task => 'novelty'",
-        with: "\"duals\": true",
-        why: not_yet,
-        message: "the dual variables of a model of novelties are not stored yet",
-        reason: "Nothing reads them.",
-        hint: "Leave \"duals\" out of the options",
-    }
-    warm_start() {
-        what: "task => 'novelty'",
-        with: "\"warm_start\"",
-        why: not_yet,
-        message: "a model of novelties does not begin from another model yet",
-        reason: "Where it begins is another c.",
-        hint: "Leave \"warm_start\" out of the options",
-    }
     watch() {
         what: "task => 'novelty'",
         with: "\"watch\"",

@@ -99,38 +99,6 @@ combinations! {
         reason: "There are no classes.",
         hint: "Leave \"multiclass\" out of the options",
     }
-    key() {
-        what: "task => 'regression'",
-        with: "key",
-        why: not_yet,
-        message: "a regression does not know its rows by a key yet",
-        reason: "Each row has two dual variables, and what is stored by key is one.",
-        hint: "Leave key out: svm_refresh trains anew on all rows of the source; or task => 'classification'",
-    }
-    duals() {
-        what: "task => 'regression'",
-        with: "\"duals\": true",
-        why: not_yet,
-        message: "the dual variables of a regression are not stored yet",
-        reason: "Each row has two of them.",
-        hint: "Leave \"duals\" out of the options",
-    }
-    warm_start() {
-        what: "task => 'regression'",
-        with: "\"warm_start\"",
-        why: not_yet,
-        message: "a regression does not begin from another model yet",
-        reason: "Weights are stored in the label's units, and where training begins is told by class.",
-        hint: "Leave \"warm_start\" out of the options",
-    }
-    watch() {
-        what: "task => 'regression'",
-        with: "\"watch\"",
-        why: not_yet,
-        message: "a regression is not tested while it trains yet",
-        reason: "What is watched is the share of rows that get another class.",
-        hint: "Leave \"watch\" out of the options",
-    }
     published() {
         what: "task => 'regression'",
         with: "\"policy\": \"paper\", \"inner\": \"pegasos\", \"machines\": \"average\"",

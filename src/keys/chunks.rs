@@ -240,8 +240,14 @@ fn most_frequent(all: &[f32]) -> Result<Vec<f32>, OutOfMemory> {
     Ok(best.into_iter().map(|(_, value)| value).collect())
 }
 
-/// Writes a chunk's dual variables to `out`, where its rows start; None where it is none for so many rows.
-pub fn read_states(states: &[u8], common: &[f32], duals: &[f32], out: &mut [f32]) -> Option<()> {
+/// Writes a chunk's dual variables to `out`, where its rows start; None where it is none for so many rows. `signed`: whether they may be
+/// below 0, as those of numbers are that predictions are to fall to.
+pub fn read_states(
+    (states, signed): (&[u8], bool),
+    common: &[f32],
+    duals: &[f32],
+    out: &mut [f32],
+) -> Option<()> {
     let mut duals = duals.iter();
     let mut next = |state| match state {
         0 => Some(0.0),
@@ -250,7 +256,7 @@ pub fn read_states(states: &[u8], common: &[f32], duals: &[f32], out: &mut [f32]
     };
     for (row, state) in (0..4 * states.len()).map(|row| (row, states[row / 4] >> (2 * (row % 4)))) {
         let dual = next(state & 3)?;
-        let feasible = dual.is_finite() && dual >= 0.0;
+        let feasible = dual.is_finite() && (signed || dual >= 0.0);
         match out.get_mut(row) {
             Some(place) if feasible => *place = dual,
             None if dual == 0.0 => {}

@@ -79,6 +79,11 @@ pub fn of_label(text: &str) -> u64 {
     XxHash3_64::oneshot(text.as_bytes())
 }
 
+/// The digest of a label that is a number to predict.
+pub fn of_number(number: f64) -> u64 {
+    XxHash3_64::oneshot(&word_of(number).to_le_bytes())
+}
+
 /// What stands for a text among keys: 128 bits, so that no two texts are taken for one.
 pub fn of_key(text: &[u8]) -> u128 {
     XxHash3_128::oneshot(text)

@@ -332,6 +332,8 @@ fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
     request.columns.key.is_some()
         // which moves by jumps when rows change sides
         && request.terms.truncation().is_none()
+        // which no side of a number has on its own
+        && request.terms.targets.is_none()
         && request.kernel.is_none()
         && (matches!(request.rows.nulls, Nulls::Error | Nulls::Skip) || request.rows.nulls_by_rows)
         && !request.class_weight.is_balanced()

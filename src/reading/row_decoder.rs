@@ -15,7 +15,7 @@ use crate::reading::learned::LearnedRows;
 use crate::targets::costs::RowCosts;
 use crate::targets::groups::{Draws, FoldColumn, Groups};
 use crate::targets::labels::{LabelColumn, LabelValue};
-use crate::warm_start::admission::{Admitted, Keys};
+use crate::warm_start::admission::{Admitted, KeyedLabel, Keys};
 use pgsvm_core::memory::{filled, gathered, OutOfMemory};
 use pgsvm_core::{Example, RowError, Survey};
 
@@ -325,6 +325,9 @@ impl RowDecoder {
             };
             let cost = self.costs.of(weight, 0, self.groups.classes())?;
             self.constants.take(self.decoder.learned(), &self.buffer)?;
+            if let (Some(keys), Some(key)) = (&mut self.keys, key) {
+                keys.take(key, KeyedLabel::Number(label), weight, &self.buffer)?;
+            }
             return Ok(Decoded::Sides {
                 label,
                 groups,
@@ -345,7 +348,8 @@ impl RowDecoder {
         let cost = self.costs.of(weight, class, self.groups.classes())?;
         self.constants.take(self.decoder.learned(), &self.buffer)?;
         if let (Some(keys), Some(key)) = (&mut self.keys, key) {
-            keys.take(key, (class, self.groups.classes()), weight, &self.buffer)?;
+            let label = KeyedLabel::Class(class, self.groups.classes());
+            keys.take(key, label, weight, &self.buffer)?;
         }
         Ok(Decoded::Example {
             group,

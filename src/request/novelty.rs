@@ -17,10 +17,7 @@ pub fn check(request: &Request) -> Result<(), Failure> {
         (!request.class_weight.is_equal(), novelty::class_weight),
         (terms.truncation().is_some(), novelty::truncation),
         (terms.together(), novelty::together),
-        (request.columns.key.is_some(), novelty::key),
-        (request.warm_start.is_some(), novelty::warm_start),
         (request.watch.is_some(), novelty::watch),
-        (terms.keep_duals, novelty::duals),
         (terms.is_published(), novelty::published),
     ])?;
     if terms.solver().inner() == Some(Inner::Newton) {

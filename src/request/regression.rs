@@ -143,10 +143,6 @@ fn check_others(request: &Request) -> Result<(), Failure> {
             plan.intervals && !terms.quantiles.is_empty(),
             regression::intervals_of_quantiles,
         ),
-        (request.columns.key.is_some(), regression::key),
-        (request.warm_start.is_some(), regression::warm_start),
-        (request.watch.is_some(), regression::watch),
-        (terms.keep_duals, regression::duals),
         (terms.is_published(), regression::published),
     ])
 }

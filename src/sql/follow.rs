@@ -173,13 +173,6 @@ impl<'a> DeployedVersion<'a> {
         let stored = StoredVersion::load(&owned.schema, &owned.name, version)?;
         let key = stored.key().map(|(column, kind)| (column.to_owned(), kind));
         if key.is_none() && !matches!(change, Change::Refresh) {
-            let known = model::of_call(fcinfo, &format!("{}@{version}", owned.name))?;
-            if known.regresses {
-                return Err(crate::combinations::regression::key());
-            }
-            if known.finds_novelties {
-                return Err(crate::combinations::novelty::key());
-            }
             let how = how_to_key(owned, &stored);
             return Err(following::follow_without_key(&owned.name, how));
         }
@@ -216,6 +209,10 @@ impl<'a> DeployedVersion<'a> {
     ) -> Result<(Request, Prepared), Failure> {
         let name = &self.owned.name;
         let mut request = self.stored.request(name, &self.known.features, options)?;
+        request.plan.nu_from = self
+            .known
+            .finds_novelties
+            .then_some(self.stored.minimized.c);
         if self.key.is_some() && request.terms.scans() {
             let scans = request.terms.solver_word();
             // what goes on from dual variables has rows that are kept
@@ -251,15 +248,7 @@ impl<'a> DeployedVersion<'a> {
     fn begin_without_key(&self, request: &Request) -> Following {
         let memory = VersionMemory::of_weights(self.known.clone());
         let mut following = Following::new(self.owned.name.clone(), memory, FollowedRows::All);
-        // weights of a regression are in the units of the label as it was
-        let regresses = request.terms.targets.is_some();
-        // and of one class another c is where training begins
-        let finds_novelties = request.terms.nu.is_some();
-        if request.kernel.is_some()
-            || request.terms.solver().descends()
-            || regresses
-            || finds_novelties
-        {
+        if request.kernel.is_some() || request.terms.solver().descends() {
             following.begin_from_nothing();
         }
         following
@@ -277,10 +266,8 @@ impl<'a> DeployedVersion<'a> {
         );
         let said = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message)
             .detail("Which of its rows have changed cannot be known.");
-        // a kernel machine is trained anew with a key too, and classes that are told apart together and regressions have no key
-        let has_none = request.terms.together()
-            || request.terms.targets.is_some()
-            || request.terms.nu.is_some();
+        // a kernel machine is trained anew with a key too, and classes that are told apart together have no key
+        let has_none = request.terms.together();
         match self.known.features.kernel.is_some() || has_none {
             true => said.notice(),
             false => said.hint(how_to_key(self.owned, &self.stored)).notice(),
@@ -537,14 +524,14 @@ fn how_to_key(owned: &OwnedModel, stored: &StoredVersion) -> String {
     }
 }
 
-/// What a training begins from whose options say `warm_start`, and the features with the categories known there; None
-/// where they do not.
+/// What a training begins from whose options say `warm_start`; None where they do not. Tells the plan the categories that are known there,
+/// and of novelties their C.
 pub fn warm_start(
     fcinfo: pg_sys::FunctionCallInfo,
     schema: &str,
     request: &Request,
-    prepared: &Prepared,
-) -> Result<Option<(Following, FeatureSet)>, Failure> {
+    prepared: &mut Prepared,
+) -> Result<Option<Following>, Failure> {
     let Some(name) = &request.warm_start else {
         return Ok(None);
     };
@@ -553,16 +540,25 @@ pub fn warm_start(
         .rsplit_once('@')
         .map_or(name.as_str(), |(base, _)| base);
     let known = model::of_call(fcinfo, name)?;
+    let plan = &request.plan;
+    if (known.regresses, known.finds_novelties)
+        != (request.terms.targets.is_some(), plan.nu.is_some())
+    {
+        return Err(following::warm_start_task(&known.name));
+    }
     check_kernel(&known, request)?;
     let (_, version) = known.name_and_version();
     let stored = StoredVersion::load(schema, base, version.unwrap_or_default())?;
     check_features(&known, request, features)?;
     let mut memory = remembered(schema, base, &stored, &known, prepared.key())?;
-    if let [c] = request.plan.costs.as_slice() {
-        memory.scale(c / stored.minimized.c);
+    match (plan.nu, plan.costs.as_slice()) {
+        (Some(_), _) => prepared.job.plan.nu_from = Some(stored.minimized.c),
+        (None, [c]) => memory.scale(c / stored.minimized.c),
+        (None, _) => {}
     }
+    prepared.job.features = known_parts(&known, request, &prepared.job.features)?;
     let following = Following::new(known.name.clone(), memory, FollowedRows::All);
-    Ok(Some((following, known_parts(&known, request, features)?)))
+    Ok(Some(following))
 }
 
 /// Refuses a model of another kernel than that of a training that is to begin from it; gamma may be another.

@@ -239,11 +239,7 @@ fn train(
     if request.warm_start.is_some() {
         with_latest(|| vocabularies::guess(&mut prepared, &request))?;
     }
-    let begins = follow::warm_start(fcinfo, &schema, &request, &prepared)?;
-    let following = begins.map(|(following, features)| {
-        prepared.job.features = features;
-        following
-    });
+    let following = follow::warm_start(fcinfo, &schema, &request, &mut prepared)?;
     provenance::say_what_differs(&schema, &request)?;
     request.without_effect().for_each(Failure::notice);
     say_how_many(&request, &prepared);

@@ -34,7 +34,7 @@ use crate::training::watch::WatchedWay;
 use crate::training::weights::KeptDuals;
 use crate::warm_start::followed::Followed;
 use crate::warm_start::following::Following;
-use crate::warm_start::near::ComparedRows;
+use crate::warm_start::near::{ComparedRows, WantedHeads};
 use crate::warm_start::unfinished::Unfinished;
 use pgsvm_core::memory::gathered;
 use pgsvm_core::{
@@ -268,9 +268,15 @@ fn starts(
         true => &unscaled,
         false => &report.scaling,
     };
-    let (classes, dropped) = (source.known_classes(), source.dropped()?);
+    let wanted = WantedHeads {
+        classes: source.known_classes(),
+        in_pairs: false,
+        targets: report.targets,
+        quantiles: &job.plan.quantiles,
+    };
+    let dropped = source.dropped()?;
     let Some(mapping) = &rows.mapping else {
-        return following.weights_of(classes, scaling, features, &dropped);
+        return following.weights_of(wanted, scaling, features, &dropped);
     };
     let map = mapping.map();
     let compared = ComparedRows {
@@ -280,7 +286,7 @@ fn starts(
         features: features.1,
         width: map.landmarks().rows().width(),
     };
-    match following.machines(classes, &compared, &dropped)? {
+    match following.machines(wanted, &compared, &dropped)? {
         Some(near) => Ok(map.project(&near)?),
         None => Ok(Vec::new()),
     }

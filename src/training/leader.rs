@@ -406,7 +406,7 @@ impl<'a> RolesInTurn<'a> {
                         trainer.begin_from(reader.starts_near());
                     }
                 } else if follows {
-                    trainer.begin_from(reader.take_starts());
+                    trainer.begin_from(reader.take_starts(self.job));
                 } else if let Some(unfinished) = &self.unfinished {
                     trainer.begin_from(reader.starts_at(unfinished));
                 }

@@ -65,7 +65,8 @@ pub struct Trained {
 pub struct Tested {
     /// The time of the entry.
     pub seconds: f64,
-    /// The share of the rows that get another class.
+    /// The share of the rows that get another class; of a regression the root of the mean squared error, or of quantiles their
+    /// mean loss, in the units of the label.
     pub error: f64,
     /// Area under the ROC curve, of more than two classes the mean of each against the rest; None where rows of one side are
     /// missing.

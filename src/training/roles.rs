@@ -25,7 +25,7 @@ use crate::training::machines::MachineProcesses;
 use crate::training::outcome::{Approximate, Collected, Machine};
 use crate::training::progress::Progress;
 use crate::warm_start::following::Following;
-use crate::warm_start::near::{ComparedRows, NearMachine};
+use crate::warm_start::near::{ComparedRows, NearMachine, WantedHeads};
 use crate::warm_start::unfinished::Unfinished;
 use pgsvm_core::engine::{Compared, Settings, Threads};
 use pgsvm_core::kernels::{Kernel, KernelError, LowRank};
@@ -620,7 +620,7 @@ impl ReaderRole {
     }
 
     /// By final head, where it begins; for a training that begins from something, once every row was read.
-    pub fn take_starts(&mut self) -> Vec<Start> {
+    pub fn take_starts(&mut self, job: &Job) -> Vec<Start> {
         let report = self.reader.report().or_raise();
         let classes = self.reader.source().classes().or_raise();
         let dropped = self.reader.source().dropped().or_raise();
@@ -633,8 +633,14 @@ impl ReaderRole {
             true => &unscaled,
             false => &report.scaling,
         };
+        let wanted = WantedHeads {
+            classes: &classes,
+            in_pairs: false,
+            targets: report.targets,
+            quantiles: &job.plan.quantiles,
+        };
         following
-            .take_starts(report.rows as usize, &classes, scaling, features, &dropped)
+            .take_starts(report.rows as usize, wanted, scaling, features, &dropped)
             .or_raise()
     }
 
@@ -661,10 +667,15 @@ impl ReaderRole {
             features: report.features as usize,
             width,
         };
-        let in_pairs = classes.len() > 2 && classes.len() <= job.plan.pairs_up_to;
+        let wanted = WantedHeads {
+            classes: &classes,
+            in_pairs: classes.len() > 2 && classes.len() <= job.plan.pairs_up_to,
+            targets: report.targets,
+            quantiles: &job.plan.quantiles,
+        };
         let rows = report.rows as usize;
         if let Some(following) = self.reader.source_mut().following_mut() {
-            let near = following.take_near(rows, (&classes, in_pairs), &compared, &dropped);
+            let near = following.take_near(rows, wanted, &compared, &dropped);
             self.near = near.or_raise();
         }
     }

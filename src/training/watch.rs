@@ -17,7 +17,7 @@ use pgrx::pg_sys;
 use pgsvm_core::evaluation::{auc, predicted_class};
 use pgsvm_core::kernels::{LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::{filled, gathered, OutOfMemory, Room};
-use pgsvm_core::{ExactOutcome, Pairs, Scaling, Snapshot};
+use pgsvm_core::{quantiles, ExactOutcome, Pairs, Scaling, Snapshot, TargetScale};
 use std::rc::Rc;
 
 /// Rows that may be watched: the decisions of all weights about all of them are in memory at the same time.
@@ -188,6 +188,11 @@ impl WatchedWay {
             parts: self.parts,
             unit_rows: reader.features.unit_rows.clone(),
             classes: Vec::new(),
+            targets: reader.report.targets.map(|scale| WatchedTargets {
+                scale,
+                quantiles: &job.plan.quantiles,
+                of_rows: Vec::new(),
+            }),
         };
         watched.read(job, relation, reader)?;
         watched.end()?;
@@ -274,16 +279,51 @@ impl WatchedPart {
     }
 }
 
+/// The numbers that a regression is to predict.
+struct WatchedTargets<'a> {
+    scale: TargetScale,
+    quantiles: &'a [f64],
+    /// By row.
+    of_rows: Vec<f64>,
+}
+
+impl WatchedTargets<'_> {
+    /// How far predictions are off, in the units of the label: the root of the mean squared error, or of quantiles their mean loss.
+    /// `decisions`: by row those of all heads.
+    fn error<'b>(&self, decisions: impl Iterator<Item = &'b [f32]>) -> f64 {
+        let (mut squares, mut lost) = (0.0, 0.0);
+        for (target, heads) in self.of_rows.iter().zip(decisions) {
+            let above = heads.iter().map(|it| f64::from(*it) - target);
+            let (above, of_quantiles) = quantiles::sorted(self.quantiles, above);
+            squares += above * above;
+            lost += of_quantiles;
+        }
+        let rows = self.of_rows.len() as f64;
+        self.scale.deviation
+            * match self.quantiles.is_empty() {
+                true => (squares / rows).sqrt(),
+                false => lost / rows,
+            }
+    }
+}
+
 /// What is known of the rows.
-struct Watched {
+struct Watched<'a> {
     parts: Vec<WatchedPart>,
     /// How rows are scaled before they are divided by their length, where they are.
     unit_rows: Option<Rc<Scaling>>,
-    /// By row, its class.
+    /// By row, its class; of a regression none.
     classes: Vec<u32>,
+    targets: Option<WatchedTargets<'a>>,
 }
 
-impl Watched {
+impl Watched<'_> {
+    /// Rows read.
+    fn rows(&self) -> usize {
+        let targets = self.targets.as_ref().map(|it| it.of_rows.len());
+        targets.unwrap_or(self.classes.len())
+    }
+
     /// Reads the rows and has all weights decide about each.
     fn read(
         &mut self,
@@ -313,13 +353,20 @@ impl Watched {
         (decoder, groups): (&mut Decoder, &mut Groups),
         buffer: &mut FeatureBuffer,
     ) -> Result<(), Failure> {
-        let class = match groups.of(row) {
-            Ok(Some((class, _))) => class,
+        let label = match &self.targets {
+            None => groups.of(row).map(|it| it.map(|(class, _)| (class, 0.0))),
+            Some(targets) => {
+                let label = groups.sides_of(row);
+                label.map(|it| it.map(|(label, _)| (0, targets.scale.target(label))))
+            }
+        };
+        let (class, target) = match label {
+            Ok(Some(label)) => label,
             Ok(None) => return Ok(()),
             Err(failure) if skips_bad_rows && failure.is_of_bad_row() => return Ok(()),
             Err(failure) => return Err(failure),
         };
-        let number = self.classes.len() as u64 + 1;
+        let number = self.rows() as u64 + 1;
         // SAFETY: the executor's row has the columns of the plan from which the decoder was made.
         let decoded = unsafe { decoder.decode(row.values, row.nulls, buffer) };
         if let Err(failure) = decoded.map_err(|error| Failure::from(error.in_row(number))) {
@@ -334,7 +381,7 @@ impl Watched {
         if !buffer.null_parts.is_empty() && !matches!(nulls, Nulls::Zero | Nulls::Mean) {
             return Ok(());
         }
-        if self.classes.len() == MOST_ROWS {
+        if self.rows() == MOST_ROWS {
             return Err(too_many());
         }
         if let Some(scaling) = &self.unit_rows {
@@ -344,7 +391,10 @@ impl Watched {
                 &mut buffer.sparse_value,
             );
         }
-        self.classes.room(1)?.push(class);
+        match &mut self.targets {
+            None => self.classes.room(1)?.push(class),
+            Some(targets) => targets.of_rows.room(1)?.push(target),
+        }
         for part in &mut self.parts {
             part.take(buffer)?;
         }
@@ -374,7 +424,7 @@ impl Watched {
 
     fn tested(&self) -> Result<Vec<Tested>, Failure> {
         let mut tested = Vec::new();
-        for part in self.parts.iter().filter(|_| !self.classes.is_empty()) {
+        for part in self.parts.iter().filter(|_| self.rows() > 0) {
             for (at, seconds) in part.seconds.iter().enumerate() {
                 check_for_interrupts();
                 tested.room(1)?.push(Tested {
@@ -388,13 +438,19 @@ impl Watched {
     }
 
     fn error(&self, part: &WatchedPart, moment: usize) -> f64 {
-        let of = |row| part.of(row, moment, self.classes.len());
+        let of = |row| part.of(row, moment, self.rows());
+        if let Some(targets) = &self.targets {
+            return targets.error((0..self.rows()).map(of));
+        }
         let rows = self.classes.iter().enumerate();
         let wrong = rows.filter(|(row, class)| predicted_class(of(*row)) != **class as usize);
         wrong.count() as f64 / self.classes.len() as f64
     }
 
     fn area(&self, part: &WatchedPart, moment: usize) -> Result<Option<f64>, Failure> {
+        if self.targets.is_some() {
+            return Ok(None);
+        }
         let of = |row| part.of(row, moment, self.classes.len());
         let heads = of(0).len();
         let mut sum = Some(0.0);

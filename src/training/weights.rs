@@ -224,8 +224,12 @@ impl StoredWeights {
     }
 }
 
-/// The dual variables of a head, in the forms in which the training is to store them.
+/// The dual variables of a head, in the forms in which the training is to store them. Of a regression one a row: that of its upper side
+/// less that of its lower one, which is the β of Ho and Lin (JMLR 13, 2012), (5). So rows times what is stored are the weights of a regression
+/// as of classes.
 pub struct KeptDuals {
+    /// Of a regression the lower side's, until the upper one's comes; None of classes.
+    lower: Option<Option<f32>>,
     listed: Option<DualChunks>,
     by_key: Option<StateChunks>,
 }
@@ -233,6 +237,7 @@ pub struct KeptDuals {
 impl KeptDuals {
     pub fn new(job: &Job) -> Self {
         Self {
+            lower: job.terms.targets.is_some().then_some(None),
             listed: job.terms.keep_duals.then(DualChunks::default),
             by_key: job
                 .statement
@@ -243,8 +248,18 @@ impl KeptDuals {
         }
     }
 
-    /// Takes the next row's dual variable.
+    /// Takes the dual variable of the next row, or of the next side of a regression's row.
     pub fn push(&mut self, dual: f32) {
+        let dual = match &mut self.lower {
+            None => dual,
+            Some(lower) => match lower.take() {
+                Some(lower) => dual - lower,
+                None => {
+                    *lower = Some(dual);
+                    return;
+                }
+            },
+        };
         if let Some(listed) = &mut self.listed {
             listed.push(dual);
         }
@@ -283,7 +298,7 @@ impl KeptDuals {
 /// Dual variables of consecutive rows that are not all zero, as one row of `svm_dual` holds them.
 pub struct DualChunk {
     pub first_row: i64,
-    /// Offsets from `first_row` of the rows whose dual variable is positive.
+    /// Offsets from `first_row` of the rows whose dual variable is not 0.
     pub offsets: Vec<i32>,
     pub duals: Vec<f32>,
 }

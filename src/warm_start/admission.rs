@@ -26,6 +26,14 @@ pub struct Keys {
     following: Option<Following>,
 }
 
+/// The label of a row.
+pub enum KeyedLabel<'a> {
+    /// The number of its class, and all classes met.
+    Class(u32, &'a [LabelValue]),
+    /// Of a regression.
+    Number(f64),
+}
+
 /// What a row that is trained on is known by.
 #[derive(Debug, Clone, Copy)]
 pub struct Admitted {
@@ -130,11 +138,14 @@ impl Keys {
     pub fn take(
         &mut self,
         Admitted { key, known, origin }: Admitted,
-        (class, classes): (u32, &[LabelValue]),
+        label: KeyedLabel<'_>,
         weight: f64,
         features: &FeatureBuffer,
     ) -> Result<(), Failure> {
-        let label = self.label(class, classes);
+        let (class, label) = match label {
+            KeyedLabel::Class(class, classes) => (class, self.label(class, classes)),
+            KeyedLabel::Number(number) => (0, digest::of_number(number)),
+        };
         let digest = self.digests.of_row(label, weight, features)?;
         if let Some(following) = &mut self.following {
             following.take(known, class, digest)?;

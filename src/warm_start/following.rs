@@ -5,14 +5,14 @@ use crate::base::errors::{Code, Failure};
 use crate::keys::out_of_memory;
 use crate::pg::check_for_interrupts;
 use crate::pg::kept_rows::KeptTuples;
-use crate::targets::labels::LabelValue;
+use crate::targets::labels::SIDES;
 use crate::warm_start::followed::{Followed, RowCounts};
 use crate::warm_start::memory::VersionMemory;
-use crate::warm_start::near::{known_heads, ComparedRows, KnownHead, NearMachine};
+use crate::warm_start::near::{known_heads, ComparedRows, KnownHead, NearMachine, WantedHeads};
 use crate::warm_start::screening::Screening;
 use pgsvm_core::kernels::Expansion;
 use pgsvm_core::memory::{filled, Room};
-use pgsvm_core::{Scaling, Start};
+use pgsvm_core::{Scaling, Start, TargetScale};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -258,36 +258,34 @@ impl Following {
         .hint("svm_refresh(model) trains the model on the rows that its source has now"))
     }
 
-    /// By head of the training, where it begins; none where nothing is the better beginning. Classes come in order of first
-    /// appearance, features the dense ones first. What is known of the rows is given up.
+    /// By head of the training, where it begins; none where nothing is the better beginning. Features come dense ones first. What is
+    /// known of the rows, or of a regression of their sides, is given up.
     pub fn take_starts(
         &mut self,
         rows: usize,
-        classes: &[LabelValue],
+        wanted: WantedHeads<'_>,
         scaling: &Scaling,
         features: (usize, usize),
         dropped: &[u64],
     ) -> Result<Vec<Start>, Failure> {
-        let heads = match classes {
-            [_, positive] => std::slice::from_ref(positive),
-            all => all,
-        };
+        let heads = known_heads(self.memory.model(), wanted)?;
+        let by = (scaling, wanted.targets);
         self.from_nothing |= self.is_better_from_nothing();
         let memory = &self.memory;
-        let of_head = |class: &LabelValue| {
+        let of_head = |head: &KnownHead| {
             Ok(Start {
-                updates: memory.updates_of(&class.text),
-                duals: self.duals(memory.duals_of(&class.text), rows)?,
-                weights: memory.weights_of(&class.text, scaling, features, dropped)?,
+                updates: memory.updates_of(*head),
+                duals: self.duals(memory.duals_of(*head), rows)?,
+                weights: memory.weights_of(*head, by, features, dropped)?,
             })
         };
         let starts = match self.from_nothing {
             true => Ok(Vec::new()),
             false => heads.iter().map(of_head).collect(),
         };
-        if let (Some(screening), [positive]) = (&mut self.screening, heads) {
+        if let (Some(screening), [only]) = (&mut self.screening, &heads[..]) {
             let all = (features.0, screening.features());
-            screening.before = memory.weights_of(&positive.text, scaling, all, dropped)?;
+            screening.before = memory.weights_of(*only, by, all, dropped)?;
         }
         self.memory.forget_rows();
         self.starts = Vec::new();
@@ -298,20 +296,18 @@ impl Following {
     /// where it begins from nothing, or would have other features.
     pub fn weights_of(
         &self,
-        classes: &[LabelValue],
+        wanted: WantedHeads<'_>,
         scaling: &Scaling,
         features: (usize, usize),
         dropped: &[u64],
     ) -> Result<Vec<Vec<f64>>, Failure> {
-        let heads = match classes {
-            [_, positive] => std::slice::from_ref(positive),
-            all => all,
-        };
+        let heads = known_heads(self.memory.model(), wanted)?;
+        let by = (scaling, wanted.targets);
         let mut found = false;
         let mut all = Vec::new();
         all.room(heads.len())?;
-        for class in heads.iter().filter(|_| !self.from_nothing) {
-            let known = (self.memory).weights_of(&class.text, scaling, features, dropped)?;
+        for head in heads.iter().filter(|_| !self.from_nothing) {
+            let known = (self.memory).weights_of(*head, by, features, dropped)?;
             found |= known.is_some();
             all.push(match known {
                 Some(weights) => weights,
@@ -335,22 +331,21 @@ impl Following {
     }
 
     /// What a kernel machine begins near whose rows are compared like this: the model's machines, and by head the dual variables of its rows.
-    /// None where it begins from nothing. What is known of the rows is given up. `in_pairs`: whether heads are pairs of classes.
+    /// None where it begins from nothing. What is known of the rows is given up.
     pub fn take_near(
         &mut self,
         rows: usize,
-        (classes, in_pairs): (&[LabelValue], bool),
+        wanted: WantedHeads<'_>,
         compared: &ComparedRows<'_>,
         dropped: &[u64],
     ) -> Result<Option<NearMachine>, Failure> {
-        let heads = known_heads(self.memory.model(), classes, in_pairs)?;
-        let near = self.near(&heads, classes, (compared, dropped))?;
+        let heads = known_heads(self.memory.model(), wanted)?;
+        let near = self.near(&heads, wanted.targets, (compared, dropped))?;
         self.from_nothing |= near.is_none();
         let mut duals = Vec::new();
         duals.room(heads.len())?;
         for head in heads.iter().filter(|_| near.is_some()) {
-            let known = head.map_or(&[][..], |(head, _)| self.memory.duals_of_head(head));
-            duals.push(self.duals(known, rows)?);
+            duals.push(self.duals(self.memory.duals_of(*head), rows)?);
         }
         self.memory.forget_rows();
         self.starts = Vec::new();
@@ -360,36 +355,49 @@ impl Following {
     /// The same where dual variables are of no use.
     pub fn machines(
         &self,
-        classes: &[LabelValue],
+        wanted: WantedHeads<'_>,
         compared: &ComparedRows<'_>,
         dropped: &[u64],
     ) -> Result<Option<Expansion>, Failure> {
-        let heads = known_heads(self.memory.model(), classes, false)?;
-        self.near(&heads, classes, (compared, dropped))
+        let heads = known_heads(self.memory.model(), wanted)?;
+        self.near(&heads, wanted.targets, (compared, dropped))
     }
 
     fn near(
         &self,
         heads: &[KnownHead],
-        classes: &[LabelValue],
+        targets: Option<TargetScale>,
         compared: (&ComparedRows<'_>, &[u64]),
     ) -> Result<Option<Expansion>, Failure> {
         match self.from_nothing {
             true => Ok(None),
-            false => self.memory.machines(heads, classes, compared),
+            false => self.memory.machines(heads, targets, compared),
         }
     }
 
-    /// The dual variables with which the rows begin in a head whose own are known.
+    /// The dual variables with which the rows begin in a head whose own are known: of a regression those of both sides, of which one
+    /// is 0.
     fn duals(&self, known: &[f32], rows: usize) -> Result<Vec<f32>, Failure> {
+        let sides = match self.memory.model().regresses {
+            true => SIDES.len(),
+            false => 1,
+        };
         let mut duals: Vec<f32> = Vec::new();
         duals
-            .try_reserve_exact(rows.max(self.starts.len()))
+            .try_reserve_exact(rows.max(sides * self.starts.len()))
             .map_err(|_| out_of_memory())?;
         for starts in self.starts.chunks(ROWS_BETWEEN_INTERRUPTS) {
             check_for_interrupts();
             let begin = |row: &u32| known.get(*row as usize).copied().unwrap_or(0.0);
-            duals.extend(starts.iter().map(begin));
+            match sides {
+                1 => duals.extend(starts.iter().map(begin)),
+                _ => duals.extend(
+                    starts
+                        .iter()
+                        .map(begin)
+                        .flat_map(|it| [-it, it].map(|it| it.max(0.0))),
+                ),
+            }
         }
         // without a key nothing is known of the rows
         duals.resize(rows, 0.0);

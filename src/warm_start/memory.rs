@@ -7,12 +7,14 @@ use crate::keys::out_of_memory;
 use crate::model::Model;
 use crate::pg::check_for_interrupts;
 use crate::pg::select::ResultRow;
+use crate::targets::labels::SIDES;
+use crate::warm_start::near::KnownHead;
 use crate::warm_start::remembered::Remembered;
 use crate::warm_start::screening::RowSlacks;
 use crate::warm_start::stored_rows::{damaged, each_row, numbers};
 use crate::warm_start::stored_slacks;
 use pgsvm_core::memory::{OutOfMemory, Room};
-use pgsvm_core::Scaling;
+use pgsvm_core::{Scaling, TargetScale};
 use std::rc::Rc;
 
 /// A millisecond of scaling.
@@ -96,8 +98,12 @@ impl VersionMemory {
                      OR v.followed OPERATOR(pg_catalog.->>) 'begun_from' OPERATOR(pg_catalog.=) 'nothing')
              ORDER BY v.version DESC LIMIT 1"
         );
+        let sides = match self.model.regresses {
+            true => SIDES.len() as f64,
+            false => 1.0,
+        };
         each_row(&effort, id, |row| {
-            self.effort = row.float8(1);
+            self.effort = row.float8(1).map(|visits| visits / sides);
             Ok(())
         })
     }
@@ -155,7 +161,7 @@ impl VersionMemory {
         };
         let length = out.len().min(CHUNK_ROWS);
         Ok(read_states(
-            states.payload(),
+            (states.payload(), self.model.regresses),
             &common,
             &own,
             &mut out[..length],
@@ -172,10 +178,10 @@ impl VersionMemory {
         &self.model
     }
 
-    /// Rows whose dual variable is positive in the first head.
+    /// Rows whose dual variable is not 0 in the first head.
     pub fn support_vectors(&self) -> usize {
         let duals = self.duals.first().map_or(&[][..], Vec::as_slice);
-        duals.iter().filter(|dual| **dual > 0.0).count()
+        duals.iter().filter(|dual| **dual != 0.0).count()
     }
 
     /// The version, as `name@version`.
@@ -183,40 +189,30 @@ impl VersionMemory {
         &self.model.name
     }
 
-    /// The dual variables, by row, of the head that sets this class against the others; none where there was no such
-    /// class. One head serves both of two classes: what is positive in one direction is negative in the other, with the
-    /// same dual variables.
-    pub fn duals_of(&self, class: &str) -> &[f32] {
-        let head = self.head_of(class);
-        head.map_or(&[], |(head, _)| self.duals_of_head(head))
-    }
-
-    /// The same of a head.
-    pub fn duals_of_head(&self, head: usize) -> &[f32] {
-        self.duals.get(head).map_or(&[], Vec::as_slice)
+    /// The dual variables of a head, by row: of a regression that of the upper side less that of the lower one. One head serves both of
+    /// two classes: what is positive in one direction is negative in the other, with the same dual variables.
+    pub fn duals_of(&self, head: KnownHead) -> &[f32] {
+        let duals = head.and_then(|(head, _)| self.duals.get(head));
+        duals.map_or(&[], Vec::as_slice)
     }
 
     /// The updates of Pegasos that made them; 0 where another solver did.
-    pub fn updates_of(&self, class: &str) -> u64 {
-        self.head_of(class)
-            .and_then(|(head, _)| self.updates.get(head))
-            .copied()
+    pub fn updates_of(&self, head: KnownHead) -> u64 {
+        head.and_then(|(head, _)| self.updates.get(head).copied())
             .unwrap_or(0)
     }
 
-    /// The weights of that head for rows scaled like this, with so many features, the intercept's last; None where there
-    /// was no such class, or dense features have become more or fewer. The features `dropped`, dense ones, are read and none
-    /// of the model's.
+    /// The weights of a head for rows scaled like this, with so many features, the intercept's last; None where it is not
+    /// known, or dense features have become more or fewer. `targets`: what a regression makes of its label. The features `dropped`,
+    /// dense ones, are read and none of the model's.
     pub fn weights_of(
         &self,
-        class: &str,
-        scaling: &Scaling,
+        head: KnownHead,
+        (scaling, targets): (&Scaling, Option<TargetScale>),
         (dense, features): (usize, usize),
         dropped: &[u64],
     ) -> Result<Option<Vec<f64>>, Failure> {
-        let Some((head, sign)) = self
-            .head_of(class)
-            .filter(|_| dense == self.model.dense_count + dropped.len())
+        let Some((head, sign)) = head.filter(|_| dense == self.model.dense_count + dropped.len())
         else {
             return Ok(None);
         };
@@ -243,16 +239,13 @@ impl VersionMemory {
             weights.push(sign * scaled);
         }
         weights.push(sign * intercept);
+        if let Some(targets) = targets {
+            targets.rescale(&mut weights);
+        }
         Ok(weights
             .iter()
             .all(|weight| weight.is_finite())
             .then_some(weights))
-    }
-
-    /// The head that knows this class, and the sign of its decision for it.
-    fn head_of(&self, class: &str) -> Option<(usize, f64)> {
-        let place = self.model.labels.iter().position(|label| label == class);
-        place.map(|place| self.model.head_of_class(place))
     }
 
     /// Gives up what it knows of rows.

@@ -8,8 +8,8 @@ use crate::model::{KernelMachine, Model};
 use crate::targets::labels::LabelValue;
 use crate::warm_start::memory::VersionMemory;
 use pgsvm_core::kernels::{Expansion, Kernel, Rows};
-use pgsvm_core::memory::{filled, OutOfMemory, Room};
-use pgsvm_core::{Pairs, Scaling};
+use pgsvm_core::memory::{filled, gathered, OutOfMemory, Room};
+use pgsvm_core::{quantiles, Pairs, Scaling, TargetScale};
 
 /// How the rows of a training are compared.
 pub struct ComparedRows<'a> {
@@ -33,12 +33,37 @@ pub struct NearMachine {
 /// A head of a model, and the sign of its decision; None where the model has no such head.
 pub type KnownHead = Option<(usize, f64)>;
 
-/// By head of a training that tells these classes apart, the model's head that does.
+/// The heads of a training.
+#[derive(Clone, Copy)]
+pub struct WantedHeads<'a> {
+    /// What they tell apart: classes in order of first appearance, each against the rest or in pairs.
+    pub classes: &'a [LabelValue],
+    pub in_pairs: bool,
+    /// Of a regression what it makes of its label, and the quantiles that its heads predict.
+    pub targets: Option<TargetScale>,
+    pub quantiles: &'a [f64],
+}
+
+/// By head of a training, the model's head that decides what it will.
 pub fn known_heads(
     model: &Model,
-    classes: &[LabelValue],
-    in_pairs: bool,
+    WantedHeads {
+        classes,
+        in_pairs,
+        targets,
+        quantiles,
+    }: WantedHeads<'_>,
 ) -> Result<Vec<KnownHead>, OutOfMemory> {
+    if targets.is_some() != model.regresses {
+        return filled(None, quantiles.len().max(1));
+    }
+    if targets.is_some() {
+        let nearest = |quantile: &f64| Some((quantiles::nearest(&model.quantiles, *quantile), 1.0));
+        return match quantiles.is_empty() {
+            true => gathered([nearest(&quantiles::MEDIAN)].into_iter()),
+            false => gathered(quantiles.iter().map(nearest)),
+        };
+    }
     let mut known = Vec::new();
     let place = |class: &LabelValue| model.labels.iter().position(|it| *it == class.text);
     match (classes, &model.pairs) {
@@ -73,7 +98,7 @@ impl VersionMemory {
     pub fn machines(
         &self,
         heads: &[KnownHead],
-        classes: &[LabelValue],
+        targets: Option<TargetScale>,
         (compared, dropped): (&ComparedRows<'_>, &[u64]),
     ) -> Result<Option<Expansion>, Failure> {
         let model = self.model();
@@ -82,9 +107,9 @@ impl VersionMemory {
         }
         match (&model.kernel, compared.kernel) {
             (Some(machine), _) if compared.dense == model.dense_count => {
-                Ok(of_landmarks(model, machine, heads, compared)?)
+                Ok(of_landmarks(model, machine, (heads, targets), compared)?)
             }
-            (None, Kernel::Linear) => self.hyperplanes(heads, classes, (compared, dropped)),
+            (None, Kernel::Linear) => self.hyperplanes(heads, targets, (compared, dropped)),
             _ => Ok(None),
         }
     }
@@ -93,20 +118,17 @@ impl VersionMemory {
     fn hyperplanes(
         &self,
         heads: &[KnownHead],
-        classes: &[LabelValue],
+        targets: Option<TargetScale>,
         (compared, dropped): (&ComparedRows<'_>, &[u64]),
     ) -> Result<Option<Expansion>, Failure> {
-        let positive = match classes {
-            [_, positive] => std::slice::from_ref(positive),
-            all => all,
-        };
         let mut rows = Rows::new(compared.width);
         let mut factors = filled(0.0, heads.len() * heads.len())?;
         let mut intercepts = Vec::new();
         intercepts.room(heads.len())?;
         let features = (compared.dense, compared.features);
-        for (head, class) in positive.iter().enumerate() {
-            let weights = self.weights_of(&class.text, compared.scaling, features, dropped)?;
+        for (head, known) in heads.iter().enumerate() {
+            let by = (compared.scaling, targets);
+            let weights = self.weights_of(*known, by, features, dropped)?;
             let weights = weights.unwrap_or_default();
             let (intercept, weights) = weights.split_last().unwrap_or((&0.0, &[]));
             let (mut dense, mut entries) = (Vec::new(), Vec::new());
@@ -130,7 +152,7 @@ impl VersionMemory {
 fn of_landmarks(
     model: &Model,
     machine: &KernelMachine,
-    heads: &[KnownHead],
+    (heads, targets): (&[KnownHead], Option<TargetScale>),
     compared: &ComparedRows<'_>,
 ) -> Result<Option<Expansion>, OutOfMemory> {
     let landmarks = machine.landmarks();
@@ -152,8 +174,10 @@ fn of_landmarks(
         let room = factors.room(landmarks.len())?;
         match head {
             Some((head, sign)) => {
-                room.extend(machine.factors(*head).iter().map(|factor| sign * factor));
-                intercepts.push(sign * model.heads[*head].intercept);
+                let times = sign / targets.map_or(1.0, |it| it.deviation);
+                room.extend(machine.factors(*head).iter().map(|factor| times * factor));
+                let centre = targets.map_or(0.0, |it| it.centre);
+                intercepts.push(times * (model.heads[*head].intercept - centre));
             }
             None => {
                 room.extend((0..landmarks.len()).map(|_| 0.0));

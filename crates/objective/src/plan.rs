@@ -103,6 +103,8 @@ pub struct Plan {
     /// Where rows are of one class, the share of their bounds that the dual variables are to come to, in place of a C; strictly
     /// between 0 and 1.
     pub nu: Option<f64>,
+    /// The C at which the search for that of nu begins, above 0; None where nobody knows one.
+    pub nu_from: Option<f64>,
     /// Of rows with targets, the quantiles to predict, ascending, each by a head of its own; none: one head, on both of whose sides a loss
     /// counts alike.
     #[serde(deserialize_with = "list")]
@@ -184,6 +186,7 @@ impl Plan {
             beyond: 0,
             final_stop: None,
             nu: None,
+            nu_from: None,
             quantiles: Vec::new(),
         }
     }

@@ -4,7 +4,8 @@
 pub const MOST_QUANTILES: usize = 32;
 /// The least quantile that there may be, and how far below 1 the largest: beyond, few rows would say anything.
 pub const LEAST_QUANTILE: f64 = 1e-6;
-const MEDIAN: f64 = 0.5;
+/// What stands for all.
+pub const MEDIAN: f64 = 0.5;
 
 /// What a prediction of a quantile loses that is so far below the target: the pinball loss (Koenker and Bassett, *Regression Quantiles*,
 /// Econometrica 46, 1978).
@@ -28,7 +29,12 @@ pub fn sorted(quantiles: &[f64], above: impl Iterator<Item = f64>) -> (f64, f64)
 
 /// The place of the one that stands for all: the nearest to the median, of equals the first.
 pub fn middle(quantiles: &[f64]) -> usize {
-    let away = |at: &usize| (quantiles[*at] - MEDIAN).abs();
+    nearest(quantiles, MEDIAN)
+}
+
+/// The place of the nearest to this one, of equals the first.
+pub fn nearest(quantiles: &[f64], tau: f64) -> usize {
+    let away = |at: &usize| (quantiles[*at] - tau).abs();
     let nearest = (0..quantiles.len()).min_by(|a, b| away(a).total_cmp(&away(b)));
     nearest.unwrap_or(0)
 }
@@ -59,6 +65,7 @@ mod tests {
         assert_eq!(middle(&[0.1, 0.4, 0.7]), 1);
         assert_eq!(middle(&[0.25, 0.75]), 0);
         assert_eq!(middle(&[]), 0);
+        assert_eq!(nearest(&[0.1, 0.5, 0.9], 0.8), 2);
     }
 
     #[test]

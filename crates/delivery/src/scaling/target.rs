@@ -97,6 +97,14 @@ impl TargetScale {
         self.centre + self.deviation * score
     }
 
+    /// Has weights of labels, the intercept's last, be those of targets.
+    pub fn rescale(&self, weights: &mut [f64]) {
+        if let Some(intercept) = weights.last_mut() {
+            *intercept -= self.centre;
+        }
+        weights.iter_mut().for_each(|it| *it /= self.deviation);
+    }
+
     /// The offset of a row with this label on this side, -1 or 1.
     pub fn offset(&self, label: f64, y: f64) -> f64 {
         y * (NO_LOSS_FROM + self.epsilon) - self.target(label)

@@ -47,15 +47,19 @@ pub(super) struct NuSearch {
     reached: f64,
     /// Whether another method goes on from it, so that it need not come near.
     only_begins: bool,
+    /// Whether it begins at a C that was one of nu: the first training may be the last one.
+    from_known: bool,
 }
 
 impl NuSearch {
-    /// Of rows with these costs in all, and a mean of |x|^2: it begins where r would be that mean.
-    pub(super) fn new(nu: f64, costs: f64, mean_q: f64) -> Self {
+    /// Of rows with these costs in all, and a mean of |x|^2: it begins at the C that is known, or where r would be that mean.
+    pub(super) fn new(nu: f64, known: Option<f64>, (costs, mean_q): (f64, f64)) -> Self {
+        let known = known.filter(|it| *it > 0.0 && it.is_finite());
         let bound = nu * costs * mean_q;
-        let first = match bound > 0.0 && bound.is_finite() {
-            true => 1.0 / bound,
-            false => 1.0,
+        let first = match (known, bound > 0.0 && bound.is_finite()) {
+            (Some(known), _) => known,
+            (_, true) => 1.0 / bound,
+            (_, false) => 1.0,
         };
         Self {
             nu,
@@ -67,6 +71,7 @@ impl NuSearch {
             fine: 0,
             reached: 1.0,
             only_begins: false,
+            from_known: known.is_some(),
         }
     }
 
@@ -110,20 +115,25 @@ impl NuSearch {
         !self.only_begins && self.fine == 0 && (self.c / self.first).ln() > FARTHEST
     }
 
+    /// Whether the training at hand goes to the tolerance.
+    fn is_fine(&self) -> bool {
+        self.fine > 0 || self.from_known && self.trainings == 0
+    }
+
     /// Gap and passes of the training at hand; None: those asked for.
     pub(super) fn stop(&self) -> Option<(f64, u32)> {
-        (self.fine == 0).then_some((ROUGH_TOLERANCE, ROUGH_PASSES))
+        (!self.is_fine()).then_some((ROUGH_TOLERANCE, ROUGH_PASSES))
     }
 
     /// A training at the C at hand ended with this share. False where it was the last one; else the C at hand is the next one to be tried.
     pub(super) fn goes_on(&mut self, reached: f64) -> bool {
+        let was_fine = self.is_fine();
         self.reached = reached;
         self.trainings += 1;
         let found = Tried {
             x: self.c.ln(),
             s: (reached / self.nu).max(f64::MIN_POSITIVE).ln(),
         };
-        let was_fine = self.fine > 0;
         let is_last = self.trainings >= MOST_TRAININGS || self.fine >= MOST_FINE;
         if was_fine && (found.s.abs() <= NEAR || is_last) {
             return false;

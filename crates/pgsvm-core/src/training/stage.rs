@@ -58,8 +58,8 @@ impl StageHeads {
             }
             Goal::Plan(plan) => {
                 let layout = Layout::new(plan, facts.groups, facts.folds, positive_weights)?;
-                let of_one_class = |nu| NuSearch::new(nu, facts.costs, facts.mean_q);
-                let nu = plan.nu.map(of_one_class);
+                let found = |nu| NuSearch::new(nu, plan.nu_from, (facts.costs, facts.mean_q));
+                let nu = plan.nu.map(found);
                 this.nu = nu.map(|nu| nu.that_begins(plan.final_stop.is_some()));
                 this.add(plan, layout, problem)?;
             }

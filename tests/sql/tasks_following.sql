@@ -1,0 +1,123 @@
+-- Regressions and novelties that follow their table, begin from another model, are watched, and keep their dual variables.
+SET client_min_messages = warning;
+SET pgsvm.workers = 0;
+DELETE FROM svm_model;
+CREATE FUNCTION tossed(id int, k int) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT (hashint8extended(id, k) & 1048575) / 1048576.0 $$;
+CREATE TABLE homes AS
+SELECT i AS id, (40 + 160 * tossed(i, 1))::real AS area, (tossed(i, 2) * 20)::int AS age,
+       round((100000 + 2000 * 160 * tossed(i, 1) - 1500 * 20 * tossed(i, 2) + 20000 * (tossed(i, 4) - 0.5))::numeric, 2) AS price
+FROM generate_series(1, 3000) AS i;
+
+-- A key, by each loss and solver; a refresh, rows added and rows forgotten, each beside a training from nothing.
+CREATE VIEW asked AS SELECT loss || '_' || solver AS name, loss, solver
+FROM unnest('{epsilon_insensitive, squared_epsilon_insensitive, quantile}'::text[]) AS loss, unnest('{stream, block, scan}'::text[]) AS solver;
+SELECT svm_train('homes', 'price', '{area, age}', name, key => 'id', loss => loss, solver => solver, c => 0.1, tolerance => 1e-4) FROM asked;
+SELECT count(*), bool_and(cardinality(common) <= 2 AND (SELECT bool_and(c >= -0.1001 AND c <= 0.1001) FROM unnest(common) AS c)) AS bounds
+FROM svm_key_dual AS d JOIN svm_version AS v ON v.id = d.version_id WHERE v.loss = 'epsilon_insensitive' AND v.solver = 'stream';
+CREATE FUNCTION beside_nothing(followed text) RETURNS TABLE (name text, agree bool, certified bool, version int, rows bigint, cheaper bool) LANGUAGE plpgsql AS $$
+BEGIN
+    FOR name IN SELECT asked.name FROM asked ORDER BY 1 LOOP
+        PERFORM svm_train('homes', 'price', '{area, age}', 'anew', key => 'id', loss => m.loss, solver => m.solver, c => 0.1, tolerance => 1e-4) FROM asked AS m WHERE m.name = beside_nothing.name;
+        SELECT a.dual <= b.primal * (1 + 1e-9) AND b.dual <= a.primal * (1 + 1e-9), a.gap <= 1e-4, a.version, a.rows_used,
+               (SELECT max(l.visits) FROM svm_training_log(beside_nothing.name) AS l) < (SELECT max(l.visits) FROM svm_training_log('anew') AS l)
+        INTO agree, certified, version, rows, cheaper FROM svm_models AS a, svm_models AS b WHERE a.name = beside_nothing.name AND b.name = 'anew';
+        RETURN NEXT;
+        PERFORM svm_drop('anew');
+    END LOOP;
+END $$;
+UPDATE homes SET price = price + 5000 WHERE id % 150 = 0;
+DELETE FROM homes WHERE id % 400 = 1;
+INSERT INTO homes SELECT 4000 + id, area, age, price - 3000 FROM homes WHERE id % 300 = 2;
+SELECT svm_refresh(name) FROM asked;
+SELECT name, agree, certified, version, rows FROM beside_nothing('refresh') ORDER BY name;
+SELECT followed - 'model' - 'begun_from' AS followed, count(*) FROM svm_versions WHERE version = 2 GROUP BY 1 ORDER BY 2 DESC;
+CREATE TABLE arriving AS SELECT 5000 + id AS id, area + 1 AS area, age, price + 2500 AS price FROM homes WHERE id % 500 = 3;
+CREATE TABLE leaving AS SELECT id FROM homes WHERE id % 500 = 7;
+SELECT svm_update(name, 'arriving') FROM asked;
+INSERT INTO homes SELECT * FROM arriving;
+SELECT svm_forget(name, 'leaving') FROM asked;
+DELETE FROM homes WHERE id IN (SELECT id FROM leaving);
+SELECT name, agree, certified, version, rows FROM beside_nothing('forget') ORDER BY name;
+-- nothing has changed
+SELECT svm_refresh('squared_epsilon_insensitive_stream');
+SELECT followed -> 'changed' AS changed, followed -> 'unchanged' AS unchanged, gap <= 1e-4 AS certified FROM svm_versions WHERE name = 'squared_epsilon_insensitive_stream' ORDER BY version DESC LIMIT 1;
+-- a label that changes by the last digit is another one
+UPDATE homes SET price = price + 0.01 WHERE id = 5;
+SELECT svm_refresh('squared_epsilon_insensitive_stream');
+SELECT followed -> 'changed' AS changed FROM svm_versions WHERE name = 'squared_epsilon_insensitive_stream' ORDER BY version DESC LIMIT 1;
+
+-- Several quantiles, in more memory than there is; weights of rows; a kernel machine.
+SET pgsvm.cache_size = '64kB';
+SELECT svm_train('homes', 'price', '{area, age}', 'band', key => 'id', c => 0.1, options => '{"quantiles": [0.1, 0.5, 0.9]}');
+UPDATE homes SET price = price - 1000 WHERE id % 100 = 9;
+SELECT svm_refresh('band');
+RESET pgsvm.cache_size;
+SELECT svm_train('homes', 'price', '{area, age}', 'band_anew', c => 0.1, options => '{"quantiles": [0.1, 0.5, 0.9]}');
+SELECT a.gap <= 1e-3 AS certified, a.dual <= b.primal AND b.dual <= a.primal AS agree, v.followed ->> 'begun_from' AS begun_from
+FROM svm_models AS a, svm_models AS b, svm_versions AS v WHERE a.name = 'band' AND b.name = 'band_anew' AND v.name = 'band' AND v.version = 2;
+SELECT svm_train('homes', 'price', '{area, age}', 'weighed', key => 'id', weight => 'age', exclude => NULL);
+SELECT svm_refresh('weighed');
+SELECT svm_train('homes', 'price', '{area, age}', 'rbf', key => 'id', kernel => 'rbf', rank => 30);
+DELETE FROM homes WHERE id = 30;
+SELECT svm_refresh('rbf');
+SELECT name, version, gap <= 1e-3 AS certified FROM svm_models WHERE name IN ('weighed', 'rbf') ORDER BY 1;
+
+-- Dual variables: the weights are the sum of beta x.
+SELECT svm_train_query('SELECT area / 100.0 AS area, age / 10.0 AS age, price / 100000 AS price FROM homes ORDER BY id', 'price', model => 'duals', scale => 'none', intercept => false,
+    loss => 'epsilon_insensitive', epsilon => 0.05, tolerance => 1e-6, options => '{"duals": true}');
+WITH beta AS (SELECT first_row + at AS row, b FROM svm_dual AS d JOIN svm_version AS v ON v.id = d.version_id JOIN svm_model AS m ON m.id = v.model_id, unnest(d.rows, d.duals) AS u (at, b) WHERE m.name = 'duals'),
+x AS (SELECT row_number() OVER (ORDER BY id) - 1 AS row, area / 100.0 AS area, age / 10.0 AS age FROM homes),
+v AS (SELECT label_deviation AS s, c FROM svm_versions WHERE name = 'duals')
+SELECT bool_and(abs(s * sum - weight) < 1e-3 * abs(weight)) AS weights, count(*) FROM v, svm_weights('duals') AS w
+JOIN (SELECT 'area' AS feature, sum(b * area) FROM beta JOIN x USING (row) UNION ALL SELECT 'age', sum(b * age) FROM beta JOIN x USING (row)) AS sums USING (feature);
+SELECT min(b) < 0 AS below, max(b) > 0 AS above, max(abs(b)) <= max(c) AS bounded FROM svm_dual AS d JOIN svm_version AS v ON v.id = d.version_id JOIN svm_model AS m ON m.id = v.model_id, unnest(d.duals) AS b WHERE m.name = 'duals';
+
+-- Beginning from another model, whose label had another mean and deviation.
+CREATE VIEW dearer AS SELECT id, area, age, price * 3 + 1000 AS price FROM homes;
+SELECT svm_train('homes', 'price', '{area, age}', 'first', loss => 'epsilon_insensitive', c => 10);
+SELECT svm_train('dearer', 'price', '{area, age}', 'begun_' || solver, loss => 'epsilon_insensitive', solver => solver, c => 10, options => '{"warm_start": "first"}') FROM unnest('{stream, scan}'::text[]) AS solver;
+SELECT svm_train('dearer', 'price', '{area, age}', 'from_nothing', loss => 'epsilon_insensitive', c => 10);
+SELECT a.name, a.gap <= 1e-3 AS certified, a.dual <= b.primal AND b.dual <= a.primal AS agree
+FROM svm_models AS a, svm_models AS b WHERE a.name LIKE 'begun%' AND b.name = 'from_nothing' ORDER BY 1;
+SELECT svm_train('homes', 'price', '{area, age}', 'quantile', options => '{"warm_start": "first", "quantiles": [0.1, 0.9]}');
+SELECT svm_train('homes', 'price', '{area, age}', 'rbf_begun', kernel => 'rbf', rank => 30, options => '{"warm_start": "rbf"}');
+SELECT name, gap <= 1e-3 AS certified FROM svm_models WHERE name IN ('quantile', 'rbf_begun') ORDER BY 1;
+SELECT svm_train_query('SELECT area, age, price > 200000 AS dear FROM homes', 'dear', model => 'dear', options => '{"warm_start": "first"}');
+SELECT svm_train_query('SELECT area, age, price > 200000 AS dear FROM homes', 'dear', model => 'dear');
+SELECT svm_train('homes', 'price', '{area, age}', 'of_classes', options => '{"warm_start": "dear"}');
+
+-- Watched: the root of the mean squared error in the label's unit, or the mean loss of quantiles.
+SELECT svm_train('homes', 'price', '{area, age}', 'watched_' || kernel, kernel => kernel, rank => CASE kernel WHEN 'rbf' THEN 30 END, options => '{"watch": "homes"}') FROM unnest('{linear, rbf}'::text[]) AS kernel;
+SELECT name, abs((SELECT test_error FROM svm_training_log(name) ORDER BY seconds DESC LIMIT 1) / training_rmse - 1) < 0.01 AS as_trained, (SELECT count(test_auc) FROM svm_training_log(name)) AS areas
+FROM svm_models WHERE name LIKE 'watched%' ORDER BY 1;
+SELECT svm_train('homes', 'price', '{area, age}', 'watched_band', options => '{"watch": "homes", "quantiles": [0.1, 0.9]}');
+SELECT abs((SELECT test_error FROM svm_training_log('watched_band') ORDER BY seconds DESC LIMIT 1) / (SELECT pinball FROM svm_evaluate('watched_band', 'homes')) - 1) < 0.01 AS as_evaluated;
+
+-- Without a key a refresh begins at the weights, where the solver can; an update cannot be.
+SET client_min_messages = notice;
+SELECT svm_refresh('first') FROM (SELECT set_config('client_min_messages', 'notice', false)) AS loud;
+SELECT svm_update('first', 'arriving');
+\echo :LAST_ERROR_SQLSTATE
+SET client_min_messages = warning;
+SELECT svm_refresh('begun_scan');
+SELECT followed ->> 'begun_from' AS begun_from FROM svm_versions WHERE name = 'begun_scan' ORDER BY version DESC LIMIT 1;
+
+-- Novelties: the search for C begins at the one that was found, the training at its dual variables.
+CREATE TABLE readings AS SELECT i AS id, 20 + sin(i * 1.7) + cos(i * 0.31) + CASE WHEN i % 100 = 0 THEN 9 ELSE 0 END AS temperature, 1 + 0.2 * sin(i * 2.3) AS pressure FROM generate_series(1, 2000) AS i;
+SELECT svm_train('readings', exclude => '{id}', key => 'id', model => 'strange_' || kernel, kernel => kernel, nu => 0.05) FROM unnest('{linear, rbf}'::text[]) AS kernel;
+INSERT INTO readings SELECT 3000 + i, 19 + sin(i * 1.3), 1.1 FROM generate_series(1, 20) AS i;
+DELETE FROM readings WHERE id % 200 = 3;
+SELECT svm_refresh('strange_' || kernel) FROM unnest('{linear, rbf}'::text[]) AS kernel;
+CREATE TABLE more_readings AS SELECT 4000 + i AS id, 20.0 AS temperature, 1.0 AS pressure FROM generate_series(1, 5) AS i;
+SELECT svm_update('strange_' || kernel, 'more_readings') FROM unnest('{linear, rbf}'::text[]) AS kernel;
+INSERT INTO readings SELECT * FROM more_readings;
+SELECT svm_forget_query('strange_' || kernel, 'SELECT id FROM readings WHERE id % 300 = 5') FROM unnest('{linear, rbf}'::text[]) AS kernel;
+DELETE FROM readings WHERE id % 300 = 5;
+SELECT svm_train('readings', exclude => '{id}', model => 'anew_' || kernel, kernel => kernel, nu => 0.05) FROM unnest('{linear, rbf}'::text[]) AS kernel;
+SELECT kernel, v.version, v.rows_used, abs(m.nu - 0.05) < 0.0005 AS nu, abs(m.c / a.c - 1) < 0.02 AS same_c, m.gap <= 1e-6 AS certified, v.followed ->> 'begun_from' AS begun_from
+FROM unnest('{linear, rbf}'::text[]) AS kernel JOIN svm_models AS m ON m.name = 'strange_' || kernel JOIN svm_models AS a ON a.name = 'anew_' || kernel JOIN svm_versions AS v ON v.name = m.name AND v.version = m.version ORDER BY 1;
+SELECT svm_refresh('strange_linear');
+SELECT passes < (SELECT passes FROM svm_models WHERE name = 'anew_linear') AS cheaper, gap <= 1e-6 AS certified FROM svm_models WHERE name = 'strange_linear';
+SELECT svm_train('readings', exclude => '{id}', model => 'begun', kernel => 'linear', nu => 0.06, options => '{"warm_start": "anew_linear", "duals": true}');
+SELECT abs(nu - 0.06) < 0.0006 AS nu, (SELECT count(*) > 50 FROM svm_dual AS d JOIN svm_version AS v ON v.id = d.version_id, unnest(d.duals) WHERE v.id = m.id) AS duals FROM svm_models AS m WHERE name = 'begun';
+SELECT svm_train('readings', exclude => '{id}', model => 'begun', kernel => 'linear', options => '{"warm_start": "first"}');
