@@ -137,9 +137,6 @@ SELECT svm_train('readings', kernel => 'linear', solver => 'block', options => '
 SELECT svm_train('readings', kernel => 'linear', options => '{"policy": "paper"}');
 SELECT svm_train('readings', class_weight => 'balanced');
 SELECT svm_train('readings', probability => true);
-SELECT svm_train('readings', key => 'id');
-SELECT svm_train('readings', options => '{"duals": true}');
-SELECT svm_train('readings', options => '{"warm_start": "linear"}');
 SELECT svm_train('readings', options => '{"watch": "readings"}');
 SELECT svm_train_query('SELECT * FROM readings');
 SELECT svm_cross_validate('readings', NULL, task => 'novelty');
