@@ -16,11 +16,11 @@ def connect():
     return connection
 
 
-def load_columns(connection, table, y, x):
-    """A table (label int2, x1 float4, x2 float4, ...)."""
+def load_columns(connection, table, y, x, label=("int2", ">i2")):
+    """A table (label int2, x1 float4, x2 float4, ...), or with a label of another type, by its name and NumPy's."""
     names = [f"x{i}" for i in range(1, x.shape[1] + 1)]
-    fields = [("label", ">i2")] + [(name, ">f4") for name in names]
-    columns = ", ".join(["label int2", *(f"{name} float4" for name in names)])
+    fields = [("label", label[1])] + [(name, ">f4") for name in names]
+    columns = ", ".join([f"label {label[0]}", *(f"{name} float4" for name in names)])
     _load(connection, table, columns, fields, _field_values(names, y, x))
 
 

@@ -1,6 +1,7 @@
 """The tour behind `make demo`: trains and predicts in the server that PGHOST names, with the SQL shown.
 
-What a section tells about its numbers is a claim (screen.py), and tests/e2e/test_demo.py runs all sections on fewer rows.
+What a section tells about its numbers is a claim (screen.py), and tests/e2e/test_demo.py runs all sections on fewer rows. No claim is about
+seconds: they are shown as they are, on whatever machine this is.
 """
 
 import os
@@ -221,7 +222,7 @@ def refresh(connection):
     claim(
         f"""Both models are proven to be within a thousandth of the least objective. The refresh made {less / more:.0%} of the
         visits to rows that the training made, and took {fast / slow:.0%} of its time.""",
-        less < more / 2 and fast < slow and max(near, nearer) <= 1e-3 and abs(refreshed - anew) <= 1e-3 * anew,
+        less < more / 2 and max(near, nearer) <= 1e-3 and abs(refreshed - anew) <= 1e-3 * anew,
     )
 
 
@@ -244,7 +245,7 @@ def export(connection):
         process and the server's. The model in the database took {inside / outside:.0%} of the time. It is stored beside the
         table and predicts in SQL. That of Python still has to be kept somewhere, its scaler too, and new rows have to
         be exported to it.""",
-        abs(ours - theirs) <= 1e-3 * theirs and inside < outside,
+        abs(ours - theirs) <= 1e-3 * theirs,
     )
 
 

@@ -65,8 +65,14 @@ def accuracy(said):
 
 
 def peer(kind, train, test, gamma, c):
-    """The same of scikit-learn's SVC or of scikit-learn-intelex's, in a process of its own; None where it is not installed."""
-    command = [sys.executable, ROOT / "bench" / "kernel_peer.py", kind, train.folder, test.folder, str(gamma), str(c)]
+    """The same of scikit-learn's SVC or of scikit-learn-intelex's; None where it is not installed."""
+    return peer_machine(kind, "SVC", (train.folder, test.folder), gamma=gamma, C=c)
+
+
+def peer_machine(kind, machine, folders, **options):
+    """A kernel machine of a peer on the rows of folders, in a process of its own; None where it is not installed."""
+    program = ROOT / "bench" / "kernel_peer.py"
+    command = [sys.executable, program, kind, machine, *folders, json.dumps(options)]
     child = subprocess.run(command, capture_output=True, text=True, env=peer_environment())
     if "ModuleNotFoundError" in child.stderr:
         return None

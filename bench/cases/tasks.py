@@ -5,6 +5,9 @@
 | the solver alone | processor seconds of one thread to a gap of 1e-3 over labels as they are, beside LIBLINEAR's -s 13 (the distance beyond epsilon) and the faster of its -s 11 and -s 12 (its square), for the same C and epsilon |
 | held out | R² of `svm_train` with its defaults, linear and with `kernel => 'rbf'`, beside scikit-learn's `LinearSVR()` and `SVR()` with theirs, whose columns and label are standardized |
 | intervals | of rows held out, the share that `svm_interval` holds where nine in ten are asked for: small sets, twenty splits |
+| from the table | seconds of `svm_train` beside those of COPY to a file, pandas, and `LinearSVR` or `SGDRegressor`, the first of their settings whose P is within 1e-3 of the best lower bound |
+| kernels | processor seconds of the backend in `svm_train` with an exact machine, beside those of `fit` of scikit-learn's `SVR` (LIBSVM) and scikit-learn-intelex's: the same problem, the intercept in no norm |
+| one class | the same of `task => 'novelty'` beside `OneClassSVM`, and of linear machines beside LIBLINEAR's -s 21; objectives, and the share of rows with a decision below 0 |
 
 Epsilon is 0 for the square and a tenth of the label's deviation for the distance, as `svm_train` has them. Rows are in each solver's memory already, features
 standardized but for generated ones; LIBLINEAR's P is compared with the best lower bound that anybody found, and time is interpolated between two settings of its -e. Real sets
@@ -18,9 +21,11 @@ import numpy as np
 import datasets
 import problems
 import server
-from cases import defaults, losses
+from cases import defaults, kernels, losses
+from cases.end_to_end import FILES, by_scikit
+from machine import ServerWatch
 from report import seconds, table
-from solvers import Liblinear
+from solvers import Liblinear, one_class_by_liblinear
 
 TITLE = "Regression"
 COSTS = [0.01, 1.0, 100.0]
@@ -42,6 +47,8 @@ def measure(run):
     with server.connect() as connection:
         connection.execute("SET client_min_messages = error")
         found["held"], found["intervals"] = held_out(run, connection, mode), intervals(run, connection)
+        found["table"], found["kernels"] = from_table(run, connection, mode), kernels_of(run, connection, mode)
+        found["one_class"] = one_class(run, connection, mode)
         connection.execute("DROP TABLE IF EXISTS defaults_trained, defaults_held")
     return found
 
@@ -187,6 +194,204 @@ def intervals(run, connection):
     return found
 
 
+# numbers that are not features
+LABEL = ("float8", ">f8")
+WITHIN = 1e-3
+SCIKIT_LOSS = {"hinge": "epsilon_insensitive", "squared_hinge": "squared_epsilon_insensitive"}
+PEER_TOLERANCES = [1e-1, 1e-2, 1e-3, 1e-4]
+KERNEL_ROWS = {"quick": 3_000, "full": 10_000}
+NU = [0.05, 0.1, 0.5]
+
+
+def table_sets(run, mode):
+    for name, x, numbers in arrays(run, mode):
+        if name in ("plane", "diamonds"):
+            yield name, x, (numbers - numbers.mean()) / numbers.std()
+
+
+def from_table(run, connection, mode):
+    """The same function on both sides: columns and label as they are, C = 1."""
+    found = []
+    for name, x, numbers in table_sets(run, mode):
+        server.load_columns(connection, "noisy", numbers, x, LABEL)
+        rows = problems.kept(f"tasks_{name}_{x.shape[0]}", lambda _, x=x: (x, np.ones(x.shape[0])))
+        for loss, epsilon in EPSILON_SHARE.items():
+            problem, squared = problems.with_numbers(rows, numbers, epsilon), loss == "squared_hinge"
+            used, _, _, model = server.train(
+                "noisy",
+                1.0,
+                cache=server.cache_for(2 * problem.rows, problem.features),
+                loss=SCIKIT_LOSS[loss],
+                task="regression",
+                epsilon=epsilon,
+                options='{"scale_label": "none"}',
+            )
+            most, peers = model["dual"] * (1 + WITHIN), {}
+            for estimator in ("LinearSVR", "SGDRegressor"):
+                peers[estimator] = None
+                for tolerance in PEER_TOLERANCES:
+                    said = f"{estimator}:{SCIKIT_LOSS[loss]}:{epsilon}"
+                    parts, w, b = by_scikit(connection, said, tolerance, FILES / "noisy.txt", FILES / "model")
+                    if problems.primal(problem, 1.0, w, b, squared) <= most:
+                        peers[estimator] = sum(part.wall for part in parts.values())
+                        break
+            found.append({"set": name, "rows": problem.rows, "loss": loss, "ours": used.wall, "peers": peers})
+            run.say(f"  table, {name}, {loss}: {used.wall:.3f} s, {peers}")
+    connection.execute("DROP TABLE noisy")
+    return found
+
+
+def kernel_sets(run, mode):
+    for name, x, numbers in arrays(run, mode):
+        if name in ("diamonds", "adult", "cover_2v4"):
+            own = np.random.default_rng(5).permutation(len(numbers))[: KERNEL_ROWS[mode]]
+            yield name, x[own], (numbers[own] - numbers[own].mean()) / numbers[own].std()
+
+
+def as_problem(name, x, numbers, epsilon=None):
+    rows = problems.kept(f"tasks_kernel_{name}_{x.shape[0]}", lambda _: (x, np.ones(x.shape[0])))
+    return problems.with_numbers(rows, numbers, epsilon)
+
+
+def trained(connection, call):
+    """Processor seconds of the backend in a training over `machine`, and its row in svm_models."""
+    with ServerWatch(connection) as watch:
+        connection.execute(f"SELECT svm_train('machine', {call}, scale => 'none', model => 'machine')")
+    cursor = connection.execute("SELECT m.*, v.rows_used AS n FROM svm_models AS m JOIN svm_versions AS v ON v.id = m.id WHERE m.name = 'machine'")
+    model = dict(zip((column.name for column in cursor.description), cursor.fetchone()))
+    connection.execute("SELECT svm_drop('machine')")
+    return watch.usage.cpu, model
+
+
+def kernels_of(run, connection, mode):
+    found = []
+    for name, x, numbers in kernel_sets(run, mode):
+        server.load_columns(connection, "machine", numbers, x, LABEL)
+        problem, gamma = as_problem(name, x, numbers), 1.0 / x.shape[1]
+        for c in (1.0, 100.0):
+            options = """options => '{"method": "exact", "intercept": "free", "scale_label": "none"}'"""
+            call = f"'label', task => 'regression', kernel => 'rbf', gamma => {gamma}, c => {c}, epsilon => 0.1, {options}"
+            took, model = trained(connection, call)
+            folders = (problem.folder, problem.folder)
+            peers = {
+                kind: kernels.peer_machine(kind, "SVR", folders, gamma=gamma, C=c, epsilon=0.1)
+                for kind in ("sklearn", "sklearnex")
+            }
+            bounds = model["primal"], model["dual"]
+            found.append({"set": name, "rows": len(numbers), "c": c, "ours": took, "bounds": bounds, "peers": peers})
+            run.say(f"  kernel, {name}, C {c:g}: {took:.2f} s, {bounds}, {peers}")
+    return found
+
+
+def one_class(run, connection, mode):
+    found = []
+    for name, x, _ in kernel_sets(run, mode):
+        x = x - x.min(axis=0) + 0.1
+        server.load_columns(connection, "machine", np.zeros(len(x)), x, LABEL)
+        problem, gamma = as_problem(f"one_{name}", x, np.zeros(len(x))), 1.0 / x.shape[1]
+        for nu in NU:
+            asked = f"exclude => '{{label}}', nu => {nu}"
+            took, model = trained(connection, f"{asked}, kernel => 'linear'")
+            peer = one_class_by_liblinear(x, nu)
+            found.append(told(name, "linear", nu, (took, model), {"LIBLINEAR -s 21": peer}, len(x)))
+            run.say(f"  one class, {found[-1]}")
+            options = """options => '{"method": "exact"}'"""
+            took, model = trained(connection, f"{asked}, kernel => 'rbf', gamma => {gamma}, {options}")
+            folders = (problem.folder, problem.folder)
+            peer = kernels.peer_machine("sklearn", "OneClassSVM", folders, gamma=gamma, nu=nu)
+            found.append(told(name, "rbf", nu, (took, model), {"LIBSVM": peer}, len(x)))
+            run.say(f"  one class, {found[-1]}")
+    return found
+
+
+def told(name, kernel, nu, ours, peers, rows):
+    """`objective`: 1/2 |v|^2 / C^2 of the dual's v, which LIBSVM and LIBLINEAR minimize over dual variables between 0 and 1 with the sum nu n."""
+    took, model = ours
+    c = model["c"]
+    objective = (model["nu"] * c * rows - model["dual"]) / (c * c)
+    peers = {who: {"cpu": peer["cpu"], "objective": peer["objective"]} for who, peer in peers.items() if peer}
+    return {
+        "set": name,
+        "kernel": kernel,
+        "nu": nu,
+        "rows": rows,
+        "ours": took,
+        "objective": objective,
+        "novel": model["training_novel"],
+        "peers": peers,
+    }
+
+
+def geometric(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def report_from_table(found):
+    shown, verdicts = [], []
+    for entry in found:
+        peers = entry["peers"]
+        best = min((took for took in peers.values() if took), default=None)
+        cells = [seconds(took) if took else "not reached" for took in peers.values()]
+        shown.append(
+            [entry["set"], entry["rows"], LOSSES[entry["loss"]], seconds(entry["ours"]), *cells]
+            + [f"{best / entry['ours']:.1f}" if best else "-"]
+        )
+    for loss, words in LOSSES.items():
+        ratios = [
+            min(took for took in entry["peers"].values() if took) / entry["ours"]
+            for entry in found
+            if entry["loss"] == loss and any(entry["peers"].values())
+        ]
+        if ratios:
+            verdicts.append((f"{words}, from the table: the faster peer / ours, geometric mean", geometric(ratios), 10.0, 30.0))
+    header = ["data", "rows", "loss", "ours, s", "LinearSVR, s", "SGDRegressor, s", "faster / ours"]
+    return "### From the table\n\n" + table(header, shown), verdicts
+
+
+def report_kernels(found):
+    shown, verdicts = [], []
+    ratios = {"sklearn": [], "sklearnex": []}
+    off = 0.0
+    for entry in found:
+        cells = []
+        for kind, peer in entry["peers"].items():
+            cells.append(seconds(peer["cpu"]) if peer else "-")
+            if peer:
+                ratios[kind].append(peer["cpu"] / entry["ours"])
+                primal, dual = entry["bounds"]
+                # between their dual objective and our primal lies the optimum
+                off = max(off, abs(primal - peer["objective"]) / primal)
+        shown.append([entry["set"], entry["rows"], f"{entry['c']:g}", seconds(entry["ours"]), *cells])
+    for kind, words, least, aim in (("sklearn", "LIBSVM", 3.0, 10.0), ("sklearnex", "intelex", 1.0, 2.0)):
+        if ratios[kind]:
+            verdicts.append((f"exact kernel regression: {words} / ours, geometric mean", geometric(ratios[kind]), least, aim))
+    verdicts.append(("exact kernel regression: largest difference of objectives, relative", off, WITHIN, None, True))
+    header = ["data", "rows", "C", "ours, s", "LIBSVM, s", "intelex, s"]
+    return "### Exact kernel machines\n\n" + table(header, shown), verdicts
+
+
+def report_one_class(found):
+    shown, verdicts, apart, share = [], [], 0.0, 0.0
+    ratios = {"linear": [], "rbf": []}
+    for entry in found:
+        share = max(share, abs(entry["novel"] - entry["nu"]))
+        for who, peer in entry["peers"].items():
+            off = entry["objective"] / peer["objective"] - 1
+            apart = max(apart, abs(off))
+            ratios[entry["kernel"]].append(peer["cpu"] / entry["ours"])
+            shown.append(
+                [entry["set"], entry["rows"], entry["kernel"], f"{entry['nu']:g}", seconds(entry["ours"]), who]
+                + [seconds(peer["cpu"]), f"{off:.0e}", f"{entry['novel']:.4f}"]
+            )
+    for kernel, found_ratios in ratios.items():
+        if found_ratios:
+            verdicts.append((f"one class, {kernel}: the peer / ours, geometric mean", geometric(found_ratios), 1.0, None))
+    verdicts.append(("one class: largest difference of objectives, relative", apart, WITHIN, None, True))
+    verdicts.append(("one class: how far the share of novel rows is from nu, at most", share, 0.01, None, True))
+    header = ["data", "rows", "kernel", "nu", "ours, s", "peer", "peer, s", "objective, off", "novel"]
+    return "### One class\n\n" + table(header, shown), verdicts
+
+
 def mean(values):
     return float(np.mean(values))
 
@@ -252,6 +457,10 @@ def report(found):
         "width in deviations of the label",
     ]
     parts.append(f"### Intervals: how many labels {COVERAGE:.0%} ones hold\n\n" + table(header, rows))
+    for part, report_of in (("table", report_from_table), ("kernels", report_kernels), ("one_class", report_one_class)):
+        text, more = report_of(found[part])
+        parts.append(text)
+        verdicts += more
     return "\n\n".join(parts), verdicts, []
 
 
