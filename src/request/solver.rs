@@ -23,7 +23,7 @@ const USUAL_TOLERANCE: f64 = 1e-3;
 /// The share of rows that are novel where nobody says it.
 const USUAL_NU: f64 = 0.1;
 /// Solvers that find novelties.
-const NOVELTY_SOLVERS: [&str; 5] = ["auto", "stream", "block", "selective_block", INDEXED];
+const NOVELTY_SOLVERS: [&str; 6] = ["auto", "stream", "block", "selective_block", INDEXED, SCAN];
 /// The same of novelties, where it says on which side of the margin rows are that lie on it.
 const TOLERANCE_OF_NOVELTIES: f64 = 1e-6;
 /// The same of the range of projected gradients: StreamSVM's.
@@ -294,6 +294,9 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<SolvingTerms
     let label = given.columns.label.as_deref();
     let (names_task, task) = choices.task(label, named)?;
     let (regresses, is_novelty) = (task == Task::Regression, task == Task::Novelty);
+    if is_novelty && [OCAS, CUTTING_PLANE].contains(&solver) {
+        return Err(novelty::planes(solver));
+    }
     if is_novelty && !NOVELTY_SOLVERS.contains(&solver) && SOLVERS.contains(&solver) {
         return Err(novelty::solver(solver));
     }

@@ -6,12 +6,16 @@ mod common;
 mod parts;
 
 use common::Numbers;
+use parts::Parts;
 use pgsvm_core::engine::{
     train_exactly, train_examples, MemorySpool, OwnedExample, Settings, SliceSource, Threads,
     Trained,
 };
 use pgsvm_core::kernels::{KernelKind, KernelSpec};
-use pgsvm_core::{Intercept, Loss, LowRankJob, Plan, Problem, Scale};
+use pgsvm_core::{
+    Holding, Intercept, Loss, LowRankJob, Plan, Problem, ReaderJob, Scale, ScanTrainer,
+};
+use std::time::Instant;
 
 const PLENTY: usize = 16 << 20;
 const LITTLE: usize = 16 << 10;
@@ -129,6 +133,42 @@ fn the_share_is_met_and_the_objective_is_that_of_nu() {
             assert!(found <= (1.0 + 1e-6) * wanted, "{nu}: {found}, {wanted}");
             assert!(found >= (1.0 - 1e-3) * wanted, "{nu}: {found}, {wanted}");
         }
+    }
+}
+
+#[test]
+fn scans_come_to_the_same_optimum() {
+    for (seed, nu) in [(1, 0.05), (2, 0.3)] {
+        let rows = cloud(1500, 5, seed);
+        let wanted = smallest(&between(&rows, product), nu);
+        let examples = usual(&rows);
+        let dealt = Parts::by_turns(&examples, 3);
+        let problem = problem(1e-6);
+        let job = ReaderJob::new(Scale::None, &problem);
+        let surveyed = dealt.survey(&job, 4000).finish(&[], 1).expect("memory");
+        let form = surveyed.form.copied().expect("memory");
+        let holding = Holding {
+            bytes: 1 << 20,
+            lets_go: false,
+        };
+        let now = Instant::now();
+        let mut trainer =
+            ScanTrainer::new(&problem, &plan(nu), surveyed, holding, now).expect("memory");
+        assert!(dealt.train(&mut trainer, 1000, &form, || ()));
+        let report = trainer.report().expect("memory");
+        let reached = report.nu.expect("of one class");
+        let w: Vec<f64> = trainer.weights(0).iter().collect();
+        let scores: Vec<f64> = rows.iter().map(|x| product(x, &w)).collect();
+        let found = at_weights(scores, product(&w, &w), nu);
+        println!(
+            "nu {nu}: {reached}, passes {}, {}",
+            report.passes,
+            found / wanted
+        );
+        assert!((reached - nu).abs() <= 0.005 * nu, "{nu}: {reached}");
+        assert!(report.heads[0].certificate.gap <= 1e-6);
+        assert!(found <= (1.0 + 1e-6) * wanted, "{nu}: {found}, {wanted}");
+        assert!(found >= (1.0 - 1e-3) * wanted, "{nu}: {found}, {wanted}");
     }
 }
 

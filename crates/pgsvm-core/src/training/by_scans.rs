@@ -47,6 +47,7 @@ use crate::solver::weights::Weights;
 use crate::training::error::TrainError;
 use crate::training::evaluating::Evaluation;
 use crate::training::log::{Event, Log, LogEntry, Moment, Snapshot};
+use crate::training::nu::NuSearch;
 use crate::training::schedule::survey::Survey;
 use crate::training::stage::StageHeads;
 use average::Averaging;
@@ -64,6 +65,9 @@ pub struct ScanTrainer {
     heads: StageHeads,
     /// What solves the heads.
     method: Box<dyn ScanMethod>,
+    intercept: Intercept,
+    /// Rows that are held beside the sample, where the method holds some.
+    holding: Option<Holding>,
     /// Once the method has ended, the first head that is still to be recounted: see [`crate::solver::recount`].
     recounting: Option<usize>,
     /// Of a plan that holds rows out, their decisions, which come behind that; and the decisions that have arrived.
@@ -128,7 +132,7 @@ impl ScanTrainer {
         started: Instant,
     ) -> Result<Self, TrainError> {
         let surveyed = (surveyed, problem.kind_of_intercept());
-        Self::begin(problem, plan, surveyed, started, |solver, facts, sample| {
+        let this = Self::begin(problem, plan, surveyed, started, |solver, facts, sample| {
             Ok(match problem.loss().is_smooth() {
                 true => {
                     let room = holding.bytes / size_of::<u32>() / COPIES;
@@ -141,6 +145,10 @@ impl ScanTrainer {
                     Box::new(Bundles::new(solver, facts, sample, holding, problem)?)
                 }
             })
+        })?;
+        Ok(Self {
+            holding: Some(holding),
+            ..this
         })
     }
 
@@ -216,6 +224,8 @@ impl ScanTrainer {
         let solver = ScannedHeads::new(&problem, &heads.specs, &facts, intercept)?;
         Ok(Self {
             method: method(&solver, &facts, &sample)?,
+            intercept,
+            holding: None,
             log: Log::new(started, &facts, heads.specs.len()),
             facts,
             solver,
@@ -289,6 +299,9 @@ impl ScanTrainer {
                 let step = self.train(budget_values)?;
                 if step == Step::Done {
                     self.solver.end_unfinished();
+                    if self.goes_on_for_nu()? {
+                        return Ok(Step::Progress);
+                    }
                     match self.deciding.take() {
                         None => self.begin_fitting()?,
                         Some(deciding) => {
@@ -322,6 +335,36 @@ impl ScanTrainer {
                 Ok(Step::Done)
             }
         }
+    }
+
+    /// The heads have ended: where it is nu that is given, their C may not be the one yet. Whether they go on at another one, beginning at
+    /// the weights found. At an optimum a m = a - C c max(0, 1 - m) in each row, so sum a = P + 1/2 |w|^2.
+    fn goes_on_for_nu(&mut self) -> Result<bool, TrainError> {
+        let (Some(nu), Some(holding)) = (&mut self.heads.nu, self.holding) else {
+            return Ok(false);
+        };
+        let square: f64 = self.solver.weights(0).iter().map(|it| it * it).sum();
+        let sum = self.solver.known_primal() + 0.5 * square;
+        let share = sum / (nu.c() * self.facts.costs);
+        if !nu.goes_on(share) {
+            return Ok(false);
+        }
+        if nu.fails() {
+            return Err(TrainError::NoPlane {
+                nu: nu.nu(),
+                least: share,
+            });
+        }
+        self.heads.take_c_of_nu();
+        let (problem, facts) = (&self.problem, &self.facts);
+        let starts = self.method.weights_so_far(&self.solver)?;
+        let holding = (holding.bytes, holding.lets_go);
+        self.solver = ScannedHeads::new(problem, &self.heads.specs, facts, self.intercept)?;
+        let method = Bundles::new(&self.solver, facts, &self.sample, holding, problem)?;
+        self.method = Box::new(method);
+        self.recounting = None;
+        self.begin_at(starts)?;
+        Ok(true)
     }
 
     fn train(&mut self, budget: usize) -> Result<Step, TrainError> {
@@ -493,7 +536,7 @@ impl ScanTrainer {
         let chosen = self.chosen.as_ref();
         let calibrations = chosen.map_or(&[][..], |it| &it.calibrations.heads);
         let facts = Facts { rows, ..self.facts };
-        let mut survey = Survey::new(layout, &facts, calibrations, &[], 0.0)?;
+        let mut survey = Survey::new(layout, &facts, calibrations, &[], self.heads.bar())?;
         let rows = VisitedRows::Batch {
             batch: VisitedBatch::as_stored(Batch::new(&self.sample, self.facts.dense)),
             count: &mut 0,
@@ -561,7 +604,7 @@ impl ScanTrainer {
             c: self.heads.chosen.map(|it| it.c),
             truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
-            nu: None,
+            nu: self.heads.nu.as_ref().map(NuSearch::reached),
             calibrations: calibrations.unwrap_or_default(),
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,
             rows: self.facts.rows as u64,

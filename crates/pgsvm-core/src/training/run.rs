@@ -427,11 +427,7 @@ impl<T: Real> Run<T> {
             &self.facts,
             &self.found.calibrations.heads,
             &self.class_ranks,
-            // rows of one class are usual beyond the margin
-            match self.heads.nu {
-                Some(_) => NO_LOSS_FROM as f32,
-                None => 0.0,
-            },
+            self.heads.bar(),
         )?;
         if self.resident {
             self.schedule.begin_reading(false);

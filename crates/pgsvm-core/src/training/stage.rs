@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::base::step::Step;
 use crate::objective::heads::{HeadSpec, Start};
+use crate::objective::loss::NO_LOSS_FROM;
 use crate::objective::plan::{Candidate, Goal, Layout, Plan, Purpose};
 use crate::objective::problem::Problem;
 use crate::objective::report::Stage;
@@ -123,6 +124,14 @@ impl StageHeads {
         {
             (only.c, chosen.c) = (nu.c(), nu.c());
             self.stop_as_nu_says();
+        }
+    }
+
+    /// What a decision is to be more than for the positive class: rows of one class are usual beyond the margin.
+    pub(super) fn bar(&self) -> f32 {
+        match self.nu {
+            Some(_) => NO_LOSS_FROM as f32,
+            None => 0.0,
         }
     }
 
