@@ -103,6 +103,30 @@ def test_rows_are_held_out_on_each_server_as_on_one(spread, connect, solver):
             assert abs(apart[2] - together[2]) < 0.01 and abs(apart[3] - together[3]) < 0.01, folds
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "label => 'a', features => '{b, y}', task => 'regression', loss => 'epsilon_insensitive'",
+        "label => 'a', features => '{b, y}', task => 'regression'",
+        """label => 'a', features => '{b, y}', options => '{"quantiles": [0.1, 0.9]}'""",
+        "features => '{a, b}', kernel => 'linear', nu => 0.2",
+    ],
+)
+def test_numbers_and_novelties_are_those_of_one_server(spread, connect, asked):
+    connection = connect()
+    for table in ["spread", "all_here"]:
+        connection.execute(f"SELECT svm_train('{table}', {asked}, model => '{table}', solver => 'scan', tolerance => 1e-5)")
+    apart, together = model(connection, "spread"), model(connection, "all_here")
+    assert apart["rows_used"] == together["rows_used"] == 3 * ROWS_A_SERVER
+    assert 0 <= apart["gap"] <= 1e-5
+    # of novelties c is found, to some digits
+    within = 1e-2 if "nu" in asked else 2e-5
+    assert abs(apart["primal"] - together["primal"]) <= within * together["primal"]
+    if "nu" in asked:
+        assert abs(apart["nu"] - 0.2) <= 1e-3 and abs(together["nu"] - 0.2) <= 1e-3
+        assert abs(apart["c"] / together["c"] - 1) <= 1e-2
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_a_kernel_machine_is_that_of_one_server(spread, connect, loss):
     """Landmarks are of another sample, so that the machines differ a little; each certificate is of all rows."""

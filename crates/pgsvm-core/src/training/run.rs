@@ -9,7 +9,6 @@ use crate::base::step::Step;
 use crate::cache::TrainerSide;
 use crate::objective::calibration::Calibrations;
 use crate::objective::heads::{HeadSpec, Start};
-use crate::objective::loss::NO_LOSS_FROM;
 use crate::objective::plan::{Candidate, Goal, Layout, Purpose};
 use crate::objective::problem::Problem;
 use crate::objective::report::{
