@@ -12,7 +12,7 @@ GRANT EXECUTE ON FUNCTION svm_internal.svm_has_rights_of_any(oid[]) TO PUBLIC;
 -- what svm_evaluate, svm_suspects and their kin ask of rows, in queries of the caller's
 GRANT EXECUTE ON FUNCTION svm_internal.svm_row_class(text, record), svm_internal.svm_row_decision(text, record), svm_internal.svm_row_quantiles(text, record),
     svm_internal.svm_row_answers(text, record), svm_internal.svm_row_margin(text, record, text), svm_internal.svm_row_unseen(text, record),
-    svm_internal.svm_row_libsvm(text, record, boolean), svm_internal.svm_label_metrics(text, text),
+    svm_internal.svm_row_libsvm(text, record, boolean), svm_internal.svm_median(float8), svm_internal.svm_label_metrics(text, text),
     svm_internal.svm_label_metrics(text, text, text) TO PUBLIC;
 -- what functions made by svm_create_function ask, with their owner's rights
 GRANT EXECUTE ON FUNCTION svm_internal.svm_decision(text, anyelement), svm_internal.svm_classify(text, anyelement),

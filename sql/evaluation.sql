@@ -188,9 +188,9 @@ CREATE OR REPLACE FUNCTION svm_internal.svm_auc_final(internal) RETURNS float8
 CREATE OR REPLACE FUNCTION svm_internal.svm_roc_points_final(internal) RETURNS svm_roc_point[]
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_roc_points_final_wrapper';
 COMMENT ON FUNCTION svm_internal.svm_ranking_add IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_internal.svm_ranking_combine IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_internal.svm_ranking_serialize IS 'part of svm_auc and svm_roc_points';
-COMMENT ON FUNCTION svm_internal.svm_ranking_deserialize IS 'part of svm_auc and svm_roc_points';
+COMMENT ON FUNCTION svm_internal.svm_ranking_combine IS 'part of svm_auc, svm_roc_points and svm_median';
+COMMENT ON FUNCTION svm_internal.svm_ranking_serialize IS 'part of svm_auc, svm_roc_points and svm_median';
+COMMENT ON FUNCTION svm_internal.svm_ranking_deserialize IS 'part of svm_auc, svm_roc_points and svm_median';
 COMMENT ON FUNCTION svm_internal.svm_auc_final IS 'part of svm_auc';
 COMMENT ON FUNCTION svm_internal.svm_roc_points_final IS 'part of svm_roc_points';
 
@@ -217,6 +217,25 @@ CREATE OR REPLACE AGGREGATE svm_roc_points(decision float8, positive boolean) (
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE svm_roc_points(float8, boolean) IS 'the ROC curve as at most 1000 points, from (0, 0) to (1, 1)';
+
+-- the median of numbers, exact as long as there are no more than 262,144 different ones
+CREATE OR REPLACE FUNCTION svm_internal.svm_median_add(internal, value float8) RETURNS internal
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_median_add_wrapper';
+CREATE OR REPLACE FUNCTION svm_internal.svm_median_final(internal) RETURNS float8
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_median_final_wrapper';
+COMMENT ON FUNCTION svm_internal.svm_median_add IS 'part of svm_median';
+COMMENT ON FUNCTION svm_internal.svm_median_final IS 'part of svm_median';
+CREATE OR REPLACE AGGREGATE svm_internal.svm_median(value float8) (
+    SFUNC = svm_internal.svm_median_add,
+    STYPE = internal,
+    SSPACE = 65536,
+    FINALFUNC = svm_internal.svm_median_final,
+    COMBINEFUNC = svm_internal.svm_ranking_combine,
+    SERIALFUNC = svm_internal.svm_ranking_serialize,
+    DESERIALFUNC = svm_internal.svm_ranking_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE svm_internal.svm_median(float8) IS 'part of svm_evaluate and svm_suspects';
 
 CREATE OR REPLACE FUNCTION svm_internal.svm_log_loss_add(internal, probability float8, positive boolean) RETURNS internal
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'svm_log_loss_add_wrapper';
@@ -269,7 +288,9 @@ RETURNS TABLE (
     mae float8,
     r2 float8,
     -- of quantiles: the mean of their losses
-    pinball float8
+    pinball float8,
+    -- of a regression: half of the errors are no larger
+    median_absolute_error float8
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate(text, regclass, text, text) IS
@@ -295,7 +316,9 @@ RETURNS TABLE (
     mae float8,
     r2 float8,
     -- of quantiles: the mean of their losses
-    pinball float8
+    pinball float8,
+    -- of a regression: half of the errors are no larger
+    median_absolute_error float8
 )
     LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'svm_evaluate_wrapper';
 COMMENT ON FUNCTION svm_evaluate(text, text, text, text) IS

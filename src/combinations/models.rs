@@ -109,14 +109,6 @@ combinations! {
         reason: "They have no solver for this loss.",
         hint: "format => 'pgsvm' writes all of the model for another database",
     }
-    regression_suspects(model, label) {
-        what: "a regression",
-        with: "svm_suspects",
-        why: not_yet,
-        message: "model \"{model}\" predicts a number, and suspects are rows of another class",
-        reason: "Nobody has built it for numbers.",
-        hint: "Rows that are farthest off: SELECT *, svm_predict('{model}', q) FROM … AS q ORDER BY abs(q.{label} - svm_predict('{model}', q)) DESC LIMIT 10",
-    }
     function_classes(model, classes, noun) {
         what: "svm_create_function(…, kind => 'decision' or 'probability')",
         with: "more than two classes",

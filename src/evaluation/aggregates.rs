@@ -68,6 +68,16 @@ c_function!(
     roc_points_final
 );
 c_function!(
+    svm_median_add_wrapper,
+    pg_finfo_svm_median_add_wrapper,
+    median_add
+);
+c_function!(
+    svm_median_final_wrapper,
+    pg_finfo_svm_median_final_wrapper,
+    median_final
+);
+c_function!(
     svm_log_loss_add_wrapper,
     pg_finfo_svm_log_loss_add_wrapper,
     log_loss_add
@@ -223,6 +233,35 @@ unsafe fn auc_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let ranking = aggregate::finished::<ScoreRanking>(fcinfo);
         let area = ranking.and_then(|ranking| ranking.area().or_raise());
         area.map_or_else(|| aggregate::null(fcinfo), float8)
+    }
+}
+
+/// `svm_median_add(internal, value)`.
+///
+/// # Safety
+/// As for `metrics_add`.
+unsafe fn median_add(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let ranking = aggregate::state::<ScoreRanking>(fcinfo);
+        if let Some(value) = argument(fcinfo, 1) {
+            let value = f64::from_bits(value.value() as u64);
+            ranking.add(value, true).or_raise();
+        }
+        aggregate::returned(ranking)
+    }
+}
+
+/// `svm_median_final(internal) -> float8`.
+///
+/// # Safety
+/// As for `metrics_add`.
+unsafe fn median_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let ranking = aggregate::finished::<ScoreRanking>(fcinfo);
+        let median = ranking.and_then(|ranking| ranking.median().or_raise());
+        median.map_or_else(|| aggregate::null(fcinfo), float8)
     }
 }
 

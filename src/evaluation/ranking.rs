@@ -1,5 +1,5 @@
 //! How well scores rank positive rows above negative ones: the state behind `svm_auc` and
-//! `svm_roc_points`. Pure.
+//! `svm_roc_points`; and which score is in the middle, the state behind `svm_median`. Pure.
 //!
 //! Scores are kept as whole numbers in the same order (`key`), with counts, so ties are exact. There
 //! are at most 2^18 different ones; where there would be more, low bits are dropped from all, as few
@@ -116,6 +116,25 @@ impl ScoreRanking {
         }
         let pairs = positives as f64 * negatives as f64;
         Ok((pairs > 0.0).then(|| doubled as f64 / (2.0 * pairs)))
+    }
+
+    /// The median of all scores; of two in the middle their mean. None without rows.
+    pub fn median(&mut self) -> Result<Option<f64>, OutOfMemory> {
+        self.settle()?;
+        let (positives, negatives) = self.totals();
+        let Some(last) = positives.saturating_add(negatives).checked_sub(1) else {
+            return Ok(None);
+        };
+        let at = |rank: u64| {
+            let mut below = 0u64;
+            let mut scores = self.scores.iter();
+            let found = scores.find(|score| {
+                below = below.saturating_add(score.positives.saturating_add(score.negatives));
+                below > rank
+            });
+            found.map(|score| 0.5 * score_of(score.key))
+        };
+        Ok(at(last / 2).zip(at(last.div_ceil(2))).map(|(a, b)| a + b))
     }
 
     /// The curve from (0, 0) to (1, 1). Points on a line between their neighbours are left out; where

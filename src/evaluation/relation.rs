@@ -42,6 +42,7 @@ fn svm_evaluate(
         name!(mae, Option<f64>),
         name!(r2, Option<f64>),
         name!(pinball, Option<f64>),
+        name!(median_absolute_error, Option<f64>),
     ),
 > {
     let _prepared = prepared();
@@ -69,6 +70,7 @@ fn svm_evaluate(
             row.get(15)?,
             row.get(16)?,
             row.get(17)?,
+            row.get(18)?,
         ))
     });
     let rows = rows.or_raise();
@@ -178,7 +180,7 @@ fn evaluation(subject: &Subject) -> Result<String, Failure> {
         "SELECT (found.metrics).rows, (found.metrics).accuracy, (found.metrics).balanced_accuracy,
              (found.metrics).precision, (found.metrics).recall, (found.metrics).f1, found.area, found.loss,
              found.rows OPERATOR(pg_catalog.-) (found.metrics).rows, found.words, found.categories, found.labels, found.label,
-             {NOTHING}, {NOTHING}, {NOTHING}, {NOTHING}
+             {NOTHING}, {NOTHING}, {NOTHING}, {NOTHING}, {NOTHING}
          FROM (SELECT {metrics} AS metrics, {area} AS area, {loss} AS loss, pg_catalog.count(*) AS rows,
                    {words} AS words, {categories} AS categories,
                    pg_catalog.count(*) FILTER (WHERE row.actual OPERATOR(pg_catalog.<>) ALL ({labels})) AS labels,
@@ -231,12 +233,12 @@ fn of_numbers(subject: &Subject) -> Result<String, Failure> {
     let variance = "pg_catalog.var_pop(row.actual) FILTER (WHERE row.away IS NOT NULL)";
     Ok(written(format_args!(
         "SELECT found.rows, {nothing}, found.all_rows OPERATOR(pg_catalog.-) found.rows, found.words, found.categories,
-             NULL::pg_catalog.int8, NULL::pg_catalog.text, found.rmse, found.mae, found.r2, found.pinball
+             NULL::pg_catalog.int8, NULL::pg_catalog.text, found.rmse, found.mae, found.r2, found.pinball, found.middle
          FROM (SELECT pg_catalog.count(row.away) AS rows, pg_catalog.count(*) AS all_rows, pg_catalog.sqrt({square}) AS rmse,
                    pg_catalog.avg(pg_catalog.abs(row.away)) AS mae,
                    CASE WHEN {variance} OPERATOR(pg_catalog.>) 0::pg_catalog.float8
                        THEN 1::pg_catalog.float8 OPERATOR(pg_catalog.-) ({square} OPERATOR(pg_catalog./) {variance}) END AS r2,
-                   {pinball} AS pinball, {words} AS words, {categories} AS categories
+                   {pinball} AS pinball, svm_internal.svm_median(pg_catalog.abs(row.away)) AS middle, {words} AS words, {categories} AS categories
                FROM (SELECT inside.*, inside.actual OPERATOR(pg_catalog.-) {decision} AS away FROM {rows} AS inside) AS row)
              AS found"
     ))?)

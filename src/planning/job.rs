@@ -99,7 +99,7 @@ pub struct Looks {
     pub doubts: Option<f64>,
     /// How a kernel machine compares with the linear one on a sample of the rows.
     pub compares: bool,
-    /// Features that may tell the classes apart alone, or only count rows.
+    /// Features that may tell the classes apart alone, or the number to predict, or only count rows.
     pub telltales: bool,
 }
 
@@ -164,7 +164,7 @@ impl ReaderOutcome {
 /// Features that may be no honest ones, by name.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Telltales {
-    /// Those that tell the classes apart alone, and how well.
+    /// Those that tell the classes apart alone, or the number to predict, and how well.
     #[serde(deserialize_with = "received")]
     pub telling: Vec<(String, f64)>,
     /// Whole numbers that rise from row to row.

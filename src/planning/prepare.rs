@@ -119,7 +119,7 @@ pub fn prepare(request: &Request, continuing: Option<&Continuing>) -> Result<Pre
     };
     let named = continuing.is_some() || request.columns.features.is_some();
     let mut job = job(request, statement, checked.features, named, roles);
-    job.looks.telltales = continuing.is_none() && request.terms.targets.is_none();
+    job.looks.telltales = continuing.is_none();
     if let Some(name) = &request.watch {
         job.watch = Some(watched(name, &job, &planned)?);
     }

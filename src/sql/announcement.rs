@@ -296,8 +296,18 @@ impl Announcement<'_> {
     fn explains_nothing(&self) -> Option<Failure> {
         let off = OffTarget::of(self.trained)?;
         let fit = self.trained.trainer.report.fit.as_ref()?;
+        let targets = self.trained.reader.report.targets?;
+        let free = targets.deviation * targets.epsilon;
+        let is_free = free > 0.0 && free >= off.rmse;
+        let is_poor = off
+            .r2
+            .is_some_and(|r2| r2 < POOR_R2 || fit.deviation < SMALL_DEVIATION);
         let why = match off.r2 {
             None => "its label is the same in all rows".to_owned(),
+            Some(_) if is_poor && is_free => format!(
+                "predictions may be off by epsilon, {} in the label's unit, which is wider than the label spreads",
+                short(free)
+            ),
             Some(_) if fit.deviation < SMALL_DEVIATION => {
                 "it predicts almost the same for every row".to_owned()
             }
@@ -312,12 +322,13 @@ impl Announcement<'_> {
         };
         let message = format!("model {} has learned next to nothing: {why}", self.name());
         let warning = Failure::new(Code::ERRCODE_WARNING, message);
-        if off.r2.is_none() {
-            return Some(warning);
-        }
-        Some(warning.hint(
-            "Give it features that say more, a larger c, or kernel => 'rbf' for what is not linear",
-        ))
+        Some(match off.r2 {
+            None => warning,
+            Some(_) if is_free => warning.hint("A smaller one: epsilon => 0.1"),
+            Some(_) => warning.hint(
+                "Give it features that say more, a larger c, or kernel => 'rbf' for what is not linear",
+            ),
+        })
     }
 
     /// How good the model of the C chosen was on rows that were held out.

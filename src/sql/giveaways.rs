@@ -18,7 +18,7 @@ pub struct Giveaways<'a> {
     request: &'a Request,
     /// Made of the label or by a model, as far as the catalog knows, and named all the same; with why.
     named_though: &'a [(String, String)],
-    /// Tell the classes apart alone; with how well.
+    /// Tell the classes apart alone, or the number to predict; with how well.
     telling: &'a [(String, f64)],
     /// Only count rows, as far as nobody means them.
     counting: Vec<&'a str>,
@@ -115,9 +115,13 @@ impl<'a> Giveaways<'a> {
             1 => ("alone tells", "it", "is", "it does so"),
             _ => ("each tell", "them", "are", "each does so"),
         };
+        let (what, measure) = match self.request.terms.targets {
+            None => ("the classes apart", format!("how well {does} on a sample of the rows, as the area under its ROC curve or as the share of rows whose class its value tells")),
+            Some(_) => (self.request.columns.label.as_str(), "the correlation with the label on a sample of the rows, without its sign".to_owned()),
+        };
         let who = names.join(", ");
         let message = format!(
-            "{who} {tells} the classes apart ({}): other features add next to nothing",
+            "{who} {tells} {what} ({}): other features add next to nothing",
             measures.join(", ")
         );
         let how = match &self.request.columns.features {
@@ -134,7 +138,7 @@ impl<'a> Giveaways<'a> {
         };
         Some(
             Failure::new(Code::ERRCODE_WARNING, message)
-                .detail(format!("In parentheses: how well {does} on a sample of the rows, as the area under its ROC curve or as the share of rows whose class its value tells."))
+                .detail(format!("In parentheses: {measure}."))
                 .hint(format!(
                     "If {who} {is} made of the label, or known only after it, leave {it} out{how}{}{}",
                     self.without_words(),

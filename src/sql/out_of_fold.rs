@@ -11,12 +11,13 @@ use crate::keys::chunks::{read_keys, KeyKind};
 use crate::model::Model;
 use crate::pg::select::{self, Parameter, PreparedSelect, ResultRow};
 use crate::request::source::{free_name, quote, GivenSource};
+use crate::sql::suspects::label_as_number;
 use crate::training::entrance;
 use crate::training::outcome::Trained;
 use crate::warm_start::stored::StoredVersion;
 use pgrx::pg_sys;
 use pgrx::spi::quote_literal;
-use pgsvm_core::memory::{gathered, Room};
+use pgsvm_core::memory::{gathered, OutOfMemory, Room};
 use std::fmt::Display;
 
 /// What is asked for.
@@ -36,8 +37,9 @@ struct Numbered {
     /// What follows FROM, and what a row is called there.
     from: String,
     row: String,
-    /// SQL for its label and its number, and what the number is called.
+    /// SQL for its label as a text, where that is predicted as a number, and for its own number; and what this is called.
     label: String,
+    value: Option<String>,
     number: String,
     column: String,
 }
@@ -46,7 +48,7 @@ struct Numbered {
 struct Doubts {
     /// By class, its label.
     labels: Vec<String>,
-    /// The rows that are doubted, the most doubtful first: number, class, margin.
+    /// The rows that are doubted, the most doubtful first: number, class, margin; of a regression how far above the label the prediction is.
     rows: Vec<(i64, usize, f64)>,
 }
 
@@ -55,7 +57,11 @@ struct Doubts {
 pub(super) fn visit(asked: &AskedFolds<'_>, visit: impl FnMut(&ResultRow)) -> Result<(), Failure> {
     let numbered = Numbered::of(asked)?;
     let doubts = find(asked, &numbered)?;
-    let query = terminated(&query(&numbered, &doubts.labels)?)?;
+    let query = match asked.model.regresses {
+        true => numbers_query(&numbered)?,
+        false => query(&numbered, &doubts.labels)?,
+    };
+    let query = terminated(&query)?;
     let rows = || doubts.rows.iter();
     let lists = [
         array(rows().map(|it| it.0))?,
@@ -90,6 +96,7 @@ impl Numbered {
             ),
             label: format!("CAST({label} AS pg_catalog.text)"),
             column: free_name("pgsvm number", &columns),
+            value: (asked.model.regresses).then(|| label_as_number(asked.model, &columns, &row)),
             row,
         })
     }
@@ -131,11 +138,23 @@ fn find(asked: &AskedFolds<'_>, numbered: &Numbered) -> Result<Doubts, Failure> 
 
 fn doubts(asked: &AskedFolds<'_>, trained: &Trained) -> Result<Doubts, Failure> {
     let numbers = numbers(trained)?;
+    // a row with a target comes on two sides, one behind the other
+    let (sides, unit) = match trained.reader.report.targets {
+        Some(targets) => (2, targets.deviation),
+        None => (1, 1.0),
+    };
     let mut rows = gathered(trained.doubts.iter().map(|doubt| {
-        let number = numbers.get(doubt.row).copied().unwrap_or_default();
-        (number, doubt.class, f64::from(doubt.margin))
+        let number = numbers.get(doubt.row / sides).copied().unwrap_or_default();
+        (number, doubt.class, unit * f64::from(doubt.margin))
     }))?;
-    rows.sort_by(|(a, _, one), (b, _, other)| one.total_cmp(other).then(a.cmp(b)));
+    let doubtful = |margin: f64| match sides {
+        2 => -margin.abs(),
+        _ => margin,
+    };
+    rows.sort_by(|(a, _, one), (b, _, other)| {
+        let order = doubtful(*one).total_cmp(&doubtful(*other));
+        order.then(a.cmp(b))
+    });
     if let Some(limit) = asked.limit {
         rows.truncate(limit.max(0) as usize);
     }
@@ -159,24 +178,45 @@ fn numbers(trained: &Trained) -> Result<Vec<i64>, Failure> {
 }
 
 /// The SELECT of the rows whose numbers, classes from 1 and margins are given.
-fn query(numbered: &Numbered, labels: &[String]) -> Result<String, Failure> {
-    let Numbered {
-        from,
-        row,
-        label,
-        number,
-        ..
-    } = numbered;
+fn query(numbered: &Numbered, labels: &[String]) -> Result<String, OutOfMemory> {
     let labels = joined(labels.iter().map(quote_literal), ", ")?;
-    Ok(written(format_args!(
-        "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
-             (ARRAY[{labels}]::pg_catalog.text[])[doubt.class], doubt.margin
-         FROM (SELECT {row} AS example, {label} AS label, {number} AS number FROM {from}) AS suspect
-         JOIN ROWS FROM (
-             pg_catalog.unnest($1::pg_catalog.int8[]),
-             pg_catalog.unnest($2::pg_catalog.int4[]),
-             pg_catalog.unnest($3::pg_catalog.float8[])
-         ) AS doubt (number, class, margin) ON doubt.number OPERATOR(pg_catalog.=) suspect.number
-         ORDER BY doubt.margin, doubt.number"
-    ))?)
+    let predicted = written(format_args!(
+        "(ARRAY[{labels}]::pg_catalog.text[])[doubt.class]"
+    ))?;
+    numbered.select(&predicted, "doubt.margin", "doubt.margin")
+}
+
+/// The same of labels that are numbers, where margins are how far above them predictions are.
+fn numbers_query(numbered: &Numbered) -> Result<String, OutOfMemory> {
+    let predicted = "CAST(suspect.value OPERATOR(pg_catalog.+) doubt.margin AS pg_catalog.text)";
+    let margin = "pg_catalog.abs(doubt.margin)";
+    numbered.select(predicted, margin, "pg_catalog.abs(doubt.margin) DESC")
+}
+
+impl Numbered {
+    /// The SELECT of the rows whose numbers are given, with what is predicted of a suspect by its doubt.
+    fn select(&self, predicted: &str, margin: &str, order: &str) -> Result<String, OutOfMemory> {
+        let Self {
+            from,
+            row,
+            label,
+            value,
+            number,
+            ..
+        } = self;
+        let value = match value {
+            None => "NULL",
+            Some(value) => value,
+        };
+        written(format_args!(
+            "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label, {predicted}, {margin}
+             FROM (SELECT {row} AS example, {label} AS label, {value} AS value, {number} AS number FROM {from}) AS suspect
+             JOIN ROWS FROM (
+                 pg_catalog.unnest($1::pg_catalog.int8[]),
+                 pg_catalog.unnest($2::pg_catalog.int4[]),
+                 pg_catalog.unnest($3::pg_catalog.float8[])
+             ) AS doubt (number, class, margin) ON doubt.number OPERATOR(pg_catalog.=) suspect.number
+             ORDER BY {order}, doubt.number"
+        ))
+    }
 }

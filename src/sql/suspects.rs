@@ -1,9 +1,10 @@
 //! `svm_suspects`: the rows of a relation whose labels the model doubts most. One SELECT, run with the
-//! caller's rights through the executor, which may share it out to parallel workers.
+//! caller's rights through the executor, which may share it out to parallel workers. Of a regression it scans twice: what error is an
+//! outlier is told by the median of all.
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::base::near;
-use crate::combinations::{following, models, novelty};
+use crate::combinations::{following, novelty};
 use crate::model::{self, Model};
 use crate::pg::c_function;
 use crate::pg::call::Call;
@@ -16,9 +17,10 @@ use crate::request::loss_named;
 use crate::request::source::{free_name, quote, GivenSource};
 use crate::request::words::sql_float;
 use crate::sql::out_of_fold;
+use crate::targets::labels::compared_type;
 use pgrx::pg_sys;
-use pgrx::spi::quote_identifier;
 use pgrx::spi::quote_literal;
+use pgsvm_core::outlying;
 use std::ffi::CString;
 
 c_function!(
@@ -48,10 +50,6 @@ unsafe fn svm_suspects(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             .or_raise();
         if model.finds_novelties {
             novelty::suspects(model.name.replace('\'', "''")).raise();
-        }
-        if model.regresses {
-            let label = quote_identifier(&model.label_column);
-            models::regression_suspects(model.name.replace('\'', "''"), label).raise();
         }
         let source = GivenSource::of_call(&Call::of(fcinfo)).or_raise();
         let limit = (!count.isnull).then_some(count.value.value() as i32);
@@ -117,6 +115,77 @@ fn doubted_below(schema: &str, name: &str) -> f64 {
     below
 }
 
+/// How rows are judged, in SQL.
+struct Judgement<'a> {
+    /// The model as an argument, and whether it predicts numbers.
+    name: String,
+    regresses: bool,
+    /// The label of a row as the text that is shown, and as a number.
+    label: &'a str,
+    number: &'a str,
+}
+
+impl Judgement<'_> {
+    /// What is predicted of this row.
+    fn predicted(&self, row: &str) -> String {
+        match self.regresses {
+            false => format!("svm_internal.svm_row_class({}, {row})", self.name),
+            true => format!(
+                "CAST(svm_internal.svm_row_decision({}, {row}) AS pg_catalog.text)",
+                self.name
+            ),
+        }
+    }
+
+    /// How far the model speaks for the row's label; of a number how far off it is.
+    fn margin(&self, row: &str) -> String {
+        let Self {
+            name,
+            label,
+            number,
+            ..
+        } = self;
+        match self.regresses {
+            false => format!("svm_internal.svm_row_margin({name}, {row}, {label})"),
+            true => format!(
+                "pg_catalog.abs({number} OPERATOR(pg_catalog.-) svm_internal.svm_row_decision({name}, {row}))"
+            ),
+        }
+    }
+
+    /// The order of the most doubtful first.
+    fn order(&self) -> &'static str {
+        match self.regresses {
+            false => "",
+            true => " DESC NULLS LAST",
+        }
+    }
+
+    /// What margins of doubtful labels are: below this number, or outliers among those of all rows of `from`.
+    fn doubtful(&self, below: f64, from: &str, row: &str) -> String {
+        match self.regresses {
+            false => format!("OPERATOR(pg_catalog.<) ({})", sql_float(below)),
+            true => format!(
+                "OPERATOR(pg_catalog.>) ((SELECT {}::pg_catalog.float8 OPERATOR(pg_catalog.*) svm_internal.svm_median({}) FROM {from}))",
+                sql_float(outlying(1.0)),
+                self.margin(row)
+            ),
+        }
+    }
+}
+
+/// SQL for the label of row `alias` as a number.
+pub(super) fn label_as_number(model: &Model, columns: &[Column], alias: &str) -> String {
+    let mut all = columns.iter();
+    let column = all.find(|column| column.name == model.label_column);
+    let type_oid = column.map_or(pg_sys::TEXTOID, |column| column.type_oid);
+    format!(
+        "CAST(CAST({alias}.{} AS {}) AS pg_catalog.float8)",
+        quote(&model.label_column),
+        compared_type(&model.label_type, type_oid)
+    )
+}
+
 /// The SELECT. What is slow, the row as jsonb, is made only of the rows that are shown.
 fn query(
     asked: &SuspectsArguments<'_>,
@@ -131,37 +200,50 @@ fn query(
         "CAST({alias}.{} AS pg_catalog.text)",
         quote(&model.label_column)
     );
-    let name = format!("{}::pg_catalog.text", quote_literal(asked.name));
+    let judged = Judgement {
+        name: format!("{}::pg_catalog.text", quote_literal(asked.name)),
+        regresses: model.regresses,
+        label: &label,
+        number: &label_as_number(model, &columns, &alias),
+    };
     let limit = asked
         .limit
         .map_or("ALL".to_owned(), |limit| limit.to_string());
-    let below = sql_float(asked.below);
+    let order = judged.order();
     // a query has a name already
     let named = match source {
         GivenSource::Relation(_) => relation.clone(),
         GivenSource::Query(_) => format!("(SELECT * FROM {relation})"),
     };
     let query = match query::spread_of(&format!("SELECT * FROM {relation}")).is_citus {
-        false => format!(
-            "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label,
-                 svm_internal.svm_row_class({name}, suspect.example), suspect.margin
-             FROM (SELECT {alias} AS example, {label} AS label,
-                       svm_internal.svm_row_margin({name}, {alias}, {label}) AS margin
-                   FROM (SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL
-                   ORDER BY 3 LIMIT {limit}) AS suspect
-             WHERE suspect.margin OPERATOR(pg_catalog.<) ({below})"
-        ),
+        false => {
+            let from = format!("(SELECT * FROM {relation}) AS {alias} WHERE {label} IS NOT NULL");
+            format!(
+                "SELECT pg_catalog.to_jsonb(suspect.example), suspect.label, {}, suspect.margin
+                 FROM (SELECT {alias} AS example, {label} AS label, {} AS margin
+                       FROM {from} ORDER BY 3{order} LIMIT {limit}) AS suspect
+                 WHERE suspect.margin {}",
+                judged.predicted("suspect.example"),
+                judged.margin(&alias),
+                judged.doubtful(asked.below, &from, &alias)
+            )
+        }
         // nodes know the columns of their tables' rows, and nobody else does; each sends its own few
-        true => format!(
-            "SELECT suspect.example, suspect.label, suspect.predicted, suspect.margin
-             FROM (SELECT pg_catalog.to_jsonb({alias}) AS example, {label} AS label,
-                       svm_internal.svm_row_class({name}, {alias}::pg_catalog.record) AS predicted,
-                       svm_internal.svm_row_margin({name}, {alias}::pg_catalog.record, {label}) AS margin
-                   FROM {named} AS {alias}{} WHERE {label} IS NOT NULL
-                   ORDER BY 4 LIMIT {limit}) AS suspect
-             WHERE suspect.margin OPERATOR(pg_catalog.<) ({below}) ORDER BY 4",
-            model::beside_nodes()
-        ),
+        true => {
+            let row = format!("{alias}::pg_catalog.record");
+            let beside = model::beside_nodes();
+            let from = format!("{named} AS {alias}{beside} WHERE {label} IS NOT NULL");
+            format!(
+                "SELECT suspect.example, suspect.label, suspect.predicted, suspect.margin
+                 FROM (SELECT pg_catalog.to_jsonb({alias}) AS example, {label} AS label,
+                           {} AS predicted, {} AS margin
+                       FROM {from} ORDER BY 4{order} LIMIT {limit}) AS suspect
+                 WHERE suspect.margin {} ORDER BY 4{order}",
+                judged.predicted(&row),
+                judged.margin(&row),
+                judged.doubtful(asked.below, &from, &row)
+            )
+        }
     };
     Ok(CString::new(query).unwrap_or_default())
 }

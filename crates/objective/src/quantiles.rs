@@ -39,6 +39,16 @@ pub fn nearest(quantiles: &[f64], tau: f64) -> usize {
     nearest.unwrap_or(0)
 }
 
+/// The median of these numbers, which are put in another order; of two in the middle their mean. None where there are none.
+pub fn median(numbers: &mut [f32]) -> Option<f64> {
+    let half = numbers.len().checked_sub(1)? / 2;
+    let is_even = numbers.len().is_multiple_of(2);
+    let (_, lower, above) = numbers.select_nth_unstable_by(half, f32::total_cmp);
+    let next = above.iter().copied().min_by(f32::total_cmp);
+    let upper = next.filter(|_| is_even).unwrap_or(*lower);
+    Some(0.5 * (f64::from(*lower) + f64::from(upper)))
+}
+
 /// Whether they are some that can be predicted together: ascending, each where there may be one.
 pub fn are_sound(quantiles: &[f64]) -> bool {
     let range = LEAST_QUANTILE..=1.0 - LEAST_QUANTILE;
@@ -66,6 +76,13 @@ mod tests {
         assert_eq!(middle(&[0.25, 0.75]), 0);
         assert_eq!(middle(&[]), 0);
         assert_eq!(nearest(&[0.1, 0.5, 0.9], 0.8), 2);
+    }
+
+    #[test]
+    fn of_an_even_count_the_median_lies_between_two() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&mut [4.0, 1.0, 9.0, 3.0]), Some(3.5));
+        assert_eq!(median(&mut []), None);
     }
 
     #[test]

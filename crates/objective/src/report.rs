@@ -162,8 +162,15 @@ pub struct Doubt {
     pub row: usize,
     /// The class that it gets.
     pub class: usize,
-    /// Its decision for its own class, of more than two less the best one for another.
+    /// Its decision for its own class, of more than two less the best one for another; of a row with a target how far above it the
+    /// decision is.
     pub margin: f32,
+}
+
+/// From where on an error is an outlier, as errors are this large in the middle: three deviations of normal errors, half of which are below
+/// 0.6745 of one (Rousseeuw and Leroy, *Robust Regression and Outlier Detection*, 1987, chapter 5).
+pub fn outlying(median: f64) -> f64 {
+    3.0 * 1.4826 * median
 }
 
 /// What a trainer is at.

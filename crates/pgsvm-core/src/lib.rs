@@ -83,8 +83,8 @@ pub use objective::problem::{
 };
 pub use objective::quantiles;
 pub use objective::report::{
-    relative_gap, Certificate, Doubt, Fit, HeadReport, Residuals, Stage, StopReason, TrainerReport,
-    Truncation, Validation,
+    outlying, relative_gap, Certificate, Doubt, Fit, HeadReport, Residuals, Stage, StopReason,
+    TrainerReport, Truncation, Validation,
 };
 pub use objective::scoring::Scoring;
 pub use objective::solver_choice::{

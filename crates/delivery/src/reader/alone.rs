@@ -1,10 +1,11 @@
-//! Features that tell the classes apart alone, and numbers that only count the rows: what a column does that was made of the
-//! label, or that is none. Looked for in a sample of the rows, as they were packed and before they are scaled.
+//! Features that tell the classes apart alone, or the number to predict, and numbers that only count the rows: what a column does that was
+//! made of the label, or that is none. Looked for in a sample of the rows, as they were packed and before they are scaled.
 //!
 //! | measure | of |
 //! |---|---|
 //! | concordance: of pairs of rows of different classes the share that a feature ranks as their classes are ranked by its means; equal values count half. Of two classes the area under the ROC curve | numbers |
 //! | agreement: the share of rows whose class is that of most other rows with the same value | numbers of few values, category columns |
+//! | correlation: the absolute value of Pearson's coefficient with the label, where that is a number to predict | numbers of each row |
 //!
 //! Few rows are told apart by some feature just by chance: the classes must be so large that a feature which knows nothing would do it in
 //! one of 2^[`LEAST_BITS`] samples.
@@ -22,7 +23,7 @@ use crate::rows::row::Row;
 /// Rows that are looked at, at most, and words of theirs.
 const MOST_ROWS: usize = 1 << 13;
 pub(super) const MOST_WORDS: usize = 1 << 18;
-/// From this measure on a feature tells the classes apart.
+/// From this measure on a feature tells the classes apart, or the number.
 const NEARLY_ALL: f64 = 0.999;
 const LEAST_BITS: f64 = 40.0;
 /// Fewer rows are not said to be counted.
@@ -44,7 +45,7 @@ const SAME_ONE_IN: usize = 100;
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Alone {
-    /// Features that tell the classes apart, by id, or category columns.
+    /// Features that tell the classes apart, or the number to predict, by id, or category columns.
     #[serde(deserialize_with = "list")]
     pub telling: Vec<Telling>,
     /// Dense features, by id, whose values are whole numbers that rise from row to row.
@@ -58,7 +59,7 @@ pub struct Alone {
     pub different: Vec<u64>,
 }
 
-/// What tells the classes apart, and how well.
+/// What tells the classes apart, or the number to predict, and how well.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Telling {
     pub what: TellingColumn,
@@ -82,6 +83,8 @@ struct Looked<'a> {
     sizes: Vec<usize>,
     /// Places among the rows, those of other classes side by side as far as there are such.
     first: Vec<usize>,
+    /// Whether rows have labels that are numbers; each is looked at on one of its sides.
+    has_numbers: bool,
 }
 
 impl Alone {
@@ -115,8 +118,11 @@ impl Alone {
             return Ok(found);
         };
         found.counting = looked.counting()?;
-        if looked.says_something() {
-            let mut values = Vec::new();
+        let mut values = Vec::new();
+        if looked.has_numbers {
+            looked.correlated(&mut found.telling)?;
+            looked.whole(&mut values, &mut found)?;
+        } else if looked.says_something() {
             looked.numbers(&mut values, &mut found.telling)?;
             looked.categories(column_of, &mut values, &mut found.telling)?;
             looked.sparse(column_of, &mut values, &mut found.telling)?;
@@ -138,8 +144,11 @@ impl<'a> Looked<'a> {
     /// None where there is nothing to look at.
     fn at(words: &'a [u32], dense: usize, stride: u32) -> Result<Option<Self>, OutOfMemory> {
         let (mut rows, mut classes, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
-        let step = Batch::new(words, dense).count().div_ceil(MOST_ROWS).max(1);
-        let some = Batch::new(words, dense).step_by(step);
+        // a row whose label is a number has a side with class 0 too
+        let is_seen = |row: &Row<'a>| !row.has_offset() || row.group() >= stride as usize;
+        let all = || Batch::new(words, dense).filter(is_seen);
+        let step = all().count().div_ceil(MOST_ROWS).max(1);
+        let some = all().step_by(step);
         for row in some.filter(|row| !row.is_compact()) {
             let class = row.group() / stride as usize;
             rows.room(1)?.push(row);
@@ -153,6 +162,7 @@ impl<'a> Looked<'a> {
             return Ok(None);
         }
         let mut looked = Self {
+            has_numbers: rows.iter().any(Row::has_offset),
             rows,
             classes,
             dense,
@@ -244,11 +254,33 @@ impl<'a> Looked<'a> {
             interrupts::check();
             let value = |row: &Row<'a>| row.dense()[feature];
             self.fill(0..self.rows.len(), &value, column)?;
-            if out.codes.len() < MOST_TOLD && are_codes(column)? {
+            if !self.has_numbers && out.codes.len() < MOST_TOLD && are_codes(column)? {
                 out.codes.room(1)?.push(feature as u64);
             }
             if are_different(column) {
                 out.different.room(1)?.push(feature as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Dense features that say the label as a straight line does.
+    fn correlated(&self, found: &mut Vec<Telling>) -> Result<(), OutOfMemory> {
+        for feature in 0..self.dense {
+            interrupts::check();
+            let pairs = || {
+                let pairs = self.rows.iter();
+                let pairs = pairs.map(|row| (f64::from(row.dense()[feature]), row.offset()));
+                pairs.filter(|(value, _)| !value.is_nan())
+            };
+            let present = pairs().count();
+            if found.len() == MOST_TOLD || present < LEAST_COUNTED.max(self.rows.len() / 2) {
+                continue;
+            }
+            let measure = correlation(&pairs);
+            if measure >= NEARLY_ALL {
+                let what = TellingColumn::Feature(feature as u64);
+                found.room(1)?.push(Telling { what, measure });
             }
         }
         Ok(())
@@ -414,6 +446,29 @@ fn same(a: f32, b: f32) -> bool {
     order(a, b) == Ordering::Equal
 }
 
+/// The absolute value of the correlation of these pairs; 0 where one of the two is constant.
+fn correlation<I: Iterator<Item = (f64, f64)>>(pairs: &impl Fn() -> I) -> f64 {
+    let (mut count, mut sums) = (0.0, [0.0; 2]);
+    for (a, b) in pairs() {
+        count += 1.0;
+        sums = [sums[0] + a, sums[1] + b];
+    }
+    let mean = sums.map(|sum| sum / count);
+    let (mut squares, mut products) = ([0.0; 2], 0.0);
+    for (a, b) in pairs() {
+        let (a, b) = (a - mean[0], b - mean[1]);
+        squares = [squares[0] + a * a, squares[1] + b * b];
+        products += a * b;
+    }
+    let found = products.abs() / (squares[0].sqrt() * squares[1].sqrt());
+    // rounding may take it above 1; what is no number is of constants
+    if found.is_nan() {
+        0.0
+    } else {
+        found.min(1.0)
+    }
+}
+
 /// Of pairs of rows of different classes the share that an ascending column has in the order of their classes' means.
 fn concordance(column: &[(f32, u32)], classes: usize) -> Result<f64, OutOfMemory> {
     let mut sums = filled((0.0f64, 0.0f64), classes)?;
@@ -497,6 +552,18 @@ mod tests {
         assert_eq!(concordance(&column, 3).unwrap(), 1.0);
         let mixed: Vec<_> = (0..90u32).map(|at| (at as f32, at % 3)).collect();
         assert!(concordance(&mixed, 3).unwrap() < 0.6);
+    }
+
+    #[test]
+    fn correlation_is_that_of_straight_lines_up_or_down() {
+        let of = |label: fn(f64) -> f64| {
+            let pairs = move || (0..50).map(move |at| (f64::from(at), label(f64::from(at))));
+            correlation(&pairs)
+        };
+        assert!((of(|x| 7.0 - 3.0 * x) - 1.0).abs() < 1e-12);
+        assert!(of(|x| x * x) < NEARLY_ALL);
+        assert!(of(|x| (x * 12.9898).sin()) < 0.3);
+        assert_eq!((of(|_| 4.0), of(|x| x * 1e308)), (0.0, 0.0));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::objective::calibration::{Calibration, Calibrations};
 use crate::objective::conformal::ConformalResiduals;
 use crate::objective::evaluation::{Ranking, SigmoidFit};
 use crate::objective::plan::Candidate;
-use crate::objective::report::{Doubt, HeadReport, Validation};
+use crate::objective::quantiles;
+use crate::objective::report::{outlying, Doubt, HeadReport, Validation};
 use crate::objective::scoring::{Counts, Scoring};
 use crate::training::calibrating::Calibrating;
 use crate::training::error::TrainError;
@@ -372,9 +373,14 @@ impl Evaluation {
         best
     }
 
-    /// The rows whose margin at the best candidate is below this.
+    /// The rows whose margin at the best candidate is below this; of rows with targets those whose error is an outlier.
     pub(super) fn doubts(&self, below: f64) -> Result<Vec<Doubt>, OutOfMemory> {
-        self.held_out.doubts(self.best, below)
+        if !self.held_out.has_targets() {
+            return self.held_out.doubts(self.best, below);
+        }
+        let mut sizes = error_sizes(&self.held_out, self.best)?;
+        let beyond = quantiles::median(&mut sizes).map_or(f64::INFINITY, outlying);
+        self.held_out.far_off(self.best, beyond)
     }
 
     pub(super) fn verdict(self) -> Verdict {
@@ -396,7 +402,7 @@ impl Evaluation {
     }
 }
 
-/// How far decisions at one C are from targets; of very many rows a sample is read. None where rows have none.
+/// How far decisions at one C are from targets. None where rows have none, or several for each.
 fn residuals(
     held_out: &HeldOutDecisions,
     cost: usize,
@@ -404,6 +410,11 @@ fn residuals(
     if !held_out.has_targets() || held_out.of_quantiles() {
         return Ok(None);
     }
+    ConformalResiduals::of(&mut error_sizes(held_out, cost)?)
+}
+
+/// The absolute errors of decisions at one C; of very many rows those of a sample.
+fn error_sizes(held_out: &HeldOutDecisions, cost: usize) -> Result<Vec<f32>, OutOfMemory> {
     let count = held_out.groups.len();
     let rule = SampleRule::new(count, MOST_RESIDUALS);
     let is_read = |row: &usize| {
@@ -414,6 +425,5 @@ fn residuals(
     };
     let errors = (0..count).filter(is_read);
     let errors = errors.filter_map(|row| held_out.away(row, cost));
-    let mut sizes = gathered(errors.map(f32::abs))?;
-    ConformalResiduals::of(&mut sizes)
+    gathered(errors.map(f32::abs))
 }

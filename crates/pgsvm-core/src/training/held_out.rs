@@ -14,6 +14,7 @@ use crate::objective::calibration::CalibrationChoice;
 use crate::objective::minimized::target_of;
 use crate::objective::pairs::{Pairs, PairsRoom, Telling};
 use crate::objective::plan::{Candidate, Layout, Plan, Purpose, MOST_FOLDS};
+use crate::objective::quantiles;
 use crate::objective::report::Doubt;
 use crate::objective::scoring::{Counts, Scoring};
 use crate::rows::facts::Facts;
@@ -204,9 +205,14 @@ impl HeldOutDecisions {
         }
     }
 
-    /// How far above its target the decision at one C of a row that is counted is; None of its other side.
+    /// How far above its target the decision at one C of a row that is counted is, of several quantiles the one that stands for all; None of
+    /// its other side.
     pub(super) fn away(&self, row: usize, cost: usize) -> Option<f32> {
-        (self.class(row) == 1).then(|| self.of(row, cost)[0])
+        let away = || {
+            let all = self.of(row, cost).iter().map(|away| f64::from(*away));
+            quantiles::sorted(self.layout.quantiles(), all).0 as f32
+        };
+        (self.class(row) == 1).then(away)
     }
 
     /// Whether heads are quantiles, which are no middle of an interval.
@@ -280,6 +286,20 @@ impl HeldOutDecisions {
             let margin = self.margin(row, cost);
             if self.place(*group as usize).is_some() && f64::from(margin) < below {
                 let class = self.predicted(row, cost);
+                found.room(1)?.push(Doubt { row, class, margin });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows whose decision at one C is farther than this from their target.
+    pub(super) fn far_off(&self, cost: usize, beyond: f64) -> Result<Vec<Doubt>, OutOfMemory> {
+        let mut found = Vec::new();
+        for row in 0..self.groups.len() {
+            interrupts::check();
+            let away = self.fold_place(row).and_then(|_| self.away(row, cost));
+            if let Some(margin) = away.filter(|away| f64::from(away.abs()) > beyond) {
+                let class = self.class(row);
                 found.room(1)?.push(Doubt { row, class, margin });
             }
         }
