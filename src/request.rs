@@ -71,6 +71,8 @@ pub struct Arguments {
     pub solving: SolvingArguments,
     pub class_weight: Option<String>,
     pub probability: Option<bool>,
+    /// Whether rows are held out beside the training on all of them, for probabilities of classes or intervals around numbers.
+    pub holds_out: bool,
     pub options: Option<JsonText>,
     pub kernel: KernelArguments,
     pub task: Option<String>,
@@ -147,6 +149,8 @@ pub struct CallAsGiven {
     pub given: Option<JsonText>,
     /// The arguments that were given, but for source, label, features, exclude and model, for a hint that has the call again.
     pub typed: String,
+    /// Whether rows are held out for whatever the task does so for.
+    pub holds_out: bool,
     /// Where the label said that it is a regression, by what.
     pub amount: Option<Amount>,
 }
@@ -318,7 +322,8 @@ impl Arguments {
         // beyond the usual C there may be better ones; a user who names some wants these
         let usual = c == Numbers::Auto && !choices.has(&table::COSTS);
         let (costs, given) = costs(c, choices.get(&table::COSTS)?)?;
-        let probability = self.probability.unwrap_or(false);
+        // a label that turns out to be a number has intervals instead
+        let probability = self.probability.unwrap_or(false) || self.holds_out;
         let mut plan = Plan {
             costs,
             truncations,
@@ -415,6 +420,7 @@ impl Arguments {
                 stays_with: None,
                 given: settings,
                 typed,
+                holds_out: self.holds_out,
                 amount: None,
             },
         };

@@ -85,14 +85,6 @@ combinations! {
         reason: "How far they are off is told by rows that were held out.",
         hint: "Train it again with intervals: {training}.",
     }
-    several_quantiles(function, model, count, name) {
-        what: "a model of several quantiles",
-        with: "svm_as_sql and svm_explain",
-        why: not_yet,
-        message: "{function} is for one number, and model \"{model}\" predicts {count} quantiles",
-        reason: "Predictions are sorted, so that which head says a quantile depends on the row.",
-        hint: "Train a model of one quantile; weights of all: SELECT * FROM svm_weights('{name}')",
-    }
     no_quantiles(model, name) {
         what: "svm_predict_quantiles",
         with: "a model whose loss is not 'quantile'",

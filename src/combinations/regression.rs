@@ -59,14 +59,6 @@ combinations! {
         reason: "Two quantiles are an interval whose width differs from row to row.",
         hint: "svm_predict_quantiles has them: options => '{{\"quantiles\": [0.05, 0.95]}}'; or another loss",
     }
-    selection() {
-        what: "task => 'regression'",
-        with: "svm_select_features",
-        why: not_yet,
-        message: "svm_select_features does not know regressions yet",
-        reason: "It holds rows out as probabilities do, which numbers have not.",
-        hint: "Compare sets of features by svm_cross_validate(…, features => …, task => 'regression')",
-    }
     newton(loss) {
         what: "solver => 'newton'",
         with: "loss => 'epsilon_insensitive' or 'quantile'",

@@ -6,6 +6,7 @@ mod kernel_machine;
 mod unit_rows;
 
 use crate::base::errors::{Code, Failure, OrRaise};
+use crate::base::text;
 use crate::combinations::models;
 use crate::features::{identifier, Feature, FeaturePart, Nulls, Operand};
 use crate::model::{self, ClassArgument, Model};
@@ -14,6 +15,7 @@ use crate::pg::select::text_datum;
 use crate::pg::varlena::Varlena;
 use pgrx::pg_sys;
 use pgsvm_core::memory::{all_of, OutOfMemory, Room};
+use pgsvm_core::quantiles;
 use std::collections::HashMap;
 
 c_function!(svm_as_sql_wrapper, pg_finfo_svm_as_sql_wrapper, svm_as_sql);
@@ -23,7 +25,7 @@ const MAX_TERMS: usize = 100_000;
 /// Most terms of one sum: SQLite takes expressions up to 1000 deep, and a sum is as deep as it is long.
 const SUM_TERMS: usize = 400;
 
-/// `svm_as_sql(model, class) -> text`; a NULL class is for models of two.
+/// `svm_as_sql(model, class) -> text`; a NULL class is for models of two, or of quantiles, of which it is the one that stands for all.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with two arguments.
@@ -40,20 +42,46 @@ unsafe fn svm_as_sql(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         let name = Varlena::open(name.value);
         let name = String::from_utf8_lossy(name.payload());
         let model = model::of_call(fcinfo, &name).or_raise();
-        model.check_one_number("svm_as_sql").or_raise();
-        let class = match (class.isnull, model.heads.len()) {
-            (true, 1) => 1,
-            (true, _) => model
+        let named = (!class.isnull)
+            .then(|| ClassArgument::default().read(&model, fcinfo, 1))
+            .transpose()
+            .or_raise();
+        let class = match (named, model.heads.len()) {
+            (named, 2..) if model.regresses => {
+                named.unwrap_or_else(|| quantiles::middle(&model.quantiles))
+            }
+            (None, 1) => 1,
+            (Some(_), 1) if model.regresses => 1,
+            (None, _) => model
                 .too_many_classes("an expression", "svm_as_sql", "")
                 .raise(),
-            (false, _) => ClassArgument::default().read(&model, fcinfo, 1).or_raise(),
+            (Some(class), _) => class,
         };
-        text_datum(&expression(&model, class).or_raise())
+        check_parts(&model).or_raise();
+        let written = match model.quantiles.len() > 1 && model.kernel.is_none() {
+            true => of_quantiles(&model, class),
+            false => expression(&model, class),
+        };
+        text_datum(&written.or_raise())
     }
 }
 
+/// Of several quantiles the one at this place, as predictions are sorted.
+fn of_quantiles(model: &Model, place: usize) -> Result<String, Failure> {
+    let each = (0..model.heads.len()).map(|head| expression(model, head));
+    let each = all_of(each.map(|one| one.map(|one| format!("SELECT {one} AS prediction"))))?;
+    Ok(at_place(&each, place)?)
+}
+
+/// Of these SELECTs of one prediction each the one at this place, the smallest first.
+fn at_place(predictions: &[String], place: usize) -> Result<String, OutOfMemory> {
+    let all = text::joined(predictions, "\nUNION ALL ")?;
+    text::written(format_args!(
+        "(SELECT prediction FROM ({all}) AS predictions\nORDER BY prediction LIMIT 1 OFFSET {place})"
+    ))
+}
+
 fn expression(model: &Model, class: usize) -> Result<String, Failure> {
-    check_parts(model)?;
     if let Some((machine, form)) = model.kernel.as_ref().zip(model.features.kernel.as_ref()) {
         return kernel_machine::expression(model, (machine, form), class);
     }
@@ -140,7 +168,8 @@ fn check_parts(model: &Model) -> Result<(), Failure> {
 /// Refuses a linear model with too many features.
 fn check_terms(model: &Model) -> Result<(), Failure> {
     let features = model.dense_count + model.sparse.iter().take(MAX_TERMS).count();
-    if features <= MAX_TERMS {
+    // of several quantiles each has its terms
+    if features.saturating_mul(model.quantiles.len().max(1)) <= MAX_TERMS {
         return Ok(());
     }
     Err(Failure::new(

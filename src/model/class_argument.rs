@@ -1,4 +1,4 @@
-//! The `class` argument, of any type: which class of the model its text names.
+//! The `class` argument, of any type: which class of the model its text names, or which of its quantiles.
 
 use super::version::Model;
 use crate::base::errors::Failure;
@@ -25,7 +25,7 @@ enum ClassForm {
 }
 
 impl ClassArgument {
-    /// The class that argument `number` (from 0) names.
+    /// The class that argument `number` (from 0) names; of a model of quantiles the place of one of them.
     ///
     /// # Errors
     /// When the model has none of that name.
@@ -59,7 +59,9 @@ impl ClassArgument {
     }
 
     fn find(&mut self, model: &Model, text: &[u8]) -> Result<usize, Failure> {
-        model.check_classes()?;
+        if model.quantiles.is_empty() {
+            model.check_classes()?;
+        }
         if let Some((_, class)) = self.last.as_ref().filter(|(last, _)| last == text) {
             return Ok(*class);
         }

@@ -56,8 +56,12 @@ pub(super) fn is_number(label_type: &str) -> bool {
 const HINTED_CLASSES: usize = 10;
 
 impl Model {
-    /// The class of this name, or where labels are numbers of this value: 1.0 is 1.
+    /// The class of this name, or where labels are numbers of this value: 1.0 is 1. Of a model of quantiles the place of the one of this value.
     pub fn class_named(&self, name: &str) -> Option<usize> {
+        if !self.quantiles.is_empty() {
+            let named: f64 = name.trim().parse().ok()?;
+            return self.quantiles.iter().position(|tau| *tau == named);
+        }
         let exact = self.labels.iter().position(|label| label == name);
         exact.or_else(|| match Decimal::read(name) {
             Some(value) if is_number(&self.label_type) => {
@@ -81,6 +85,12 @@ impl Model {
     /// There is no class of this name.
     pub fn unknown_class(&self, name: &str) -> Failure {
         let name = &shortened(name);
+        if !self.quantiles.is_empty() {
+            let all: Vec<_> = self.quantiles.iter().map(f64::to_string).collect();
+            let message = format!("model \"{}\" predicts no quantile {name}", self.name);
+            return Failure::new(Code::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .hint(format!("Its quantiles: {}.", all.join(", ")));
+        }
         let mut labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
         labels.sort_by_cached_key(|label| {
             crate::pg::check_for_interrupts();

@@ -76,19 +76,6 @@ impl Model {
         }
     }
 
-    /// Refuses several quantiles, for a function that writes or explains one number.
-    pub fn check_one_number(&self, function: &str) -> Result<(), Failure> {
-        match self.quantiles.len() {
-            ..=1 => Ok(()),
-            count => Err(models::several_quantiles(
-                function,
-                &self.name,
-                count,
-                self.base_name().replace('\'', "''"),
-            )),
-        }
-    }
-
     /// Weights times features plus intercept; there is one head. `row` holds as many dense features
     /// as there are dense weights; sparse ids that the training did not see count nothing.
     pub fn decision(&self, row: &FeatureBuffer) -> f64 {
@@ -113,6 +100,15 @@ impl Model {
             [only] => *only,
             all => self.sorted(all)[quantiles::middle(&self.quantiles)],
         }
+    }
+
+    /// The head whose decision stands at this place among those for quantiles in their order.
+    pub fn head_in_order(&self, place: usize, decisions: &[f64]) -> usize {
+        let mut heads = [0; MOST_QUANTILES];
+        let heads = &mut heads[..decisions.len().min(MOST_QUANTILES)];
+        heads.iter_mut().enumerate().for_each(|(at, it)| *it = at);
+        heads.sort_by(|a, b| decisions[*a].total_cmp(&decisions[*b]));
+        heads.get(place).copied().unwrap_or(0)
     }
 
     /// The decisions for quantiles in their order, which heads that cross have not.

@@ -15,6 +15,7 @@ use crate::pg::varlena::Varlena;
 use crate::pg::{c_function, Patience};
 use pgrx::pg_sys;
 use pgsvm_core::memory::{OutOfMemory, Room};
+use pgsvm_core::quantiles;
 use std::rc::Rc;
 
 c_function!(
@@ -96,7 +97,7 @@ impl Baseline {
 /// `svm_explain(model, features, top_n, class, baseline) -> TABLE(class, feature, value, weight, contribution)`:
 /// the largest contributions, the baseline's, and the sum of all others. Of two classes it is the
 /// decision for the second that is explained, of more that for the predicted one, unless `class` names
-/// another. No rows for a row with a NULL under nulls => 'skip'.
+/// another; of several quantiles the one that stands for all. No rows for a row with a NULL under nulls => 'skip'.
 ///
 /// # Safety
 /// `fcinfo` is PostgreSQL's, with four arguments or five.
@@ -120,6 +121,8 @@ unsafe fn svm_explain(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 struct Explanation {
     model: Rc<Model>,
     class: usize,
+    /// Of several quantiles, the place of the one whose prediction is explained.
+    quantile: Option<usize>,
     baseline: Baseline,
     /// The largest first, of equals the first feature.
     contributions: Vec<Contribution>,
@@ -140,7 +143,6 @@ impl Explanation {
             let named = !(*fcinfo).args.as_slice(4)[3].isnull;
             let (used, features) = site::current(fcinfo);
             let model = used.model.clone();
-            model.check_one_number("svm_explain")?;
             let baseline = Baseline::read(fcinfo, &model)?;
             let class = match named {
                 true => Some(used.class.read(&model, fcinfo, 3)?),
@@ -149,14 +151,26 @@ impl Explanation {
             let Some(decisions) = used.decisions(features)? else {
                 return Ok(None);
             };
-            let class = class.unwrap_or_else(|| match model.heads.len() {
-                1 => 1,
-                _ => model.class(decisions),
-            });
+            let mut quantile = None;
+            let class = match (class, model.heads.len()) {
+                // predictions are sorted: which head says a quantile depends on the row
+                (named, 2..) if model.regresses => {
+                    let place = named.unwrap_or_else(|| quantiles::middle(&model.quantiles));
+                    quantile = Some(place);
+                    model.head_in_order(place, decisions)
+                }
+                (None, 1) => 1,
+                (Some(_), 1) if model.regresses => 1,
+                (named, _) => named.unwrap_or_else(|| model.class(decisions)),
+            };
             let Some(row) = used.argument.row(&model, features)? else {
                 return Ok(None);
             };
-            Self::of(model, class, row, baseline).map(Some)
+            let explained = Self::of(model, class, row, baseline)?;
+            Ok(Some(Self {
+                quantile,
+                ..explained
+            }))
         }
     }
 
@@ -187,6 +201,7 @@ impl Explanation {
         Ok(Self {
             model,
             class,
+            quantile: None,
             baseline,
             contributions,
             base,
@@ -199,10 +214,15 @@ impl Explanation {
     /// # Safety
     /// `rows` are those of a call of `svm_explain`.
     unsafe fn put(&self, top_n: usize, rows: &mut ResultSet) {
+        let quantile = self.quantile.map(|at| self.model.quantiles[at].to_string());
+        let class = match self.model.regresses {
+            true => quantile.as_deref(),
+            false => Some(self.model.labels[self.class].as_str()),
+        };
         let mut put = |feature: &str, value: Option<f64>, weight: Option<f64>, amount: f64| {
             let row = || {
                 [
-                    Some(text_datum(&self.model.labels[self.class])),
+                    class.map(text_datum),
                     Some(text_datum(feature)),
                     value.map(float8),
                     weight.map(float8),

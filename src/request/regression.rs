@@ -74,6 +74,10 @@ fn begin(terms: &mut SolvingTerms) {
 pub fn settle(request: &mut Request) {
     let is_of_targets = measures(request).any(Scoring::is_of_targets) || request.plan.intervals;
     let terms = &mut request.terms;
+    let is_regression = terms.targets.is_some() || (is_of_targets && !terms.names_task);
+    if is_regression && request.call.holds_out {
+        (request.plan.probability, request.plan.intervals) = (false, true);
+    }
     if is_of_targets && !terms.names_task {
         terms.names_task = true;
         begin(terms);
@@ -99,7 +103,10 @@ fn check_of_classes(request: &Request) -> Result<(), Failure> {
     }
     refuse(&[
         (!request.class_weight.is_equal(), regression::class_weight),
-        (plan.probability, regression::probability),
+        (
+            plan.probability && !request.call.holds_out,
+            regression::probability,
+        ),
         (terms.truncation().is_some(), regression::truncation),
         (terms.together(), regression::together),
     ])
@@ -140,7 +147,7 @@ fn check_others(request: &Request) -> Result<(), Failure> {
     check_of_classes(request)?;
     refuse(&[
         (
-            plan.intervals && !terms.quantiles.is_empty(),
+            plan.intervals && !terms.quantiles.is_empty() && !request.call.holds_out,
             regression::intervals_of_quantiles,
         ),
         (terms.is_published(), regression::published),

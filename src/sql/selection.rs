@@ -2,13 +2,12 @@
 //! reading of the source, and takes away those whose standardized weights are least. SQL face; in the calling backend.
 
 use crate::base::errors::{Code, Failure, OrRaise};
-use crate::combinations::regression;
 use crate::features::FeatureSet;
 use crate::pg::call::Call;
 use crate::pg::long_errors::cut_off;
 use crate::pg::memory_ends::prepared;
 use crate::request::source::GivenSource;
-use crate::request::{read_options, Arguments, ColumnArguments};
+use crate::request::{regression, Arguments, ColumnArguments};
 use crate::sql::train;
 use crate::training::entrance;
 use crate::training::outcome::Trained;
@@ -113,13 +112,13 @@ fn count(call: &Call, name: &str) -> Result<usize, Failure> {
 
 /// Trains on these features, or those that the call says, with rows held out.
 fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scoring), Failure> {
+    let is_first = features.is_none();
     // SAFETY: the arguments have the types that sql/ gives them.
     let given = unsafe {
         Arguments {
             source: call.get("relation").map(GivenSource::Relation),
             model: Some(NAMELESS.to_owned()),
-            // which holds rows out beside the training on all of them
-            probability: Some(true),
+            holds_out: true,
             ..train::arguments(call)
         }
     };
@@ -134,17 +133,16 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
             ..given
         },
     };
-    let options = read_options(arguments.options.as_ref())?;
-    let is_task = options.get("task").is_some_and(|it| it == "regression");
-    if is_task || options.get("quantiles").is_some() {
-        return Err(regression::selection());
-    }
     let mut request = arguments.check()?;
-    // no model is stored, and the function has no such argument
+    // no model is stored
     request.model.clear();
-    request.call.typed = request.call.typed.replacen(", probability => true", "", 1);
-    let mut prepared = entrance::prepare(&request, None)?;
-    let trained = entrance::train_as_planned(&request, &mut prepared)?;
+    let mut prepared = entrance::prepare_as_labelled(&mut request, None)?;
+    if is_first {
+        let said = regression::said(&request);
+        said.into_iter().for_each(Failure::notice);
+    }
+    let mut trained = entrance::train_as_planned(&request, &mut prepared)?;
+    trained.in_label_units(request.plan.scoring)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),
         false => Err(train::out_of_range()),

@@ -42,11 +42,13 @@ def in_sqlite(connection, table, expression):
 
 def check_as_sql(connection, model, label, table, apart=1e-9):
     """Both databases come to the model's decision from its expression, for each row, but for so much."""
-    expression = one(connection, "SELECT svm_as_sql(%s, %s)", [model, label])
-    decisions = connection.execute(
-        f"SELECT svm_decision(%s, t, %s), {expression} FROM {table} AS t ORDER BY id",
-        [model, label],
-    ).fetchall()
+    check_sql_for(connection, f"svm_decision('{model}', t, '{label}')", (model, label), table, apart)
+
+
+def check_sql_for(connection, decision, asked, table, apart):
+    """The same of what svm_as_sql says to what is asked, and another SQL for the decision."""
+    expression = one(connection, "SELECT svm_as_sql(%s, %s)", asked)
+    decisions = connection.execute(f"SELECT {decision}, {expression} FROM {table} AS t ORDER BY id").fetchall()
     assert any(decision is not None for decision, _ in decisions)
     for (decision, by_postgres), by_sqlite in zip(decisions, in_sqlite(connection, table, expression), strict=True):
         if decision is None:
@@ -97,6 +99,30 @@ def test_a_kernel_machine_as_sql_decides_alike_in_postgresql_and_in_sqlite(conne
         )
         for label in ("low", "mid", "high"):
             check_as_sql(connection, "curved", label, "people", OF_KERNELS)
+
+
+@pytest.mark.parametrize("nulls", ["mean", "zero", "skip"])
+@pytest.mark.parametrize("options", [{}, {"normalize_rows": True}, {"kernel": "rbf", "rank": 40}])
+def test_quantiles_as_sql_are_the_same_numbers_in_postgresql_and_in_sqlite(connection, nulls, options):
+    connection.execute("DROP TABLE IF EXISTS people")
+    connection.execute(PEOPLE)
+    connection.execute("DELETE FROM people WHERE id > 300")
+    kernel, rank = options.pop("kernel", None), options.pop("rank", None)
+    connection.execute(
+        "SELECT svm_train_query('SELECT *, id % 67 + 20 * sin(id) AS amount FROM people', 'amount', %s, model => 'band',"
+        " nulls => %s, kernel => %s, rank => %s, options => %s)",
+        [
+            ["age", "order", "member", 'work "class"', "worth", "rate"],
+            nulls,
+            kernel,
+            rank,
+            json.dumps({"quantiles": [0.45, 0.5, 0.55], **options}),
+        ],
+    )
+    apart = OF_KERNELS if kernel else 1e-9
+    for place, tau in enumerate((0.45, 0.5, 0.55), start=1):
+        check_sql_for(connection, f"(svm_predict_quantiles('band', t))[{place}]", ("band", tau), "people", apart)
+    check_sql_for(connection, "svm_predict('band', t)", ("band", None), "people", apart)
 
 
 # a file, its features, the rows taken of it, and how they are trained on

@@ -72,3 +72,38 @@ SELECT * FROM svm_suspects('convex', 'marks', folds => 1);
 SELECT * FROM svm_suspects('convex', 'marks', folds => 65);
 SELECT svm_import('imported', svm_export('convex', 'pgsvm'));
 SELECT count(*) FROM svm_suspects('imported', 'marks', folds => 5);
+
+-- Of numbers, rows whose error is an outlier: more than three deviations of normal errors, by the median. The largest come first.
+SET client_min_messages = warning;
+CREATE TABLE prices AS
+SELECT i AS id, x, i % 25 = 0 AS wrong, round((100 + 20 * x[1] + 10 * x[2] + sin(i * 7.7) * 3 + CASE WHEN i % 25 = 0 THEN 80 * (-1) ^ (i / 25 % 2) ELSE 0 END)::numeric, 3) AS price
+FROM (
+    SELECT i, array_agg(sin(i * (12.9898 + j * 1.7) + j * j) * 2) AS x
+    FROM generate_series(1, 500) AS i, generate_series(1, 100) AS j GROUP BY i
+) AS s;
+SELECT svm_train('prices', 'price', '{x}', 'prices', c => 10), svm_train('prices', 'price', '{x}', 'robust', loss => 'epsilon_insensitive', c => 0.01),
+    svm_train('prices', 'price', '{x}', 'band', c => 1, options => '{"quantiles": [0.1, 0.5, 0.9]}'), svm_train('prices', 'price', '{x}', 'rbf', kernel => 'rbf', rank => 200);
+CREATE FUNCTION found_prices(model text, folds int) RETURNS TABLE (recall float8, precise float8) LANGUAGE sql AS $$
+    SELECT count(*) FILTER (WHERE (example->>'wrong')::bool) / 20.0, avg((example->>'wrong')::bool::int) FROM svm_suspects(model, 'prices', NULL, folds)
+$$;
+SELECT model, folds, recall, precise > 0.6 AS precise FROM unnest('{prices, robust, band}'::text[]) AS model, unnest('{NULL, 5}'::int[]) AS folds, found_prices(model, folds) ORDER BY model, folds;
+SELECT recall >= 0.9 AS finds FROM found_prices('rbf', 4);
+-- what is shown: the number that is predicted, and how far off it is
+SELECT folds, count(*), bool_and(margin <= before) AS ordered, bool_and(abs(margin - abs(label::float8 - predicted::float8)) < 1e-9) AS errors,
+    bool_and(label = example->>'price') AS own, bool_and(folds IS NOT NULL OR predicted::float8 = svm_predict('prices', p)) AS as_predicted
+FROM unnest('{NULL, 5}'::int[]) AS folds,
+    LATERAL (SELECT *, lag(margin, 1, margin) OVER () AS before FROM svm_suspects('prices', 'prices', 7, folds)) AS s JOIN prices AS p ON p.id = (example->>'id')::int
+GROUP BY folds;
+SELECT bool_and(s.margin > t.beyond) AND count(*) = max(t.more) AS as_documented
+FROM svm_suspects('robust', 'SELECT * FROM prices WHERE id <= 401', NULL) AS s, (
+    WITH offs AS (SELECT abs(price - svm_predict('robust', p)) AS off FROM prices AS p WHERE id <= 401),
+        middle AS (SELECT 3 * 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY off) AS beyond FROM offs)
+    SELECT beyond, count(*) FILTER (WHERE off > beyond) AS more FROM offs, middle GROUP BY beyond
+) AS t;
+-- rows without a label or a prediction are passed over, a text is a number, nothing is stored
+CREATE VIEW some_prices AS SELECT id, x, wrong, CASE WHEN id <> 25 THEN price END AS price FROM prices UNION ALL SELECT 1000, NULL, true, 1e9;
+SELECT count(*) FILTER (WHERE example->>'id' = '25') AS unlabelled, count(*) FILTER (WHERE example->>'id' = '1000') AS no_features, count(*) > 15 AS some
+FROM svm_suspects('robust', 'SELECT id, x, wrong, price::text AS price FROM some_prices', NULL);
+SELECT count(*) FROM svm_suspects('robust', 'SELECT id, x FROM prices');
+SELECT count(*) FROM svm_suspects('robust', 'prices', 0);
+SELECT count(*) FILTER (WHERE name IN ('prices', 'robust', 'band')) AS versions FROM svm_versions;

@@ -122,3 +122,21 @@ SELECT told($$svm_train_query('SELECT "Id", y, y::int AS code FROM numbered', 'y
 DELETE FROM svm_model;
 SET client_min_messages = error;
 DROP SCHEMA giveaways CASCADE;
+
+-- A number to predict: columns that say it as a straight line does, numbers of rows, and an epsilon that forgives everything.
+SET client_min_messages = error;
+CREATE TABLE amounts AS
+    SELECT i AS nr, a, b, kind, round((50 + 20 * a + 3 * b + drawn(i, 7))::numeric, 4) AS amount FROM (SELECT *, row_number() OVER () ::int AS i FROM rows) AS r;
+SET client_min_messages = warning;
+SELECT told($$svm_train('amounts', 'amount', '{a, b, kind}', 'amounts')$$);
+SELECT told($$svm_train_query('SELECT a, b, kind, 7 - 3 * amount AS turned, round(amount * 1.19, 1) AS gross, amount FROM amounts', 'amount', model => 'amounts_told')$$);
+SELECT told($$svm_train_query('SELECT a, b, amount * 2 AS twice, amount FROM amounts', 'amount', '{a, b, twice}', 'amounts_told', kernel => 'rbf', rank => 20)$$);
+SELECT told($$svm_train_query('SELECT a, b, amount * 2 AS twice, amount FROM amounts', 'amount', '{a, b, twice}', 'amounts_told', solver => 'scan')$$);
+SELECT told($$svm_train_query('SELECT a, amount + drawn(nr, 9) AS near, amount FROM amounts', 'amount', model => 'amounts_near')$$);
+SELECT told($$svm_train_query('SELECT a, b, CASE WHEN nr > 1000 THEN amount END AS mostly_null, CASE WHEN nr % 10 > 0 THEN amount END AS with_nulls, amount FROM amounts', 'amount', model => 'amounts_null')$$);
+SELECT told($$svm_train_query('SELECT amount * 2 AS only, amount FROM amounts', 'amount', model => 'amounts_only')$$);
+SELECT told($$svm_train('amounts', 'amount', '{nr, a, kind}', 'amounts_counted')$$);
+SELECT told($$svm_train_query('SELECT * FROM (SELECT nr, a, b, amount FROM amounts ORDER BY nr) AS q', 'amount', model => 'amounts_counted')$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b}', 'amounts_wide', epsilon => 5)$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b}', 'amounts_wide', epsilon => 3, loss => 'epsilon_insensitive', options => '{"intercept": "free"}')$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b}', 'amounts_flat', c => 1e-9)$$);

@@ -28,8 +28,15 @@ FROM homes AS h WHERE id = 7;
 SELECT feature, round(weight::numeric, -2) FROM svm_weights('homes') WHERE feature IN ('area', 'age') ORDER BY feature;
 SELECT rows, rows_left_out, abs(rmse - (SELECT training_rmse FROM svm_models WHERE name = 'homes')) < 1e-3 AS as_said, mae < rmse AS mae,
        abs(r2 - (SELECT 1 - sum((price - svm_predict('homes', h)) ^ 2) / (count(*) * var_pop(price)) FROM homes AS h)) < 1e-9 AS r2,
+       abs(median_absolute_error - (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(price - svm_predict('homes', h))) FROM homes AS h)) < 1e-6 AS median,
        accuracy, auc, unseen_labels
 FROM svm_evaluate('homes', 'homes');
+SELECT median_absolute_error IS NULL AS none_of_classes FROM svm_evaluate('dear', 'SELECT area, age, price > 300000 AS dear FROM homes');
+SELECT abs(median_absolute_error - 5) < 1e-9 AS of_two, rows FROM svm_evaluate('homes', 'SELECT area, age, place, svm_predict(''homes'', h) + id * 2 - 1 AS price FROM homes AS h WHERE id IN (1, 4, 5) AND id <> 4 OR id = 3 AND false');
+-- of more different errors than are kept it is rounded
+SELECT count(*), abs(median_absolute_error / (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY tossed(i, 5) * i) FROM generate_series(1, 400000) AS i) - 1) < 1e-4 AS near
+FROM (SELECT svm_import('zero', E'solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias -1\nw\n0 \n', 'array')) AS m,
+    svm_evaluate('zero', 'SELECT ARRAY[1.0::float8] AS features, tossed(i, 5) * i AS label FROM generate_series(1, 400000) AS i', label => 'label') GROUP BY median_absolute_error;
 SELECT feature, round(contribution::numeric, -4) FROM homes AS h, svm_explain('homes', h) WHERE h.id = 7 AND feature LIKE 'a%' ORDER BY 1;
 SELECT row_number, abs(label::float8 - svm_predict('homes', h)) < 1e-6 AS same, probability
 FROM svm_predict_query('homes', 'SELECT * FROM homes WHERE id < 4 ORDER BY id') AS q, homes AS h WHERE h.id = q.row_number ORDER BY 1;
@@ -112,7 +119,6 @@ SELECT svm_margin('homes', h, 'above') FROM homes AS h LIMIT 1;
 SELECT * FROM homes AS h, svm_predict_set('homes', h) LIMIT 1;
 SELECT * FROM svm_confusion('homes', 'homes');
 SELECT * FROM svm_roc('homes', 'homes');
-SELECT * FROM svm_suspects('homes', 'homes');
 SELECT * FROM svm_export_rows('homes', 'homes') LIMIT 1;
 SELECT split_part(svm_export('homes', 'liblinear'), 'w', 1);
 SELECT svm_create_function('homes', 'guess');
@@ -160,7 +166,6 @@ SELECT svm_as_sql('homes', 'above');
 SELECT svm_explain('homes', h, class => 'above') FROM homes AS h LIMIT 1;
 SELECT svm_create_function('homes', 'x', kind => 'probability');
 SELECT svm_update('homes', 'homes');
-SELECT svm_suspects('homes', 'homes');
 SELECT svm_train('homes', 'price', '{area, age}', 'homes', options => '{"deploy": "if_better", "relation": "homes", "metric": "auc"}', task => 'regression');
 SELECT svm_train('homes', 'place', '{area, age}', options => '{"deploy": "if_better", "relation": "homes", "metric": "rmse"}', task => 'classification');
 SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', metric => 'accuracy', c => 'auto');
@@ -168,7 +173,6 @@ SELECT svm_train('homes', 'price', '{area, age}', task => 'classification', metr
 SELECT svm_train('homes', 'price', '{area, age}', loss => 'epsilon_insensitive', solver => 'newton');
 SELECT svm_train('homes', 'price', '{area, age}', loss => 'squared_epsilon_insensitive', solver => 'ocas');
 SELECT svm_train('homes', 'price', '{area, age}', epsilon => 1e17);
-SELECT step, removed FROM svm_select_features('homes', 'price', '{area, age}', options => '{"task": "regression"}');
 -- What travels has all that the certificate needs.
 SELECT a.label_centre = b.label_centre AND a.label_deviation = b.label_deviation AND a.epsilon = b.epsilon AND a.training_rmse = b.training_rmse AS same
 FROM svm_versions AS a, svm_versions AS b WHERE a.name = 'homes' AND b.name = 'copied';
@@ -254,11 +258,37 @@ SELECT svm_create_function('band', 'middle_always', immutable => true);
 SELECT bool_and(middle_always(area, age) = svm_predict('band', h)) AS held FROM homes AS h;
 DROP FUNCTION middle_always;
 SELECT abs(score / overall - 1) < 0.2 AS near FROM svm_cross_validate('homes', 'price', '{area, age}', c => '{0.1}', folds => 2, options => '{"quantiles": [0.1, 0.9]}');
-SELECT svm_as_sql('band');
-SELECT feature FROM homes AS h, svm_explain('band', h) WHERE h.id = 1;
+-- as SQL, and explained: the middle one, or the one that is named, where heads cross too
+CREATE FUNCTION off(model text, relation text, tau float8 DEFAULT NULL) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE worst float8;
+BEGIN
+    EXECUTE format('SELECT max(abs(s.by_sql - s.by_model)) FROM (SELECT %s AS by_sql, %s AS by_model FROM %s AS r) AS s',
+        CASE WHEN tau IS NULL THEN svm_as_sql(model) ELSE svm_as_sql(model, tau) END,
+        CASE WHEN tau IS NULL THEN format('svm_predict(%L, r)', model)
+            ELSE format('(svm_predict_quantiles(%1$L, r))[(SELECT array_position(quantiles, %2$L::float8) FROM svm_versions WHERE name = %1$L)]', model, tau) END,
+        relation) INTO worst;
+    RETURN worst;
+END$$;
+SELECT name, tau, off(name, 'homes', tau) / 1e5 < 1e-6 AS as_predicted FROM unnest('{band, band_auto, band_stream}'::text[]) AS name, unnest('{0.1, NULL, 0.9}'::float8[]) AS tau ORDER BY name, tau;
+SELECT off('quantile_0.5', 'homes') < 1e-6 AS one, off('quantile_0.5', 'homes', 0.5) < 1e-6 AS named;
+SELECT svm_train_query('SELECT x, x AS also, t FROM (SELECT tossed(i, 11) AS x, tossed(i, 12) AS t FROM generate_series(1, 100) AS i) AS s', 't', '{x, also}', 'crossing_lines', c => 100,
+    options => '{"quantiles": [0.45, 0.5, 0.55]}');
+CREATE TABLE far AS SELECT i / 2.0 AS x, 3 - i / 2.0 AS also FROM generate_series(-20, 20) AS i;
+SELECT tau, off('crossing_lines', 'far', tau) < 1e-9 AS as_predicted FROM unnest('{0.45, NULL, 0.5, 0.55}'::float8[]) AS tau;
+SELECT svm_as_sql('band', 0.2);
+SELECT model, class, bool_and(abs(sum - q[at]) / (1 + abs(q[at])) < 1e-9) AS they_sum_up FROM (
+    SELECT 'band' AS model, h.id, class, array_position('{0.1, 0.5, 0.9}'::text[], class) AS at, sum(contribution), svm_predict_quantiles('band', h) AS q
+    FROM homes AS h, unnest('{0.1, 0.9, NULL}'::text[]) AS tau, svm_explain('band', h, class => coalesce(tau::float8, 0.5), baseline => 'mean') GROUP BY h.id, h, class
+    UNION ALL SELECT 'crossing_lines', x::int, class, array_position('{0.45, 0.5, 0.55}'::text[], class), sum(contribution), svm_predict_quantiles('crossing_lines', f)
+    FROM far AS f, unnest('{0.45, 0.5, 0.55}'::float8[]) AS tau, svm_explain('crossing_lines', f, class => tau) GROUP BY x, f, class
+    UNION ALL SELECT 'band_auto', h.id, class, array_position('{0.1, 0.9}'::text[], class), sum(contribution), svm_predict_quantiles('band_auto', h)
+    FROM homes AS h, svm_explain('band_auto', h) WHERE id < 20 GROUP BY h.id, h, class
+) AS s GROUP BY model, class ORDER BY model, class;
+SELECT DISTINCT class, count(*) FROM homes AS h, svm_explain('homes', h) WHERE h.id = 1 GROUP BY class;
+SELECT count(*) FROM homes AS h, svm_explain('band', h, class => 'half') WHERE h.id = 1;
+DROP TABLE far;
 SELECT svm_predict_quantiles('homes', h) FROM homes AS h WHERE h.id = 1;
 SELECT svm_classify('band', h) FROM homes AS h WHERE h.id = 1;
-SELECT step, removed FROM svm_select_features('homes', 'price', '{area, age}', options => '{"quantiles": 0.9}');
 -- c is chosen by the loss of the quantile, as by hand
 SELECT svm_train_query('SELECT area, age, price FROM parted WHERE part <> 1', 'price', model => 'by_hand_90', c => 0.1, options => '{"quantiles": 0.9}');
 SELECT abs(score / (SELECT pinball FROM svm_evaluate('by_hand_90', 'SELECT * FROM parted WHERE part = 1')) - 1) < 0.01 AS as_by_hand

@@ -103,3 +103,21 @@ SELECT svm_train('keys', 'label');
 DROP VIEW same, padded;
 DROP TABLE visits, pairs, changing, numbers, noisy, keys;
 DELETE FROM svm_model;
+
+-- A label that is a number: by how much of its variance is explained on rows held out, or by its errors in its unit.
+SET client_min_messages = warning;
+CREATE TABLE flats AS
+SELECT i AS id, 40 + i * 7919 % 160 AS area, i * 104729 % 30 AS age, i * 31 % 17 AS noise, i * 37 % 11 AS more_noise, (ARRAY['north', 'south', 'lake'])[1 + i % 3] AS place,
+    round((80000 + 2000 * (40 + i * 7919 % 160) - 1500 * (i * 104729 % 30) + 30000 * (i % 3) + 9999.5 * sin(i))::numeric, 2) AS price
+FROM generate_series(1, 2000) AS i;
+SET client_min_messages = notice;
+\set VERBOSITY terse
+SELECT step, removed, round(score::numeric, 2) AS score FROM svm_select_features('flats', 'price', exclude => '{id}', keep => 2) ORDER BY step;
+SET client_min_messages = warning;
+SELECT step, removed, features_left, score BETWEEN 6000 AND 60000 AS in_units FROM svm_select_features('flats', 'price', '{area, age, noise, place}', metric => 'rmse', c => '{0.1, 1}', folds => 3) ORDER BY step;
+SELECT step, removed, score BETWEEN 500 AND 10000 AS in_units FROM svm_select_features('flats', 'price', '{area, age, noise}', keep => 2, remove => 2, options => '{"quantiles": [0.1, 0.9]}') ORDER BY step;
+SELECT bool_or(best AND features_left @> '{area, place}') AS keeps_what_matters FROM svm_select_features('flats', 'price', exclude => '{id}', options => '{"task": "regression", "epsilon": 0.1}', loss => 'epsilon_insensitive');
+SELECT step, removed FROM svm_select_features('flats', 'age', '{area, price}', metric => 'mae', c => 1) ORDER BY step;
+SELECT step FROM svm_select_features('flats', 'price', '{area, age}', class_weight => 'balanced', options => '{"task": "regression"}');
+SELECT abs(score / (SELECT overall FROM svm_cross_validate('flats', 'price', '{area, age}', c => '{1}', options => '{"seed": 0}') LIMIT 1) - 1) < 0.01 AS as_cross_validated
+FROM svm_select_features('flats', 'price', '{area, age}', keep => 2);

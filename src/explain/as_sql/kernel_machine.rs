@@ -9,9 +9,10 @@
 //! ```
 //!
 //! Without MATERIALIZED PostgreSQL reads the list again for each row, and scales the row again for each landmark. A NULL makes
-//! each v NULL, and so the sum. Classes that are told apart two by two have a factor for each other class, and votes of their sums.
+//! each v NULL, and so the sum. Classes that are told apart two by two have a factor for each other class, and votes of their sums; several
+//! quantiles have a factor each, and the sums in their order.
 
-use super::{literal, operands, scaled, signed, sum};
+use super::{at_place, literal, operands, scaled, signed, sum};
 use crate::base::errors::Failure;
 use crate::combinations::models;
 use crate::features::{identifier, Dictionary, KernelForm, Nulls, Operand};
@@ -27,7 +28,7 @@ const MOST_COLUMNS: usize = 1600;
 /// Kernel values below this one are written as 0: PostgreSQL has an error for numbers that are nearly none.
 const LEAST_VALUE: f64 = 1e-250;
 
-/// The decision for a class.
+/// The decision for a class, or the quantile at this place.
 pub(super) fn expression(
     model: &Model,
     (machine, form): (&KernelMachine, &KernelForm),
@@ -43,13 +44,17 @@ pub(super) fn expression(
         model,
         columns: columns(model, form)?,
         heads,
+        class,
     };
     Ok(written.expression(machine, &landmarks, &kernel)?)
 }
 
-/// The heads that speak about a class, each with the sign of its decision for it.
+/// The heads that speak about a class, each with the sign of its decision for it; about a quantile all.
 fn heads(model: &Model, class: usize) -> Result<Vec<(usize, f64)>, OutOfMemory> {
     let mut heads = Vec::new();
+    if model.quantiles.len() > 1 {
+        return gathered((0..model.heads.len()).map(|head| (head, 1.0)));
+    }
     if model.pairs.is_none() {
         heads.room(1)?.push(model.head_of_class(class));
         return Ok(heads);
@@ -181,6 +186,7 @@ struct WrittenMachine<'a> {
     model: &'a Model,
     columns: Vec<ScaledFeature>,
     heads: Vec<(usize, f64)>,
+    class: usize,
 }
 
 impl WrittenMachine<'_> {
@@ -276,7 +282,7 @@ impl WrittenMachine<'_> {
     /// What stands before and behind the comparisons, where `value` is the kernel's of one.
     fn decision(&self, value: &str) -> Result<(String, String), OutOfMemory> {
         let intercept = |(head, sign): &(usize, f64)| sign * self.model.heads[*head].intercept;
-        if self.model.pairs.is_none() {
+        if self.heads.len() == 1 && self.model.pairs.is_none() {
             let intercept = intercept(&self.heads[0]);
             let before = format!("CAST({intercept:?} AS double precision)\n+ ");
             return Ok((before, format!("\nSELECT SUM(f1 * {value}) FROM compared)")));
@@ -286,10 +292,6 @@ impl WrittenMachine<'_> {
             let intercept = signed(intercept(&self.heads[n - 1]));
             format!("SUM(f{n} * {value}) {intercept}")
         })?;
-        let all = sum_of(count, |n| format!("+ h{n}"))?;
-        let votes = sum_of(count, |n| {
-            format!("+ CASE WHEN h{n} > 0 THEN 1 WHEN h{n} = 0 THEN 0.5 WHEN h{n} < 0 THEN 0 END")
-        })?;
         let mut behind = String::new();
         for piece in [
             ",\ndecisions(",
@@ -297,7 +299,21 @@ impl WrittenMachine<'_> {
             ") AS MATERIALIZED (SELECT ",
             &sums,
             " FROM compared)\nSELECT ",
-            &votes,
+        ] {
+            push(&mut behind, piece)?;
+        }
+        if self.model.pairs.is_none() {
+            let each = (1..=count).map(|n| format!("SELECT h{n} AS prediction FROM decisions"));
+            push(&mut behind, &at_place(&gathered(each)?, self.class)?)?;
+            push(&mut behind, ")")?;
+            return Ok((String::new(), behind));
+        }
+        let all = sum_of(count, |n| format!("+ h{n}"))?;
+        let votes = sum_of(count, |n| {
+            format!("+ CASE WHEN h{n} > 0 THEN 1 WHEN h{n} = 0 THEN 0.5 WHEN h{n} < 0 THEN 0 END")
+        })?;
+        for piece in [
+            votes.as_str(),
             "\n+ (",
             &all,
             ") / (ABS(",
