@@ -33,7 +33,7 @@ pub fn names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String
 }
 
 /// What other systems call what has another name here (scikit-learn, LIBSVM, LIBLINEAR, R, XGBoost), and the names that it has here.
-const ELSEWHERE: [(&str, &[&str]); 28] = [
+const ELSEWHERE: [(&str, &[&str]); 29] = [
     ("one_vs_one", &["ovo", "pairwise"]),
     ("one_vs_rest", &["ovr", "ova", "one_vs_all"]),
     (
@@ -81,6 +81,16 @@ const ELSEWHERE: [(&str, &[&str]); 28] = [
     ("quantile", &["pinball", "quantile_loss"]),
     ("hinge", &["l1", "l1_loss"]),
     ("squared_hinge", &["l2", "l2_loss", "hinge2"]),
+    (
+        "huber",
+        &[
+            "smooth_l1",
+            "huber_loss",
+            "huber_regression",
+            "pseudo_huber",
+            "reg_pseudohubererror",
+        ],
+    ),
     ("rbf", &["gauss", "radial_basis"]),
     ("sigmoid", &["tanh", "platt"]),
     ("standard", &["zscore", "z_score"]),

@@ -29,7 +29,7 @@ combinations! {
     }
     distance_of_classes(loss) {
         what: "task => 'classification'",
-        with: "loss => 'epsilon_insensitive', 'squared_epsilon_insensitive' or 'quantile'",
+        with: "loss => 'epsilon_insensitive', 'squared_epsilon_insensitive', 'huber' or 'quantile'",
         why: mathematics,
         message: "loss '{loss}' is one of a regression",
         reason: "These losses are of the distance from a number, and classes are none.",
@@ -59,6 +59,14 @@ combinations! {
         reason: "Rows within it would be on no side of a quantile.",
         hint: "Leave epsilon out; or loss => 'epsilon_insensitive'",
     }
+    huber_of_nothing() {
+        what: "loss => 'huber'",
+        with: "epsilon => 0",
+        why: mathematics,
+        message: "loss 'huber' is straight from epsilon on, which must be above 0",
+        reason: "Nothing would be left of its squares, nor of its lines.",
+        hint: "epsilon => 0.1; or loss => 'epsilon_insensitive', which is the absolute error then",
+    }
     quantiles_without(loss) {
         what: "\"quantiles\"",
         with: "a loss that is not 'quantile'",
@@ -73,7 +81,7 @@ combinations! {
         why: mathematics,
         message: "loss '{loss}' is one of classes",
         reason: "These losses are of the margin of a class, and a number has none.",
-        hint: "loss => 'squared_epsilon_insensitive', 'epsilon_insensitive' or 'quantile', or leave loss out",
+        hint: "loss => 'squared_epsilon_insensitive', 'epsilon_insensitive', 'huber' or 'quantile', or leave loss out",
     }
     truncation_without() {
         what: "\"truncation\"",

@@ -29,7 +29,7 @@ combinations! {
     }
     metric_of_quantiles() {
         what: "metric => 'pinball'",
-        with: "loss => 'squared_epsilon_insensitive' or 'epsilon_insensitive'",
+        with: "loss => 'squared_epsilon_insensitive', 'epsilon_insensitive' or 'huber'",
         why: mathematics,
         message: "metric 'pinball' is of a quantile, and none is predicted",
         reason: "The pinball loss is one for each quantile.",
@@ -74,6 +74,14 @@ combinations! {
         message: "solver '{solver}' minimizes straight losses only, and loss 'squared_epsilon_insensitive' is none",
         reason: "These are the published methods; for squares `'scan'` is Newton's method, which needs fewer scans.",
         hint: "loss => 'epsilon_insensitive', or solver => 'scan'",
+    }
+    huber(solver) {
+        what: "loss => 'huber'",
+        with: "solver => 'newton', 'scan', 'ocas' or 'cutting_plane', and \"inner\": \"newton\"",
+        why: not_yet,
+        message: "{solver} does not minimize loss 'huber' yet",
+        reason: "Newton's method knows losses here that are squares however large they are, and planes know straight lines.",
+        hint: "solver => 'auto'",
     }
     truncation() {
         what: "task => 'regression'",

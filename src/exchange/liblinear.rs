@@ -55,8 +55,12 @@ pub struct LiblinearHeader {
     pub rho: Option<f64>,
 }
 
-/// The solver that stands for a loss.
+/// The solver that stands for a loss: of Huber's, which no solver of LIBLINEAR minimizes, that of squares.
 pub fn solver_of(loss: &str) -> &'static str {
+    let loss = match loss {
+        "huber" => "squared_epsilon_insensitive",
+        other => other,
+    };
     let mut all = SOLVERS.iter().chain(&REGRESSIONS);
     all.find(|(_, known)| *known == loss)
         .map_or(SOLVERS[0].0, |(solver, _)| solver)

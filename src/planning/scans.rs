@@ -27,7 +27,7 @@ pub fn pays(prepared: &Prepared) -> bool {
         unsafe { pg_sys::max_parallel_workers_per_gather.min(pg_sys::max_parallel_workers) };
     // the hinge takes more scans; how many features there will be is known only where all are numbers, and values of categories are
     // learned by the session alone
-    job.terms.loss().is_smooth()
+    job.terms.loss().is_parabola()
         // which takes many times as many scans
         && job.terms.truncation().is_none()
         && job.kernel.is_none()

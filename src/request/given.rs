@@ -11,7 +11,7 @@ use crate::request::kernel::usual_name;
 use crate::request::numbers::Numbers;
 use crate::request::option_words::AUTO;
 use crate::request::options::{is_of_one_training, read_options};
-use crate::request::solver::{is_of_distance, QUANTILE};
+use crate::request::solver::{is_of_distance, HUBER, QUANTILE};
 use crate::request::Arguments;
 use pgsvm_core::memory::owned;
 use serde::Serialize;
@@ -211,16 +211,17 @@ fn forget_other_loss(now: &Map<String, Value>, before: &mut Map<String, Value>) 
     if before.get("loss").is_some_and(|before| before == loss) {
         return;
     }
-    before.remove("loss");
+    let was_huber = before.remove("loss").is_some_and(|before| before == HUBER);
     let is_of_quantiles = loss == QUANTILE;
     before.retain(|name, metric| is_of_quantiles || name != METRIC || metric != "pinball");
-    let others = match is_of_quantiles {
-        true => "epsilon",
-        false => "quantiles",
-    };
     if let Some(Value::Object(options)) = before.get_mut("options") {
         options.remove("truncation");
-        options.remove(others);
+        if !is_of_quantiles {
+            options.remove("quantiles");
+        }
+        if is_of_quantiles || loss == HUBER || was_huber {
+            options.remove("epsilon");
+        }
     }
 }
 

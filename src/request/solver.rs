@@ -38,15 +38,16 @@ const LOSSES: [(&str, (Loss, Option<f64>)); 4] = [
 ];
 
 /// The same of a regression: losses of the distance from the label, zero up to epsilon.
-const OF_DISTANCE: [(&str, (Loss, Option<f64>)); 3] = [
+const OF_DISTANCE: [(&str, (Loss, Option<f64>)); 4] = [
     ("squared_epsilon_insensitive", (Loss::SquaredHinge, None)),
     ("epsilon_insensitive", (Loss::Hinge, None)),
     (QUANTILE, (Loss::Hinge, None)),
+    (HUBER, (Loss::Huber, None)),
 ];
 /// All of them.
-const ALL_LOSSES: [(&str, (Loss, Option<f64>)); 7] = {
+const ALL_LOSSES: [(&str, (Loss, Option<f64>)); 8] = {
     let [squared_hinge, hinge, ramp, truncated] = LOSSES;
-    let [squared, straight, quantile] = OF_DISTANCE;
+    let [squared, straight, quantile, huber] = OF_DISTANCE;
     [
         squared_hinge,
         hinge,
@@ -55,22 +56,29 @@ const ALL_LOSSES: [(&str, (Loss, Option<f64>)); 7] = {
         squared,
         straight,
         quantile,
+        huber,
     ]
 };
 /// The word for the loss of a quantile, and which one it is where nobody says it: the median.
 pub(super) const QUANTILE: &str = "quantile";
 const MEDIAN: f64 = 0.5;
+/// The word for Huber's loss.
+pub(super) const HUBER: &str = "huber";
 /// What epsilon is where nobody says it, in deviations of the label: of straight lines LIBSVM's and scikit-learn's, which leaves most rows
 /// without a say. Squares need none: without it they are those of ridge regression, which predicts the mean.
 const EPSILON: f64 = 0.1;
 const EPSILON_OF_SQUARES: f64 = 0.0;
+/// The same of Huber's loss, where it goes over from squares to lines.
+const DELTA: f64 = 0.1;
 /// What is made of labels where quantiles are predicted.
 const OF_QUANTILES: TargetJob = TargetJob {
     epsilon: 0.0,
+    delta: None,
     standardizes: true,
 };
-/// Deviations of the label that epsilon may be.
+/// Deviations of the label that epsilon may be, and where it must be above 0 the least.
 const WIDEST: f64 = 1e6;
+const NARROWEST: f64 = 1e-6;
 
 /// Whether it is a loss of a regression.
 pub(super) fn is_of_distance(word: &str) -> bool {
@@ -212,6 +220,7 @@ impl SolvingTerms {
                 true => EPSILON_OF_SQUARES,
                 false => EPSILON,
             },
+            delta: loss.second_bend().map(|_| DELTA),
             standardizes: true,
         }
     }
@@ -418,19 +427,38 @@ impl Choices<'_> {
 
     /// What a regression makes of labels, which is `usual` where nobody says otherwise.
     fn targets(&self, usual: TargetJob) -> Result<TargetJob, Failure> {
-        let job = TargetJob {
-            epsilon: self.get(&table::EPSILON)?.unwrap_or(usual.epsilon),
-            standardizes: self.get(&table::SCALE_LABEL)?.unwrap_or(usual.standardizes),
-        };
-        // offsets hold epsilon beside the label, whose digits it must not take
-        if job.standardizes && job.epsilon > WIDEST {
-            return Err(invalid(format!(
-                "epsilon is in standard deviations of the label, and {} of them are wider than any label",
-                sql_float(job.epsilon)
+        let given = self.get(&table::EPSILON)?;
+        let standardizes = self.get(&table::SCALE_LABEL)?.unwrap_or(usual.standardizes);
+        let of_deviation = |epsilon: f64, what: &str| {
+            invalid(format!(
+                "epsilon is in standard deviations of the label, and {} of them are {what} than any label",
+                sql_float(epsilon)
             ))
-            .hint("epsilon => 0.1"));
+            .hint("epsilon => 0.1")
+        };
+        match given {
+            Some(0.0) if usual.delta.is_some() => return Err(losses::huber_of_nothing()),
+            // offsets hold epsilon beside the label, whose digits it must not take
+            Some(epsilon) if standardizes && epsilon > WIDEST => {
+                return Err(of_deviation(epsilon, "wider"));
+            }
+            Some(epsilon) if standardizes && usual.delta.is_some() && epsilon < NARROWEST => {
+                return Err(of_deviation(epsilon, "narrower"));
+            }
+            _ => {}
         }
-        Ok(job)
+        Ok(match usual.delta {
+            Some(delta) => TargetJob {
+                delta: Some(given.unwrap_or(delta)),
+                standardizes,
+                ..usual
+            },
+            None => TargetJob {
+                epsilon: given.unwrap_or(usual.epsilon),
+                standardizes,
+                ..usual
+            },
+        })
     }
 
     /// Whether a task, or a loss that belongs to one, is given; and what it is.
@@ -554,6 +582,9 @@ impl Choices<'_> {
         of_distance: Option<&str>,
     ) -> Result<(), Failure> {
         match (solver, of_distance) {
+            ("newton" | SCAN | OCAS | CUTTING_PLANE, Some(_)) if loss.second_bend().is_some() => {
+                Err(regression::huber(format!("solver '{solver}'")))
+            }
             ("newton", Some(named)) if !loss.is_smooth() => Err(regression::newton(named)),
             (OCAS | CUTTING_PLANE, Some(_)) if loss.is_smooth() => Err(regression::planes(solver)),
             _ => self.check_loss_of_margins(solver, loss),
@@ -738,6 +769,9 @@ impl Choices<'_> {
             )),
             InnerWord::Newton if has_rounds => Err(options::inner_newton_rounds()),
             InnerWord::Pegasos if has_rounds => Err(options::inner_pegasos_rounds()),
+            InnerWord::Newton if loss.second_bend().is_some() => {
+                Err(regression::huber("\"inner\": \"newton\""))
+            }
             InnerWord::Newton if !loss.is_smooth() => {
                 Err(losses::inner_newton_hinge(match truncated {
                     true => "truncated_squared_hinge",

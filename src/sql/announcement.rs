@@ -275,6 +275,15 @@ impl Announcement<'_> {
                 let all: Vec<_> = all.map(f64::to_string).collect();
                 format!("quantiles {}", all.join(", "))
             }
+            _ if targets.delta.is_some() => {
+                let unit = if standardizes {
+                    " standard deviations"
+                } else {
+                    ""
+                };
+                let delta = short(targets.delta());
+                format!("squared errors up to {delta}{unit}, straight ones beyond")
+            }
             ([], 0.0) => "epsilon 0".to_owned(),
             ([], epsilon) if standardizes => {
                 format!("epsilon {} standard deviations", short(epsilon))

@@ -208,7 +208,10 @@ fn found<'a>(trained: &'a Trained, labelled: &'a Labelled<'_>) -> Vec<Field<'a>>
         ("training_novel", novel_share(trained).into()),
         ("label_centre", targets.map(|it| it.centre).into()),
         ("label_deviation", targets.map(|it| it.deviation).into()),
-        ("epsilon", targets.map(|it| it.epsilon).into()),
+        (
+            "epsilon",
+            targets.map(|it| it.delta.unwrap_or(it.epsilon)).into(),
+        ),
         ("training_rmse", residuals.map(|it| it.rmse).into()),
         ("training_r2", residuals.and_then(|it| it.r2).into()),
         ("interval_rows", off.map(|it| it.rows() as i64).into()),

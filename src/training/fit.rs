@@ -76,9 +76,9 @@ impl OffTarget {
         let targets = trained.reader.report.targets?;
         let residuals = trained.trainer.report.fit.as_ref()?.residuals?;
         Some(Self {
-            rmse: targets.deviation * residuals.rmse(),
+            rmse: targets.unit() * residuals.rmse(),
             r2: residuals.r2(),
-            pinball: targets.deviation * residuals.pinball(),
+            pinball: targets.unit() * residuals.pinball(),
             coverage: residuals.coverage(),
         })
     }

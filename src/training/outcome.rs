@@ -16,7 +16,8 @@ use pgsvm_core::engine::Compared;
 use pgsvm_core::kernels::{Kernel, LowRank, Rows as LandmarkRows};
 use pgsvm_core::memory::{copied, filled, gathered};
 use pgsvm_core::{
-    Doubt, ExactOutcome, InteriorOutcome, Leeways, MachineTimes, Pairs, Scoring, NO_LOSS_FROM,
+    Certificate, Doubt, ExactOutcome, InteriorOutcome, Leeways, MachineTimes, Pairs, Scoring,
+    TargetScale, NO_LOSS_FROM,
 };
 use std::rc::Rc;
 
@@ -259,7 +260,8 @@ impl Trained {
             })
     }
 
-    /// Of a regression, weights in the units of the label, and each row counted once; of novelties, decisions that are less than 0 for them. `scoring`: that of rows held out.
+    /// Of a regression, weights in the units of the label, objectives in those of its deviation, and each row counted once; of novelties, decisions that
+    /// are less than 0 for them. `scoring`: that of rows held out.
     ///
     /// # Errors
     /// Labels whose digits do not hold their deviation: what is stored in their units would not be what is certified.
@@ -286,22 +288,49 @@ impl Trained {
             .hint("Take their mean away in a query"));
         }
         for head in &mut self.heads {
-            head.weights.multiply(targets.deviation);
+            head.weights.multiply(targets.unit());
             head.weights.intercept += targets.centre;
         }
+        if targets.delta.is_some() {
+            self.undo_delta(&targets);
+        }
         if let Some(residuals) = &mut self.trainer.report.calibrations.residuals {
-            residuals.multiply(targets.deviation);
+            residuals.multiply(targets.unit());
         }
         if scoring.has_their_unit() {
             for found in &mut self.trainer.report.validation {
                 for score in [&mut found.score, &mut found.overall].into_iter().flatten() {
-                    *score *= targets.deviation;
+                    *score *= targets.unit();
                 }
             }
         }
         self.reader.report.rows /= SIDES.len() as u64;
         self.trainer.report.rows /= SIDES.len() as u64;
         Ok(())
+    }
+
+    /// Objectives and decisions as if labels had been divided by their deviation alone.
+    fn undo_delta(&mut self, targets: &TargetScale) {
+        let times = targets.of_objective();
+        if let Some(factored) = &mut self.factored {
+            factored.bound *= times;
+        }
+        let report = &mut self.trainer.report;
+        for head in &mut report.heads {
+            let Certificate { primal, dual, .. } = head.certificate;
+            head.certificate = Certificate::of(times * primal, times * dual);
+        }
+        for entry in &mut self.trainer.log {
+            for bound in [&mut entry.primal, &mut entry.dual].into_iter().flatten() {
+                *bound *= times;
+            }
+        }
+        for found in &mut report.validation {
+            found.objective *= times;
+        }
+        if let Some(fit) = &mut report.fit {
+            fit.deviation *= targets.delta();
+        }
     }
 
     /// Brings the classes into ascending order, and the heads with them: of two classes the larger one becomes the

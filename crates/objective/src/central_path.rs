@@ -318,6 +318,7 @@ pub fn first_slack(slopes: f64, rows: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// With a bound or d; what has both, Huber's, begins near the path and no more.
     const LOSSES: [Loss; 3] = [Loss::Hinge, Loss::SquaredHinge, Loss::HalfSquaredHinge];
     const SLOPES: [f64; 7] = [-30.0, -1.0, -1e-3, 0.0, 1e-9, 0.5, 1e4];
 
@@ -354,8 +355,8 @@ mod tests {
     /// A row alone, whose margin moves by q d a: what steps come to meets its conditions, and is the optimum of the row's dual.
     #[test]
     fn steps_of_a_row_alone_come_to_its_optimum() {
-        for loss in LOSSES {
-            for q in [0.3, 5.0] {
+        for loss in LOSSES.into_iter().chain([Loss::Huber]) {
+            for q in [0.3, 0.8, 5.0] {
                 let terms = RowTerms::of(loss, 0.7);
                 let mut point =
                     RowPoint::with_slack(terms, MIDDLE * terms.weight, (1.0, terms.weight));

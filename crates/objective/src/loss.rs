@@ -3,15 +3,16 @@
 //! minimized   1/2 |w|^2 + sum of s L(m),  s = C c the weight of a row
 //! dual        sum of p a - 1/2 d a^2, less 1/2 |sum of a y x|^2,  low <= a <= high: what a row adds is -s L*(-a / s)
 //!
-//! | loss | L(m) | p | d | high | from |
+//! | loss | L(m), z = 1 - m | p | d | high | from |
 //! |---|---|---|---|---|---|
-//! | hinge | max(0, 1 - m) | 1 | 0 | s | Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008, (4) |
-//! | squared hinge | max(0, 1 - m)^2 | 1 | 1 / (2 s) | none | the same |
+//! | hinge | max(0, z) | 1 | 0 | s | Hsieh, Chang, Lin, Keerthi, Sundararajan, ICML 2008, (4) |
+//! | squared hinge | max(0, z)^2 | 1 | 1 / (2 s) | none | the same |
+//! | Huber's | z^2 / 2 up to z = 1, z - 1/2 beyond, 0 below z = 0 | 1 | 1 / s | s | Huber, Annals of Mathematical Statistics 35, 1964 |
 //!
-//! A loss is a file of formulas in `losses/` and a variant of [`Loss`] with its line of [`by_loss`]; what it is called in SQL is a line of the extension's
-//! `request/solver.rs`. It is chosen once for a run of rows ([`by_loss`]), below the choice of the instruction set, so that the loop
-//! over rows has no branch and no call for it. What is written there stands nowhere else; the form for eight heads side by side is
-//! tested against the one for a single head. A loss whose conjugate is not quadratic (the logistic one: d is not a number,
+//! The formulas of a loss are those of a form, a file in `losses/`, with its numbers: [`by_loss`] says which. What it is called in SQL is a line
+//! of the extension's `request/solver.rs`. The form is chosen once for a run of rows, below the choice of the instruction set, so that the loop
+//! over rows has no branch and no call for it, and losses of one form share it. What is written there stands nowhere else; the form for eight heads side by
+//! side is tested against the one for a single head. A loss whose conjugate is not quadratic (the logistic one: d is not a number,
 //! the step is a root) has its own [`LossFunction::gradient`], [`LossFunction::gap`] and [`LossFunction::advance`].
 //!
 //! Which methods minimize a loss follows from what it is, by its curvature k = L'' below its breakpoint:
@@ -20,9 +21,12 @@
 //! |---|---|---|
 //! | straight | 0 | coordinate descent, planes, interior points, exact kernel machines |
 //! | a parabola, k/2 max(0, 1 - m)^2 | > 0 | coordinate descent, Newton's method, interior points, exact kernel machines |
+//! | a parabola that goes over into a line | > 0 | coordinate descent, interior points, exact kernel machines |
 
 use serde::{Deserialize, Serialize};
 
+use crate::losses::hinge::Hinge;
+use crate::losses::parabola::{self, Parabola};
 use crate::simd::eight::Eight;
 
 /// The loss of a margin m = y <w, x>.
@@ -32,50 +36,49 @@ pub enum Loss {
     Hinge,
     /// max(0, 1 - m)^2
     SquaredHinge,
+    /// 1/2 max(0, 1 - m)^2 down to a margin of 0, and its tangent below.
+    Huber,
     /// 1/2 max(0, 1 - m)^2: planted, so that tests show what a new loss takes.
     #[cfg(any(test, feature = "planted"))]
     HalfSquaredHinge,
 }
 
-/// Does what follows with the loss that a [`Loss`] names: `by_loss!(named, loss => expression)`. Its line for each loss: variant and file.
-#[cfg(not(any(test, feature = "planted")))]
+/// A loss as formulas of one form or another.
+#[derive(Debug, Clone, Copy)]
+pub enum Formulas {
+    Straight(Hinge),
+    Bent(Parabola),
+}
+
+/// Does what follows with the formulas of the loss that a [`Loss`] names: `by_loss!(named, loss => expression)`.
 #[macro_export]
 macro_rules! by_loss {
     ($named:expr, $loss:ident => $body:expr) => {
-        $crate::by_listed_loss!($named, $loss => $body;
-            Hinge in hinge, SquaredHinge in squared_hinge)
-    };
-}
-
-/// The same with the planted loss.
-#[cfg(any(test, feature = "planted"))]
-#[macro_export]
-macro_rules! by_loss {
-    ($named:expr, $loss:ident => $body:expr) => {
-        $crate::by_listed_loss!($named, $loss => $body;
-            Hinge in hinge, SquaredHinge in squared_hinge, HalfSquaredHinge in half_squared_hinge)
-    };
-}
-
-/// [`by_loss`] among these losses, which are all there are.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! by_listed_loss {
-    ($named:expr, $loss:ident => $body:expr; $($variant:ident in $file:ident),+) => {
-        match $named {
-            $($crate::loss::Loss::$variant => {
-                let $loss = $crate::losses::$file::$variant;
-                $body
-            })+
+        match $crate::loss::Loss::formulas($named) {
+            $crate::loss::Formulas::Straight($loss) => $body,
+            $crate::loss::Formulas::Bent($loss) => $body,
         }
     };
 }
 pub use crate::by_loss;
 
-/// Sums of c, c k and c k^2 over rows of cost c whose loss has its breakpoint at k.
+/// Sums of c, c k and c k^2 over rows of cost c whose loss has its breakpoint at k. Where a parabola goes over into a line it is taken for one
+/// less another that begins there, a row of cost -c.
 pub type BreakpointMoments = [f64; 3];
 
 impl Loss {
+    /// Its line of the table: form and numbers.
+    #[inline(always)]
+    pub fn formulas(self) -> Formulas {
+        match self {
+            Self::Hinge => Formulas::Straight(Hinge),
+            Self::SquaredHinge => Formulas::Bent(parabola::SQUARED_HINGE),
+            Self::Huber => Formulas::Bent(parabola::HUBER),
+            #[cfg(any(test, feature = "planted"))]
+            Self::HalfSquaredHinge => Formulas::Bent(parabola::HALF_SQUARED_HINGE),
+        }
+    }
+
     /// L(m)
     pub fn value(self, margin: f64) -> f64 {
         by_loss!(self, loss => loss.value(margin))
@@ -93,12 +96,22 @@ impl Loss {
 
     /// L'' below the breakpoint, 0 of a straight loss.
     pub fn curvature(self) -> f64 {
-        by_loss!(self, loss => curvature(loss))
+        by_loss!(self, loss => loss.curvature())
     }
 
-    /// Whether the slope has no jump, which Newton's method needs.
+    /// Whether the slope has no jump.
     pub fn is_smooth(self) -> bool {
         self.curvature() > 0.0
+    }
+
+    /// Whether it is a parabola all the way down from its breakpoint, which Newton's method here needs.
+    pub fn is_parabola(self) -> bool {
+        self.is_smooth() && self.second_bend().is_none()
+    }
+
+    /// How far within the margin a parabola goes over into a line, where it does.
+    pub fn second_bend(self) -> Option<f64> {
+        by_loss!(self, loss => second_bend(loss))
     }
 
     /// -L'(m), 0 from the breakpoint on.
@@ -112,13 +125,13 @@ impl Loss {
     /// The largest -L'(m) m there is: what |w|^2 is at most at an optimum, over C sum c. There the primal is the dual, so |w|^2 = sum
     /// of a m with a = -C c L'(m).
     pub fn largest_norm(self) -> f64 {
-        by_loss!(self, loss => largest_norm(loss))
+        by_loss!(self, loss => loss.largest_norm())
     }
 
     /// By how much a sum of losses grows at most where every margin is off by `off`, of rows whose weights come to `weight` and whose
     /// losses to no more than `losses`: sum s (-L' off + 1/2 L'' off^2), by Cauchy and Schwarz.
     pub fn most_growth(self, (weight, losses): (f64, f64), off: f64) -> f64 {
-        // (L')^2 is 2 L'' L
+        // (L')^2 is 2 L'' L, or less
         (self.most_slopes((weight, losses)) + 0.5 * self.curvature() * weight * off) * off
     }
 
@@ -126,7 +139,9 @@ impl Loss {
     pub fn most_slopes(self, (weight, losses): (f64, f64)) -> f64 {
         match self.curvature() {
             0.0 => self.slope() * weight,
-            curvature => (2.0 * curvature * losses * weight).sqrt(),
+            curvature => (2.0 * curvature * losses * weight)
+                .sqrt()
+                .min(self.most_steep() * weight),
         }
     }
 
@@ -135,19 +150,27 @@ impl Loss {
         let of_row = by_loss!(self, loss => loss.conjugate(weight));
         let high = match self.unbounded() {
             true => f64::INFINITY,
-            false => weight,
+            false => self.most_steep() * weight,
         };
         (of_row.linear, of_row.curvature, high)
     }
 
+    /// The largest -L' there is, infinite where dual variables have no bound.
+    fn most_steep(self) -> f64 {
+        match self.unbounded() {
+            true => f64::INFINITY,
+            false => self.steepness(f64::NEG_INFINITY),
+        }
+    }
+
     /// Whether a dual variable may grow without end.
     pub fn unbounded(self) -> bool {
-        by_loss!(self, loss => unbounded(loss))
+        by_loss!(self, loss => loss.is_unbounded())
     }
 
     /// -L'(0): what a row's dual variable tends to where its score is 0, as a multiple of its weight.
     pub fn slope(self) -> f64 {
-        by_loss!(self, loss => slope(loss))
+        self.steepness(0.0)
     }
 
     /// [`LossFunction::sum_beyond`]
@@ -156,20 +179,11 @@ impl Loss {
     }
 }
 
-fn unbounded<L: LossFunction>(_: L) -> bool {
-    L::UNBOUNDED
-}
-
-fn slope<L: LossFunction>(_: L) -> f64 {
-    L::SLOPE
-}
-
-fn curvature<L: LossFunction>(_: L) -> f64 {
-    L::CURVATURE
-}
-
-fn largest_norm<L: LossFunction>(_: L) -> f64 {
-    L::LARGEST_NORM
+/// [`Loss::second_bend`]
+#[inline(always)]
+pub fn second_bend<L: LossFunction>(loss: L) -> Option<f64> {
+    let from = loss.line_from();
+    (L::CURVED && from < f64::INFINITY).then_some(from)
 }
 
 /// What the dual has of a row of some weight: p a - 1/2 d a^2 for 0 <= a <= high.
@@ -188,16 +202,20 @@ pub const NO_LOSS_FROM: f64 = 1.0;
 
 /// A loss as formulas.
 pub trait LossFunction: Copy + Send + Sync + 'static {
-    /// Whether dual variables have no upper bound.
-    const UNBOUNDED: bool;
-    /// L'' below the breakpoint.
-    const CURVATURE: f64;
     /// Whether d differs from 0, so that the dual needs the sum of d a^2.
-    const CURVED: bool = Self::CURVATURE > 0.0;
-    /// -L'(0)
-    const SLOPE: f64;
+    const CURVED: bool;
+
+    /// Whether dual variables have no upper bound.
+    fn is_unbounded(self) -> bool;
+
+    /// L'' below the breakpoint.
+    fn curvature(self) -> f64;
+
+    /// How far within the margin L is straight from there on; infinite where it never is.
+    fn line_from(self) -> f64;
+
     /// [`Loss::largest_norm`]
-    const LARGEST_NORM: f64;
+    fn largest_norm(self) -> f64;
 
     /// L(m)
     fn value(self, margin: f64) -> f64;
@@ -273,7 +291,12 @@ mod tests {
     use super::*;
     use crate::simd::lanes::{Lanes, LANES};
 
-    const LOSSES: [Loss; 3] = [Loss::Hinge, Loss::SquaredHinge, Loss::HalfSquaredHinge];
+    const LOSSES: [Loss; 4] = [
+        Loss::Hinge,
+        Loss::SquaredHinge,
+        Loss::HalfSquaredHinge,
+        Loss::Huber,
+    ];
     const MARGINS: [f64; LANES] = [-30.0, -1.5, 0.0, 0.25, 0.999, 1.0, 1.5, 40.0];
 
     /// The conjugate by its definition, sup over m of z m - L(m), on a grid.
@@ -373,13 +396,19 @@ mod tests {
     fn sums_over_kinks_are_sums_of_losses() {
         // rows with y = 1 lose where their score, shifted by s, is below 1: k = 1 - f is beyond s
         let rows = [(1.0, 0.25), (2.0, 0.75), (0.5, 3.0)];
-        let moments = rows
-            .iter()
-            .fold([0.0; 3], |[count, first, second], (c, k)| {
+        let moments = |rows: &mut dyn Iterator<Item = (f64, f64)>| {
+            rows.fold([0.0; 3], |[count, first, second], (c, k)| {
                 [count + c, first + c * k, second + c * k * k]
-            });
+            })
+        };
         for loss in LOSSES {
             for at in [-1.0, 0.0, 0.25] {
+                let bends = |(c, k): &(f64, f64)| {
+                    let second = loss.second_bend().map(|bend| (-c, k - bend));
+                    [Some((*c, *k)), second].into_iter().flatten()
+                };
+                let ahead = |(_, k): &(f64, f64)| *k > at;
+                let moments = moments(&mut rows.iter().flat_map(bends).filter(ahead));
                 let sum: f64 = rows.iter().map(|(c, k)| c * loss.value(1.0 - k + at)).sum();
                 assert!((loss.sum_beyond(moments, at, 1.0) - sum).abs() < 1e-12);
                 let mirrored = [moments[0], -moments[1], moments[2]];

@@ -1,6 +1,4 @@
-//! The losses, a file of formulas each.
+//! The losses, a file of formulas for each form.
 
-#[cfg(any(test, feature = "planted"))]
-pub mod half_squared_hinge;
 pub mod hinge;
-pub mod squared_hinge;
+pub mod parabola;

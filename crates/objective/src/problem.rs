@@ -169,7 +169,7 @@ impl Parameters {
         match self.solver {
             SolverChoice::StreamSvm(_) | SolverChoice::Average => false,
             SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton) => {
-                self.formulation.loss.is_smooth()
+                self.formulation.loss.is_parabola()
             }
             other if other.by_planes() => !self.formulation.together,
             other => !other.descends(),

@@ -11,22 +11,24 @@ use std::time::Instant;
 use common::{recompute, Numbers};
 use parts::Parts;
 use pgsvm_core::engine::{
-    train_by_interior_point, train_exactly, train_examples, train_low_rank, MemorySpool,
-    OwnedExample, Settings, SliceSource, Threads, Trained,
+    train_by_interior_point, train_exactly, train_examples, train_low_rank, EngineError,
+    MemorySpool, OwnedExample, Settings, SliceSource, Threads, Trained,
 };
 use pgsvm_core::kernels::{KernelKind, KernelSpec};
 use pgsvm_core::{
     Blocks, Certificate, Cuts, Folds, ForestShape, Goal, HeadSpec, Holding, Indexed, Inner,
     Intercept, InteriorRank, InteriorTerms, Loss, LowRankJob, Plan, Problem, ReaderJob,
-    SampleSearch, Scale, ScanTrainer, Scoring, SolverChoice, Step, Surveyed, TargetJob,
+    SampleSearch, Scale, ScanTrainer, Scoring, SolverChoice, Step, Surveyed, TargetJob, TrainError,
 };
 
 const TOLERANCE: f64 = 1e-3;
 const PLENTY: usize = 16 << 20;
 const LITTLE: usize = 16 << 10;
 const EPSILON: f64 = 0.2;
+const LOSSES: [Loss; 3] = [Loss::Hinge, Loss::SquaredHinge, Loss::Huber];
 const AS_THEY_ARE: TargetJob = TargetJob {
     epsilon: EPSILON,
+    delta: None,
     standardizes: false,
 };
 
@@ -80,7 +82,7 @@ fn optimum(rows: &[(Vec<f64>, f64)], loss: Loss, c: f64, epsilon: f64) -> f64 {
     optimum_of_sides(rows, loss, [c; 2], epsilon)
 }
 
-/// The same where C of scores that are too high is another one than of those that are too low; of squares they are one.
+/// The same where C of scores that are too high is another one than of those that are too low; of what bends they are one.
 fn optimum_of_sides(
     rows: &[(Vec<f64>, f64)],
     loss: Loss,
@@ -89,9 +91,13 @@ fn optimum_of_sides(
 ) -> f64 {
     let features = rows[0].0.len();
     let (mut w, mut beta) = (vec![0.0; features + 1], vec![0.0; rows.len()]);
-    let (bend, [least, most]) = match loss.curvature() {
-        0.0 => (0.0, [-high, low]),
-        curvature => (1.0 / (curvature * high), [-f64::INFINITY, f64::INFINITY]),
+    let bend = match loss.curvature() {
+        0.0 => 0.0,
+        curvature => 1.0 / (curvature * high),
+    };
+    let [least, most] = match loss.unbounded() {
+        true => [-f64::INFINITY, f64::INFINITY],
+        false => [-high, low],
     };
     let score =
         |w: &[f64], x: &[f64]| w[features] + x.iter().zip(w).map(|(x, w)| x * w).sum::<f64>();
@@ -209,12 +215,12 @@ fn rows_that_stay_and_stream_come_to_the_optimum() {
     for sparse in [false, true] {
         let rows = plane(700, 6, sparse, 3);
         let examples = two_sides(&rows, sparse);
-        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for loss in LOSSES {
             for c in [0.01, 1.0] {
                 let best = optimum(&rows, loss, c, EPSILON);
                 for (name, form) in forms {
                     let is_newton = name.contains("newton");
-                    if is_newton && !loss.is_smooth() {
+                    if is_newton && !loss.is_parabola() {
                         continue;
                     }
                     for cache in [PLENTY, LITTLE] {
@@ -239,8 +245,8 @@ fn many_heads_come_to_the_optimum_of_each() {
     let examples = two_sides(&rows, false);
     let costs: Vec<f64> = (0..9).map(|n| 0.01 * f64::from(1 << n)).collect();
     for solver in [SolverChoice::Stream, SolverChoice::Newton] {
-        for loss in [Loss::Hinge, Loss::SquaredHinge] {
-            if solver == SolverChoice::Newton && !loss.is_smooth() {
+        for loss in LOSSES {
+            if solver == SolverChoice::Newton && !loss.is_parabola() {
                 continue;
             }
             let goal: Vec<_> = costs.iter().map(|c| HeadSpec::binary(*c)).collect();
@@ -485,10 +491,11 @@ fn optimum_of_kernel(rows: &[(Vec<f64>, f64)], loss: Loss, c: f64, gamma: f64) -
         .map(|(x, _)| rows.iter().map(|(z, _)| value(x, z)).collect())
         .collect();
     let (mut beta, mut score) = (vec![0.0; count], vec![0.0; count]);
-    let (bend, most) = match loss.curvature() {
-        0.0 => (0.0, c),
-        curvature => (1.0 / (curvature * c), f64::INFINITY),
+    let bend = match loss.curvature() {
+        0.0 => 0.0,
+        curvature => 1.0 / (curvature * c),
     };
+    let most = if loss.unbounded() { f64::INFINITY } else { c };
     loop {
         let (mut primal, mut dual) = (0.0, 0.0);
         for ((beta, score), (_, label)) in beta.iter().zip(&score).zip(rows) {
@@ -523,7 +530,7 @@ fn kernel_machines_come_to_the_optimum() {
     };
     let source = || SliceSource::new(&examples);
     let spools = || [MemorySpool::default(), MemorySpool::default()];
-    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+    for loss in LOSSES {
         for c in [0.1, 3.0] {
             let best = optimum_of_kernel(&rows, loss, c, GAMMA);
             let goal = || Goal::Heads(vec![HeadSpec::binary(c)]);
@@ -591,7 +598,7 @@ fn exact_machines_with_a_free_intercept_are_certified() {
         rank: Some(120),
         ..LowRankJob::new(kernel)
     };
-    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+    for loss in LOSSES {
         let free = problem(loss, 1.0).with(|it| it.formulation.intercept = Intercept::Free);
         let found = train_exactly(
             free.expect("valid"),
@@ -665,7 +672,7 @@ fn scans_come_to_the_optimum() {
     let rows = plane(900, 5, false, 19);
     let examples = two_sides(&rows, false);
     let dealt = Parts::by_turns(&examples, 3);
-    for loss in [Loss::Hinge, Loss::SquaredHinge] {
+    for loss in LOSSES {
         let c = 0.3;
         let free = problem(loss, c).with(|it| it.formulation.intercept = Intercept::Free);
         let free = train(free.expect("valid"), &examples, settings(PLENTY));
@@ -678,6 +685,9 @@ fn scans_come_to_the_optimum() {
             let solver = SolverChoice::Scan(Cuts::BesideHeld);
             let problem = solved_by(problem(loss, c), solver);
             let plan = Plan::train(c);
+            if loss == Loss::Huber && !by_interior_points {
+                continue;
+            }
             let trainer = match by_interior_points {
                 true => scan_with(&problem, (&dealt, AS_THEY_ARE), 1, |surveyed, _| {
                     ScanTrainer::interior_point(&problem, &plan, surveyed, Instant::now())
@@ -690,6 +700,213 @@ fn scans_come_to_the_optimum() {
             assert_optimal(&name, of, [least, most]);
         }
     }
+}
+
+const DELTA: f64 = 0.3;
+const OF_HUBER: TargetJob = TargetJob {
+    epsilon: 0.0,
+    delta: Some(DELTA),
+    standardizes: false,
+};
+
+/// x with A x = b, A positive definite: by Gaussian elimination.
+fn solved(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
+    for at in 0..b.len() {
+        let (pivot, right) = (a[at].clone(), b[at]);
+        for row in 0..b.len() {
+            let factor = a[row][at] / pivot[at];
+            if row != at {
+                a[row]
+                    .iter_mut()
+                    .zip(&pivot)
+                    .for_each(|(own, above)| *own -= factor * above);
+                b[row] -= factor * right;
+            }
+        }
+    }
+    (0..b.len()).map(|at| b[at] / a[at][at]).collect()
+}
+
+/// 1/2 |w|^2 + C sum of c huber_delta(t - <w, x>) where it is least: by least squares, weighted anew until it stands still (Holland and
+/// Welsch, *Robust regression using iteratively reweighted least-squares*, Communications in Statistics 6, 1977).
+fn least_of_huber(
+    rows: &[(Vec<f64>, f64)],
+    costs: &[f32],
+    (c, delta): (f64, f64),
+    intercept: Intercept,
+) -> f64 {
+    let constant = intercept.constant();
+    let length = rows[0].0.len() + 1;
+    let with_constant = |x: &[f64]| -> Vec<f64> { x.iter().copied().chain([constant]).collect() };
+    let mut weights = vec![0.0; length];
+    let mut before = f64::INFINITY;
+    loop {
+        let mut norms = vec![1.0; length];
+        if intercept == Intercept::Free {
+            norms[length - 1] = 0.0;
+        }
+        let mut primal: f64 = norms
+            .iter()
+            .zip(&weights)
+            .map(|(one, w)| 0.5 * one * w * w)
+            .sum();
+        let mut products: Vec<Vec<f64>> = (0..length)
+            .map(|j| {
+                (0..length)
+                    .map(|k| if j == k { norms[j] } else { 0.0 })
+                    .collect()
+            })
+            .collect();
+        let mut right = vec![0.0; length];
+        for ((x, label), cost) in rows.iter().zip(costs) {
+            let x = with_constant(x);
+            let off = label - x.iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>();
+            let (weight, size) = (c * f64::from(*cost), off.abs());
+            primal += weight
+                * if size <= delta {
+                    0.5 * off * off
+                } else {
+                    delta * (size - 0.5 * delta)
+                };
+            let weight = weight * (delta / size).min(1.0);
+            for j in 0..length {
+                right[j] += weight * x[j] * label;
+                (0..length).for_each(|k| products[j][k] += weight * x[j] * x[k]);
+            }
+        }
+        if before - primal <= 1e-10 * primal {
+            return primal;
+        }
+        before = primal;
+        weights = solved(products, right);
+    }
+}
+
+/// Rows with labels that a tenth of the time are far off, and their costs.
+fn with_outliers(count: usize, seed: u64) -> (Vec<(Vec<f64>, f64)>, Vec<f32>) {
+    let mut rows = plane(count, 5, false, seed);
+    let mut numbers = Numbers::new(seed + 1);
+    for (_, label) in rows.iter_mut().step_by(10) {
+        *label += 20.0 * numbers.normal();
+    }
+    let costs = (0..count).map(|row| [0.5, 1.0, 2.25][row % 3]).collect();
+    (rows, costs)
+}
+
+/// Both sides of rows that cost so much.
+fn sides_of(rows: &[(Vec<f64>, f64)], costs: &[f32]) -> Vec<OwnedExample> {
+    let mut examples = two_sides(rows, false);
+    for (at, example) in examples.iter_mut().enumerate() {
+        example.cost = costs[at / 2];
+    }
+    examples
+}
+
+#[test]
+fn hubers_loss_comes_to_the_optimum_of_least_squares_weighted_anew() {
+    let forms: [(&str, Form); 6] = [
+        ("stream", |problem| solved_by(problem, SolverChoice::Stream)),
+        ("block", |problem| {
+            solved_by(problem, SolverChoice::Block(Blocks::USUAL))
+        }),
+        ("selective", |problem| {
+            solved_by(problem, SolverChoice::SelectiveBlock(Blocks::USUAL))
+        }),
+        ("trainers", |problem| problem.with_trainers(2).expect("two")),
+        ("indexed", |problem| {
+            solved_by(problem, SolverChoice::Indexed(Indexed::Slack))
+        }),
+        ("auto", |problem| problem),
+    ];
+    let (rows, costs) = with_outliers(600, 43);
+    let examples = sides_of(&rows, &costs);
+    for c in [0.01, 1.0, 30.0] {
+        for intercept in [Intercept::InNorm, Intercept::Free, Intercept::None] {
+            let best = least_of_huber(&rows, &costs, (c, DELTA), intercept);
+            for (name, form) in forms {
+                for cache in [PLENTY, LITTLE] {
+                    let problem = form(problem(Loss::Huber, c));
+                    let problem = problem.with(|it| it.formulation.intercept = intercept);
+                    let problem = problem.expect("valid");
+                    let settings = Settings {
+                        targets: Some(OF_HUBER),
+                        ..settings(cache)
+                    };
+                    let trained = train(problem, &examples, settings);
+                    let report = trained.trainer.report().expect("memory").heads[0];
+                    let name = format!("{name}, c {c}, {intercept:?}, {cache} bytes");
+                    println!("{name}: {report:?}");
+                    assert_claims(&name, &trained, &problem, &examples);
+                    let unit = trained.reader.targets.expect("labels").of_objective();
+                    assert_optimal(&name, report.certificate, [best / unit; 2]);
+                }
+            }
+        }
+    }
+}
+
+/// Weights of several C side by side, and of a standardized label: what they predict is what the loss of labels asks.
+#[test]
+fn hubers_loss_of_several_c_is_in_parts_of_the_labels_deviation() {
+    let (rows, costs) = with_outliers(500, 47);
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|(x, label)| (x, 300.0 * label + 1e4))
+        .collect();
+    let examples = sides_of(&rows, &costs);
+    let all_c = [0.003, 0.1, 1.0, 10.0];
+    let goal: Vec<_> = all_c.iter().map(|c| HeadSpec::binary(*c)).collect();
+    let settings = Settings {
+        targets: Some(TargetJob {
+            standardizes: true,
+            ..OF_HUBER
+        }),
+        ..settings(PLENTY)
+    };
+    let trained =
+        train_examples(problem(Loss::Huber, 1.0), goal, &examples, settings).expect("training");
+    let targets = trained.reader.targets.expect("labels");
+    let standard: Vec<_> = rows
+        .iter()
+        .map(|(x, label)| (x.clone(), (label - targets.centre) / targets.deviation))
+        .collect();
+    let report = trained.trainer.report().expect("memory");
+    for (head, c) in report.heads.iter().zip(all_c) {
+        let best = least_of_huber(&standard, &costs, (c, DELTA), Intercept::InNorm);
+        let best = best / targets.of_objective();
+        assert_optimal(&format!("c {c}"), head.certificate, [best; 2]);
+    }
+}
+
+#[test]
+fn what_knows_parabolas_and_lines_alone_refuses_hubers_loss() {
+    let (rows, costs) = with_outliers(50, 53);
+    let examples = sides_of(&rows, &costs);
+    let newton_blocks = SolverChoice::Block(Blocks::solved_by(Inner::Newton));
+    for solver in [SolverChoice::Newton, newton_blocks] {
+        let problem = solved_by(problem(Loss::Huber, 1.0), solver);
+        let goal = vec![HeadSpec::binary(1.0)];
+        let error = train_examples(problem, goal, &examples, settings(PLENTY)).err();
+        let refused = EngineError::Train(TrainError::NewtonLoss);
+        assert_eq!(error, Some(refused));
+    }
+    let dealt = Parts::by_turns(&examples, 2);
+    let problem = solved_by(
+        problem(Loss::Huber, 1.0),
+        SolverChoice::Scan(Cuts::BesideHeld),
+    );
+    let job = ReaderJob {
+        targets: Some(OF_HUBER),
+        ..ReaderJob::new(Scale::None, &problem)
+    };
+    let surveyed = dealt.survey(&job, 1 << 14).finish(&[], 1).expect("memory");
+    let holding = Holding {
+        bytes: 1 << 20,
+        lets_go: false,
+    };
+    let plan = Plan::train(1.0);
+    let trainer = ScanTrainer::new(&problem, &plan, surveyed, holding, Instant::now());
+    assert_eq!(trainer.err(), Some(TrainError::NewtonLoss));
 }
 
 const QUANTILES: [f64; 3] = [0.1, 0.5, 0.8];

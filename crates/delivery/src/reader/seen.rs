@@ -531,7 +531,7 @@ impl SeenRows {
             offsets: self.has_offsets,
             epsilon: self.targets.map(|it| it.epsilon).or(self.epsilon),
             deviation: match &self.targets {
-                Some(scale) => self.target_sums.deviation() / scale.deviation,
+                Some(scale) => self.target_sums.deviation() / scale.unit(),
                 None => 0.0,
             },
         };

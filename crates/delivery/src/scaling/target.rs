@@ -11,6 +11,11 @@
 //! epsilon-SVR in this form too: Chang and Lin, 2011, section 4.1.3.)
 //!
 //! Targets are standardized before: t = (label - centre) / deviation.
+//!
+//! Huber's loss is a parabola up to a distance delta and straight beyond. It needs no number of its own, as
+//! huber_delta(r) = delta^2 huber_1(r / delta): targets are divided by delta too, and with scores of delta f
+//!
+//! 1/2 |w|^2 + C sum huber_delta(t - <w, x>) = delta^2 (1/2 |w / delta|^2 + C sum huber_1(t / delta - <w / delta, x>))
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +26,8 @@ use crate::objective::loss::NO_LOSS_FROM;
 pub struct TargetJob {
     /// By how much a score may be off without a loss, in the units of targets; finite, not below 0.
     pub epsilon: f64,
+    /// Of Huber's loss the distance from which on it is straight, in the units of labels that are standardized or left; finite, above 0.
+    pub delta: Option<f64>,
     /// Whether targets are labels with mean 0 and standard deviation 1 (over n), or labels as they are.
     pub standardizes: bool,
 }
@@ -74,27 +81,44 @@ impl TargetSums {
             centre,
             deviation,
             epsilon: job.epsilon,
+            delta: job.delta,
         }
     }
 }
 
-/// target = (label - centre) / deviation, and how far from it a score loses nothing.
+/// target = (label - centre) / (delta deviation), and how far from it a score loses nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TargetScale {
     pub centre: f64,
     pub deviation: f64,
     pub epsilon: f64,
+    pub delta: Option<f64>,
 }
 
 impl TargetScale {
+    /// What a difference of scores by 1 is of labels.
+    pub fn unit(&self) -> f64 {
+        self.delta() * self.deviation
+    }
+
     /// The target of a label.
     pub fn target(&self, label: f64) -> f64 {
-        (label - self.centre) / self.deviation
+        (label - self.centre) / self.unit()
     }
 
     /// The label that a score stands for.
     pub fn label(&self, score: f64) -> f64 {
-        self.centre + self.deviation * score
+        self.centre + self.unit() * score
+    }
+
+    /// What the objective of labels in parts of their deviation is of that of targets.
+    pub fn of_objective(&self) -> f64 {
+        self.delta() * self.delta()
+    }
+
+    /// What targets are divided by beside their deviation.
+    pub fn delta(&self) -> f64 {
+        self.delta.unwrap_or(1.0)
     }
 
     /// Has weights of labels, the intercept's last, be those of targets.
@@ -114,7 +138,8 @@ impl TargetScale {
     pub fn is_sound(&self) -> bool {
         self.centre.is_finite()
             && self.deviation > 0.0
-            && self.deviation.is_finite()
+            && self.unit() > 0.0
+            && self.unit().is_finite()
             && (0.0..f64::INFINITY).contains(&self.epsilon)
     }
 }
@@ -122,10 +147,12 @@ impl TargetScale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::loss::Loss;
     use crate::objective::minimized::target_of;
 
     const JOB: TargetJob = TargetJob {
         epsilon: 0.25,
+        delta: None,
         standardizes: true,
     };
 
@@ -154,6 +181,33 @@ mod tests {
     fn labels_that_are_all_the_same_have_targets() {
         let scale = sums(&[7.0; 5]).scale(JOB);
         assert_eq!((scale.target(7.0), scale.label(0.0)), (0.0, 7.0));
+    }
+
+    #[test]
+    fn targets_in_parts_of_delta_have_hubers_loss() {
+        let (delta, job) = (
+            0.3,
+            TargetJob {
+                epsilon: 0.0,
+                ..JOB
+            },
+        );
+        let scale = sums(&[1.0, 2.0, 6.0]).scale(TargetJob {
+            delta: Some(delta),
+            ..job
+        });
+        let plain = sums(&[1.0, 2.0, 6.0]).scale(job);
+        for (label, score) in [(1.0, 0.3), (6.0, -2.0), (2.0, 1.4), (2.0, -1.2)] {
+            let lost = |y: f64| Loss::Huber.value(y * (score / delta + scale.offset(label, y)));
+            let off = f64::abs(score - plain.target(label));
+            let expected = match off <= delta {
+                true => 0.5 * off * off,
+                false => delta * (off - 0.5 * delta),
+            };
+            let found = scale.of_objective() * (lost(-1.0) + lost(1.0));
+            assert!((found - expected).abs() < 1e-12, "{label} {score}");
+            assert!((scale.label(score / delta) - plain.label(score)).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! from 0. Before a pass the difference is taken off the dual variables.
 
 use crate::base::interrupts;
-use crate::base::memory::{gathered, OutOfMemory, Room as _};
+use crate::base::memory::{OutOfMemory, Room as _};
 use crate::exact::candidates::Candidates;
-use crate::exact::intercept::{best_move, breakpoint};
+use crate::exact::intercept::{best_move, breakpoints};
 
 impl Candidates {
     /// Sum of y a.
@@ -29,11 +29,15 @@ impl Candidates {
             return Ok(());
         }
         let rows = self.decisions.iter().zip(&self.sides).zip(&self.weights);
-        let row = |((decision, side), weight): ((&f64, &f32), &f64)| {
-            breakpoint(*decision, f64::from(*side), *weight)
+        let loss = self.loss();
+        let of_row = |((decision, side), weight): ((&f64, &f32), &f64)| {
+            breakpoints(loss, (*decision, f64::from(*side), *weight))
         };
-        let mut rows = gathered(rows.map(row))?;
-        let by = best_move(self.loss(), &mut rows);
+        let mut all: Vec<_> = Vec::new();
+        for breakpoint in rows.flat_map(of_row) {
+            all.room(1)?.push(breakpoint);
+        }
+        let by = best_move(loss, &mut all);
         if by.is_finite() {
             self.constant.intercept += by;
             self.decisions.iter_mut().for_each(|it| *it += by);

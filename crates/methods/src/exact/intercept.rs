@@ -9,7 +9,7 @@
 //! The sum is 0 at first, and steps along two candidates leave it as it is ([`tied`](super::tied), [`balance`](super::balance)).
 
 use crate::base::interrupts;
-use crate::objective::loss::Loss;
+use crate::objective::loss::{Loss, NO_LOSS_FROM};
 use crate::objective::minimized::Intercept;
 
 /// p and b.
@@ -32,12 +32,20 @@ impl Constant {
     }
 }
 
-/// A row whose decision may be moved: y - f, from where on it loses or does not, whether y is positive, and its weight.
+/// Of a row whose decision may be moved y - f, from where on it loses or does not, whether y is positive, and its weight.
 type Breakpoint = (f64, bool, f64);
 
-/// A row of this decision, side and weight.
-pub(super) fn breakpoint(decision: f64, side: f64, weight: f64) -> Breakpoint {
-    (side - decision, side > 0.0, weight)
+/// Those of a row of this decision, side and weight: where a parabola goes over into a line, another is taken away from there on.
+pub(super) fn breakpoints(
+    loss: Loss,
+    (decision, side, weight): (f64, f64, f64),
+) -> impl Iterator<Item = Breakpoint> {
+    let at = move |bend: f64, weight: f64| {
+        let breakpoint = side * (NO_LOSS_FROM - bend) - decision;
+        (breakpoint, side > 0.0, weight)
+    };
+    let second = loss.second_bend().map(|bend| at(bend, -weight));
+    [Some(at(0.0, weight)), second].into_iter().flatten()
 }
 
 /// By how much all decisions are to move for the sum of losses to be least. Where that is a range, its middle, and where the range has one end
@@ -53,7 +61,7 @@ pub(super) fn best_move(loss: Loss, rows: &mut [Breakpoint]) -> f64 {
     // behind so many breakpoints
     let slope = |behind: usize, at: f64| {
         let sum = |rows: &[Breakpoint], positive: bool| {
-            let losing = rows.iter().filter(|row| row.1 == positive && row.2 > 0.0);
+            let losing = rows.iter().filter(|row| row.1 == positive && row.2 != 0.0);
             losing
                 .map(|row| row.2 * steepness((at - row.0).abs()))
                 .sum::<f64>()
@@ -105,15 +113,13 @@ mod tests {
                 (decision, side, 0.5 + (2.0 * random.unit()).round())
             };
             let rows: Vec<(f64, f64, f64)> = (0..rows).map(row).collect();
-            for loss in [Loss::Hinge, Loss::SquaredHinge] {
+            for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::Huber] {
                 let losses = |by: f64| -> f64 {
                     let of = |(f, y, weight): &(f64, f64, f64)| weight * loss.value(y * (f + by));
                     rows.iter().map(of).sum()
                 };
-                let mut points: Vec<Breakpoint> = rows
-                    .iter()
-                    .map(|(f, y, w)| breakpoint(*f, *y, *w))
-                    .collect();
+                let points = rows.iter().flat_map(|row| breakpoints(loss, *row));
+                let mut points: Vec<Breakpoint> = points.collect();
                 let found = best_move(loss, &mut points);
                 let least = losses(found);
                 for other in -1200..=1200 {
@@ -129,13 +135,17 @@ mod tests {
 
     #[test]
     fn rows_of_one_side_move_no_further_than_they_must() {
-        for loss in [Loss::Hinge, Loss::SquaredHinge] {
+        for loss in [Loss::Hinge, Loss::SquaredHinge, Loss::Huber] {
+            let points = |rows: &[(f64, f64, f64)]| -> Vec<Breakpoint> {
+                let points = rows.iter().flat_map(|row| breakpoints(loss, *row));
+                points.collect()
+            };
             for side in [1.0, -1.0] {
-                let mut rows = [0.0, 5.0, -3.0].map(|f| breakpoint(side * f, side, 2.0));
+                let mut rows = points(&[0.0, 5.0, -3.0].map(|f| (side * f, side, 2.0)));
                 assert_eq!(best_move(loss, &mut rows), side * 4.0);
             }
             // between two sides that nothing else keeps apart, the middle
-            let mut rows = [breakpoint(4.0, 1.0, 1.0), breakpoint(-3.0, -1.0, 1.0)];
+            let mut rows = points(&[(4.0, 1.0, 1.0), (-3.0, -1.0, 1.0)]);
             assert_eq!(best_move(loss, &mut rows), -0.5);
             assert_eq!(best_move(loss, &mut []), 0.0);
         }

@@ -14,7 +14,7 @@ use super::sums::terms::Terms;
 use super::{Pass, Solver};
 use crate::objective::heads::HeadSpec;
 use crate::objective::loss::Loss;
-use crate::objective::losses::squared_hinge::SquaredHinge;
+use crate::objective::losses::parabola::SQUARED_HINGE;
 use crate::objective::problem::Problem;
 use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
@@ -351,7 +351,7 @@ impl Work for Checks<'_> {
             let score = row.dense().iter().map(|x| f64::from(*x)).sum::<f64>() - 0.3;
             let at = (y, alpha, Some(score));
             self.proof
-                .check::<K, _>(&row, (SquaredHinge, &terms), at, 1.0);
+                .check::<K, _>(&row, (SQUARED_HINGE, &terms), at, 1.0);
         }
     }
 }

@@ -9,11 +9,24 @@ use crate::simd::eight::Eight;
 pub struct Hinge;
 
 impl LossFunction for Hinge {
-    const UNBOUNDED: bool = false;
-    const CURVATURE: f64 = 0.0;
-    const SLOPE: f64 = 1.0;
+    const CURVED: bool = false;
+
+    fn is_unbounded(self) -> bool {
+        false
+    }
+
+    fn curvature(self) -> f64 {
+        0.0
+    }
+
+    fn line_from(self) -> f64 {
+        0.0
+    }
+
     // of a row between its bounds m = 1
-    const LARGEST_NORM: f64 = 1.0;
+    fn largest_norm(self) -> f64 {
+        1.0
+    }
 
     #[inline(always)]
     fn value(self, margin: f64) -> f64 {
@@ -26,7 +39,7 @@ impl LossFunction for Hinge {
 
     #[inline(always)]
     fn steepness(self, _: f64) -> f64 {
-        Self::SLOPE
+        1.0
     }
 
     #[inline(always)]

@@ -14,8 +14,8 @@
 //! | chunks_by | by what `indexed` files rows: `slack` or `forest`, whose shape are `tree_size`, `tree_width`, `query_size`, `query_end` and `shrink_above` |
 //! | solver | what stays in a cache that is smaller than the rows: `stream`, `indexed`, `paper`, `block` or `selective_block` |
 //! | newton | whether Newton's method begins: `auto`, `on` or `off` |
-//! | loss | `hinge` or `squared_hinge` |
-//! | epsilon | rows have numbers to predict, in `target.f64`, and the loss is one of the distance beyond this: `hinge` that distance, `squared_hinge` its square; labels are not scaled |
+//! | loss | `hinge`, `squared_hinge` or `huber` |
+//! | epsilon | rows have numbers to predict, in `target.f64`, and the loss is one of the distance beyond this: `hinge` that distance, `squared_hinge` its square, `huber` Huber's with `delta`; labels are not scaled |
 //! | truncation | s of the truncated loss min(L, 1 + s) |
 //! | proximal | the proximal shift: `auto`, `on` or `off` |
 //! | inner, inner_rounds | how blocks are solved, `dual` or `newton`; rounds over a block at most |
@@ -104,6 +104,7 @@ fn main() -> Result<()> {
     let strings = (options.number("strings", 0)?, options.number("longest", 8)?);
     let expansion = options.take("expansion").unwrap_or("visit".into());
     let epsilon = options.take("epsilon").map(|it| it.parse()).transpose()?;
+    let delta = options.take("delta").map(|it| it.parse()).transpose()?;
     options.finish()?;
 
     let load = |folder: &str| match strings.0 {
@@ -133,6 +134,7 @@ fn main() -> Result<()> {
         }),
         targets: epsilon.map(|epsilon| TargetJob {
             epsilon,
+            delta,
             standardizes: false,
         }),
         ..ReaderJob::new(Scale::None, &problem)
@@ -313,6 +315,7 @@ fn problem(options: &mut Options, c: f64) -> Result<Problem> {
     let loss = [
         ("hinge", Loss::Hinge),
         ("squared_hinge", Loss::SquaredHinge),
+        ("huber", Loss::Huber),
     ];
     let loss = options.word("loss", &loss)?;
     let timing = match options.number("lockstep", 0)? {

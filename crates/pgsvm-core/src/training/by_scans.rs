@@ -109,6 +109,14 @@ enum Activity {
     Ended,
 }
 
+/// Refuses a loss that neither planes nor Newton's method minimize.
+fn check_loss(problem: &Problem) -> Result<(), TrainError> {
+    match problem.loss().is_smooth() && !problem.loss().is_parabola() {
+        true => Err(TrainError::NewtonLoss),
+        false => Ok(()),
+    }
+}
+
 /// How far a training by scans is.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanProgress {
@@ -132,6 +140,7 @@ impl ScanTrainer {
         started: Instant,
     ) -> Result<Self, TrainError> {
         let surveyed = (surveyed, problem.kind_of_intercept());
+        check_loss(problem)?;
         let this = Self::begin(problem, plan, surveyed, started, |solver, facts, sample| {
             Ok(match problem.loss().is_smooth() {
                 true => {
@@ -160,6 +169,7 @@ impl ScanTrainer {
         started: Instant,
     ) -> Result<Self, TrainError> {
         let surveyed = (surveyed, problem.kind_of_intercept());
+        check_loss(problem)?;
         Self::begin(problem, plan, surveyed, started, |_, facts, _| {
             Ok(Box::new(Averaging::new(problem, facts)))
         })

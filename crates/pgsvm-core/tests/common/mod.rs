@@ -188,12 +188,10 @@ pub fn recompute(
 /// What a row adds to the primal and to the dual, but for the norms; checks feasibility.
 fn loss_and_gain(loss: Loss, margin: f64, alpha: f64, bound: f64) -> (f64, f64) {
     assert!(alpha >= 0.0);
+    let feasible = loss.unbounded() || alpha <= bound;
+    assert!(feasible, "a dual variable {alpha} above its bound {bound}");
     let gain = match loss.curvature() {
-        0.0 => {
-            let feasible = alpha <= bound;
-            assert!(feasible, "a dual variable {alpha} above its bound {bound}");
-            alpha
-        }
+        0.0 => alpha,
         curvature => alpha - alpha * alpha / (2.0 * curvature * bound),
     };
     (bound * loss.value(margin), gain)

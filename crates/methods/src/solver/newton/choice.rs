@@ -35,7 +35,7 @@ pub fn by_newton(problem: &Problem, facts: &Facts, specs: &[HeadSpec], together:
     // rows that are all in the cache are one block, unless more are asked for
     let one_block =
         together >= facts.rows && problem.block_newton() && problem.block_count().unwrap_or(1) == 1;
-    let can = problem.loss().is_smooth()
+    let can = problem.loss().is_parabola()
         && (problem.policy() == Policy::Cached || one_block)
         && !specs.is_empty();
     can && match problem.solver() {
@@ -60,13 +60,13 @@ fn leaves_open(problem: &Problem, specs: &[HeadSpec]) -> bool {
         && specs.iter().all(|spec| spec.tolerance.is_none())
 }
 
-/// Whether it is asked for what it cannot do: it minimizes smooth losses alone.
+/// Whether it is asked for what it cannot do: it minimizes losses that are parabolas all the way down alone.
 pub fn refuses(problem: &Problem) -> bool {
     let newton = matches!(
         problem.solver(),
         SolverChoice::Newton | SolverChoice::Indexed(Indexed::Newton)
     );
-    (newton || problem.block_newton()) && !problem.loss().is_smooth()
+    (newton || problem.block_newton()) && !problem.loss().is_parabola()
 }
 
 /// Whether Newton's method is expected to be faster than coordinate descent for heads with these C.

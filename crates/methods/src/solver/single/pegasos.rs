@@ -55,7 +55,7 @@ impl<T: Real> Head<T> {
     /// Makes room to look at a set of so many rows.
     pub(in crate::solver) fn begin_set(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         self.steepness.clear();
-        if self.state.ledger.terms.loss.unbounded() {
+        if self.state.ledger.terms.loss.is_smooth() {
             self.steepness.room(rows)?;
         }
         Ok(())
@@ -145,7 +145,7 @@ impl<T: Real> Head<T> {
             descent.seen += cost;
             if L::CURVED {
                 let length = f64::from(row.q()) + intercept;
-                descent.bend = descent.bend.max(L::SLOPE * cost * length);
+                descent.bend = descent.bend.max(loss.curvature() * cost * length);
             }
         }
         seen
@@ -171,7 +171,7 @@ impl<T: Real> Head<T> {
             let squares = f64::from(after).powi(2) - f64::from(before).powi(2);
             descent.diag += loss.conjugate(weight).curvature * squares;
         }
-        if !L::UNBOUNDED {
+        if !loss.is_unbounded() {
             let share = descent.scale * f64::from(after) / weight;
             descent.most = descent.most.max(descent.t * share);
         }

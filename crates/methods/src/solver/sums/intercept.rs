@@ -6,12 +6,13 @@
 //!
 //! 1/2 (b + s)^2 - 1/2 b^2 + C sum c (L(y (f + s)) - L(y f)),     f the row's score,
 //!
-//! which is convex, and each row's loss has its breakpoint at s = y - f. Rows are gathered into buckets by their breakpoints while
+//! which is convex, and each row's loss has its breakpoint at s = y - f, and perhaps a second one (see
+//! [`BreakpointMoments`](crate::objective::loss::BreakpointMoments)). Rows are gathered into buckets by their breakpoints while
 //! their losses are summed, and from sums of each bucket the primal follows at every border between buckets. Borders
 //! lie close near 0 and far apart far from it: whatever the scale of the intercept, the best of them gains nearly as
 //! much as the best shift would. Only the certificate's weights take the shift; training goes on from where it was.
 
-use crate::objective::loss::Loss;
+use crate::objective::loss::{Loss, NO_LOSS_FROM};
 
 /// Buckets in a doubling, as bits of the fraction of a breakpoint.
 const FRACTION_BITS: u32 = 2;
@@ -61,16 +62,27 @@ impl Breakpoints {
         turns.for_each(|(all, some)| *all += some);
     }
 
-    /// Adds a row with label `y` (1 or -1) and its score.
+    /// Adds a row with label `y` (1 or -1) and its score, whose loss has its second bend, if any, so far within the margin.
     #[inline(always)]
-    pub(in crate::solver) fn add(&mut self, y: f64, cost: f64, score: f64) {
-        let breakpoint = y - score;
+    pub(in crate::solver) fn add(
+        &mut self,
+        (y, cost, score): (f64, f64, f64),
+        second_bend: Option<f64>,
+    ) {
+        self.add_at(y - score, y, cost);
+        if let Some(bend) = second_bend {
+            self.add_at(y * (NO_LOSS_FROM - bend) - score, y, -cost);
+        }
+        self.turns[bucket_of(-score)] += y as i64;
+    }
+
+    #[inline(always)]
+    fn add_at(&mut self, breakpoint: f64, y: f64, cost: f64) {
         let moments = &mut self.losses[bucket_of(breakpoint)][usize::from(y > 0.0)];
         let row = [cost, cost * breakpoint, cost * breakpoint * breakpoint, 0.0];
         for (sum, value) in moments.iter_mut().zip(row) {
             *sum += value;
         }
-        self.turns[bucket_of(-score)] += y as i64;
     }
 
     /// A better intercept than `from`, rounded by `round`, if there is one. `c`: the cost parameter; `free`: it is not in the norm.
@@ -156,7 +168,7 @@ impl Breakpoints {
 
 /// sum c L over breakpoints all above s (`sign` 1) or all below it (-1), from their moments.
 fn beyond([count, first, second, _]: BreakpointSums, s: f64, sign: f64, loss: Loss) -> f64 {
-    if count == 0.0 {
+    if [count, first, second] == [0.0; 3] {
         return 0.0;
     }
     loss.sum_beyond([count, first, second], s, sign).max(0.0)
@@ -200,6 +212,8 @@ mod tests {
     use super::*;
     use crate::base::random::{Random, Stream};
 
+    const LOSSES: [Loss; 3] = [Loss::Hinge, Loss::SquaredHinge, Loss::Huber];
+
     struct Rows(Vec<(f64, f64, f64)>);
 
     impl Rows {
@@ -214,13 +228,13 @@ mod tests {
             Self((0..500).map(row).filter(|row| row.0 != 0.0).collect())
         }
 
-        fn breakpoints(&self) -> Breakpoints {
+        fn breakpoints(&self, loss: Loss) -> Breakpoints {
             // in two parts, as by a team
             let (some, others) = self.0.split_at(self.0.len() / 3);
             let gather = |rows: &[(f64, f64, f64)]| {
                 let mut breakpoints = Breakpoints::new();
                 rows.iter()
-                    .for_each(|(y, cost, score)| breakpoints.add(*y, *cost, *score));
+                    .for_each(|row| breakpoints.add(*row, loss.second_bend()));
                 breakpoints
             };
             let mut breakpoints = gather(some);
@@ -243,16 +257,14 @@ mod tests {
 
     #[test]
     fn what_the_primal_gains_is_what_it_is_said_to_and_nearly_all_there_is() {
-        for (seed, loss) in
-            (0..40).flat_map(|seed| [(seed, Loss::Hinge), (seed, Loss::SquaredHinge)])
-        {
+        for (seed, loss) in (0..40).flat_map(|seed| LOSSES.map(|loss| (seed, loss))) {
             let offset = [0.0, 1e-3, -0.02, 0.3, -2.0][seed as usize % 5];
             let rows = Rows::random(seed, offset);
             let (from, c) = (offset, 0.1);
             let before = rows.primal(from, from, c, loss);
             let grid = (-40_000..=40_000).map(|k| from + f64::from(k) * 1e-4);
             let least = grid.fold(before, |least, b| least.min(rows.primal(from, b, c, loss)));
-            let shifted = rows.breakpoints().better(from, c, (loss, false), |b| b);
+            let shifted = rows.breakpoints(loss).better(from, c, (loss, false), |b| b);
             let Some(shifted) = shifted else {
                 assert!(before - least < 1e-6 * before, "{seed}");
                 continue;
@@ -273,9 +285,9 @@ mod tests {
         for seed in 0..40 {
             let rows = Rows::random(seed, 0.3);
             let round = |b: f64| (b * 64.0).round() / 64.0;
-            if let Some(shifted) = rows
-                .breakpoints()
-                .better(0.3, 0.1, (Loss::Hinge, false), round)
+            if let Some(shifted) =
+                rows.breakpoints(Loss::Hinge)
+                    .better(0.3, 0.1, (Loss::Hinge, false), round)
             {
                 let gain = rows.primal(0.3, 0.3, 0.1, Loss::Hinge)
                     - rows.primal(0.3, shifted.intercept, 0.1, Loss::Hinge);
@@ -292,8 +304,8 @@ mod tests {
             breakpoints.better(from, 1.0, (Loss::Hinge, false), |b| b)
         };
         assert_eq!(better(&breakpoints, 0.0), None);
-        breakpoints.add(1.0, 1.0, 0.5);
-        breakpoints.add(-1.0, 1.0, -0.5);
+        breakpoints.add((1.0, 1.0, 0.5), None);
+        breakpoints.add((-1.0, 1.0, -0.5), None);
         assert_eq!(better(&breakpoints, 0.0), None);
         assert!(better(&breakpoints, 3.0).is_some());
     }

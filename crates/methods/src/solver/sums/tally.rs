@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::objective::evaluation::right_side;
-use crate::objective::loss::LossFunction;
+use crate::objective::loss::{second_bend, LossFunction};
 use crate::solver::sums::intercept::Breakpoints;
 
 /// Losses at the weights of a full pass's start, and what else a full pass counts.
@@ -52,7 +52,7 @@ impl Tally {
         self.start_loss += cost * loss.value(margin);
         self.count(y, cost, margin);
         if let Some(breakpoints) = breakpoints {
-            breakpoints.add(y, cost, score);
+            breakpoints.add((y, cost, score), second_bend(loss));
         }
     }
 
@@ -155,7 +155,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objective::losses::squared_hinge::SquaredHinge;
+    use crate::objective::losses::parabola::SQUARED_HINGE;
 
     /// Sums of some visits, of numbers that add up exactly.
     fn of(visits: std::ops::Range<u32>) -> Sums {
@@ -163,7 +163,7 @@ mod tests {
             let x = f64::from(n * 37 % 11) - 5.0;
             let (y, cost) = (if n % 2 == 0 { 1.0 } else { -1.0 }, f64::from(1 + n % 3));
             sums.full
-                .add_at_start(SquaredHinge, (y, cost, x / 4.0), None);
+                .add_at_start(SQUARED_HINGE, (y, cost, x / 4.0), None);
             sums.full.visit_loss += cost;
             sums.full.support += u64::from(n % 3 == 0);
             (sums.full.aq, sums.full.aq_rows) = (sums.full.aq + x, sums.full.aq_rows + 1);
