@@ -32,8 +32,8 @@ CREATE OR REPLACE FUNCTION svm_train(
     fold_column text DEFAULT NULL,
     fold_order text DEFAULT NULL,
     task text DEFAULT NULL,
-    epsilon float8 DEFAULT NULL,
-    nu float8 DEFAULT NULL
+    epsilon svm_numbers DEFAULT NULL,
+    nu svm_numbers DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_wrapper';
 COMMENT ON FUNCTION svm_train IS
@@ -70,15 +70,15 @@ CREATE OR REPLACE FUNCTION svm_train_query(
     fold_column text DEFAULT NULL,
     fold_order text DEFAULT NULL,
     task text DEFAULT NULL,
-    epsilon float8 DEFAULT NULL,
-    nu float8 DEFAULT NULL
+    epsilon svm_numbers DEFAULT NULL,
+    nu svm_numbers DEFAULT NULL
 ) RETURNS text
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_train_query_wrapper';
 COMMENT ON FUNCTION svm_train_query IS
     'trains a support vector machine on the rows of a SELECT, stores it as a new version of the model and returns its name';
 
 -- How good each C is on rows that were held out: all folds and all C trained in the same passes over the rows, of a kernel machine
--- gamma after gamma.
+-- gamma after gamma, of a regression epsilon after epsilon.
 CREATE OR REPLACE FUNCTION svm_cross_validate(
     relation regclass,
     label text,
@@ -107,9 +107,9 @@ CREATE OR REPLACE FUNCTION svm_cross_validate(
     fold_column text DEFAULT NULL,
     fold_order text DEFAULT NULL,
     task text DEFAULT NULL,
-    epsilon float8 DEFAULT NULL
+    epsilon svm_numbers DEFAULT NULL
 ) RETURNS TABLE (c float8, fold text, rows bigint, accuracy float8, auc float8, objective float8,
-                 score float8, overall float8, best boolean, gamma float8, truncation float8)
+                 score float8, overall float8, best boolean, gamma float8, truncation float8, epsilon float8)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_cross_validate_wrapper';
 COMMENT ON FUNCTION svm_cross_validate IS
     'accuracy, area under the curve and objective of each C, and gamma, on each fold, trained on the other folds; best marks the C, and gamma, of the best overall score';

@@ -55,6 +55,7 @@ use pgsvm_core::{CalibrationChoice, Scale, SolverChoice};
 use pgsvm_expand::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::mem::take;
 
 /// The SQL arguments as they came.
 #[derive(Clone, Default)]
@@ -76,8 +77,9 @@ pub struct Arguments {
     pub options: Option<JsonText>,
     pub kernel: KernelArguments,
     pub task: Option<String>,
-    pub epsilon: Option<f64>,
-    pub nu: Option<f64>,
+    /// One epsilon, or those to choose from.
+    pub epsilon: Numbers,
+    pub nu: Numbers,
 }
 
 /// The columns that it asks for, as they came.
@@ -104,6 +106,8 @@ pub struct Request {
     /// The kernel machine that is asked for; None for a linear one.
     pub kernel: Option<KernelTerms>,
     pub plan: Plan,
+    /// Of a regression, the epsilons to choose from; none: there is no choice.
+    pub epsilons: Vec<f64>,
     /// The model from which to begin.
     pub warm_start: Option<String>,
     /// The relation on whose rows weights on the way are tested, written as SQL writes it.
@@ -224,11 +228,12 @@ impl Arguments {
 
     /// Puts the arguments that are kept as options among these.
     pub fn settle_options(&mut self) -> Result<(), Failure> {
-        if let Some(epsilon) = self.epsilon.filter(|it| !it.is_finite()) {
+        // which JSON has no numbers for
+        if let Some(epsilon) = self.epsilon.beyond_numbers() {
             let said = format!("epsilon must be a number from 0 on, not {epsilon}");
             return Err(invalid(said).hint("epsilon => 0.1"));
         }
-        if let Some(nu) = self.nu.filter(|it| !it.is_finite()) {
+        if let Some(nu) = self.nu.beyond_numbers() {
             let said = format!("nu must be a number above 0, and 1 at most, not {nu}");
             return Err(invalid(said).hint("nu => 0.1"));
         }
@@ -250,8 +255,8 @@ impl Arguments {
                 self.choice.fold_order.take().map(Value::from),
             ),
             (table::TASK.name(), self.task.take().map(Value::from)),
-            (table::EPSILON.name(), self.epsilon.take().map(Value::from)),
-            (table::NU.name(), self.nu.take().map(Value::from)),
+            (table::EPSILON.name(), take(&mut self.epsilon).value()),
+            (table::NU.name(), take(&mut self.nu).value()),
         ];
         let given = arguments.into_iter();
         let mut given = given
@@ -299,8 +304,10 @@ impl Arguments {
         let class_weight = class_weight(self.class_weight.as_deref())?;
         let is_grid = kernel.as_ref().is_some_and(KernelTerms::is_grid);
         let truncations = choices.truncations(&terms)?;
+        let epsilons = choices.epsilons(&terms)?;
         // a user who names the measure, but no C and nothing else to choose, has C chosen
-        let chooses_others = is_grid || !truncations.is_empty() || purpose == Purpose::Validate;
+        let is_among = is_grid || !truncations.is_empty() || !epsilons.is_empty();
+        let chooses_others = is_among || purpose == Purpose::Validate;
         let by_metric = self.choice.metric.is_some() && !chooses_others;
         let (chooses_c, _) = choices.chosen()?;
         let is_chosen = chooses_c || by_metric || purpose == Purpose::Validate;
@@ -348,7 +355,7 @@ impl Arguments {
         if is_grid && !plan.truncations.is_empty() {
             return Err(choosing::truncation_and_gamma());
         }
-        let holds_out = plan.holds_out() || is_grid;
+        let holds_out = plan.holds_out() || is_grid || !epsilons.is_empty();
         if self.choice.metric.is_some() && !holds_out {
             return Err(choosing::metric_without_choice());
         }
@@ -373,7 +380,7 @@ impl Arguments {
         }
         let warm_start = choices.get(&table::WARM_START)?;
         if let Some(name) = &warm_start {
-            check_warm_start(name, (&plan, is_grid), &terms)?;
+            check_warm_start(name, (&plan, is_grid, !epsilons.is_empty()), &terms)?;
         }
         let deploy = choices.deploy(plan.probability)?;
         let (named, names_loss) = (self.model.is_some(), self.loss.is_some());
@@ -406,6 +413,7 @@ impl Arguments {
             terms,
             kernel,
             plan,
+            epsilons,
             warm_start,
             watch: choices.get(&table::WATCH)?,
             index: choices.get(&table::INDEX)?,
@@ -459,6 +467,7 @@ impl Request {
             nu: None,
             ..self.plan
         };
+        self.epsilons = Vec::new();
         (self.columns.fold_column, self.columns.fold_order) = (None, None);
         self.columns.key = Some(key.to_owned());
         Ok(self)
@@ -535,7 +544,7 @@ fn check_chosen(given: &Numbers) -> Result<(), Failure> {
 /// Refuses to begin from model `name` what cannot.
 fn check_warm_start(
     name: &str,
-    (plan, chooses_gamma): (&Plan, bool),
+    (plan, chooses_gamma, chooses_epsilon): (&Plan, bool, bool),
     terms: &SolvingTerms,
 ) -> Result<(), Failure> {
     if plan.costs.len() > 1 || plan.purpose == Purpose::Validate {
@@ -546,6 +555,9 @@ fn check_warm_start(
     }
     if !plan.truncations.is_empty() {
         return Err(following::warm_start_chooses_truncation(name));
+    }
+    if chooses_epsilon {
+        return Err(following::warm_start_chooses_epsilon(name));
     }
     if terms.solver().descends() {
         return Err(following::warm_start_pegasos(name));

@@ -3,6 +3,7 @@
 mod any_reader;
 mod by_scans;
 pub mod entrance;
+mod epsilons;
 mod failures;
 pub mod fit;
 mod grid;

@@ -38,7 +38,7 @@ CREATE TYPE svm_numbers (
     SEND = svm_internal.svm_numbers_send,
     LIKE = text
 );
-COMMENT ON TYPE svm_numbers IS 'a number, a list of numbers to choose from, or ''auto'': what svm_train takes as c and gamma';
+COMMENT ON TYPE svm_numbers IS 'a number, a list of numbers to choose from, or ''auto'': what svm_train takes as c, gamma and epsilon';
 CREATE CAST (smallint AS svm_numbers) WITH INOUT AS IMPLICIT;
 CREATE CAST (smallint[] AS svm_numbers) WITH INOUT AS IMPLICIT;
 CREATE CAST (int AS svm_numbers) WITH INOUT AS IMPLICIT;

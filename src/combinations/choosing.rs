@@ -35,6 +35,22 @@ combinations! {
         reason: "Each gamma maps the rows anew, and over mapped rows only values of c are compared.",
         hint: "Choose gamma first, or name a truncation: options => '{{\"truncation\": 1}}'",
     }
+    epsilon_as_it_is() {
+        what: "epsilon => 'auto'",
+        with: "\"scale_label\": \"none\"",
+        why: decision,
+        message: "epsilon => 'auto' tries parts of the label's standard deviation, and the label is to stay as it is",
+        reason: "Which widths are usual is said in standard deviations of the label.",
+        hint: "A list in the label's unit: epsilon => '{{1, 2, 5}}'; or leave \"scale_label\" out of the options",
+    }
+    epsilons_of_others() {
+        what: "a choice of epsilon",
+        with: "a source whose rows may be others each time",
+        why: mathematics,
+        message: "the rows may be others each time that they are read, and each epsilon is compared on rows that are read anew",
+        detail: "The source calls a volatile function, locks its rows, or changes something.",
+        hint: "Store the rows first: CREATE TABLE … AS SELECT …; or name one: epsilon => 0.1",
+    }
     metric_without_choice() {
         what: "metric",
         with: "one c, and nothing else to choose",

@@ -28,6 +28,14 @@ combinations! {
         reason: "As with a choice of c.",
         hint: "Choose it first, without \"warm_start\", or name one: options => '{{\"truncation\": 1}}'",
     }
+    warm_start_chooses_epsilon(model) {
+        what: "\"warm_start\"",
+        with: "a choice of epsilon",
+        why: not_yet,
+        message: "a training that chooses epsilon cannot begin from model \"{model}\"",
+        reason: "As with a choice of c.",
+        hint: "Choose epsilon first, without \"warm_start\", or name one: epsilon => 0.1",
+    }
     warm_start_gammas(model) {
         what: "\"warm_start\"",
         with: "a choice of gamma",
@@ -62,7 +70,7 @@ combinations! {
     }
     watch_held_out(instead) {
         what: "\"watch\"",
-        with: "a choice of c, gamma or \"truncation\", probabilities, svm_cross_validate",
+        with: "a choice of c, gamma, epsilon or \"truncation\", probabilities, svm_cross_validate",
         why: decision,
         message: "\"watch\" tests weights on the way, those of one training, and here machines on folds are trained too",
         reason: "A watch follows the weights of one training; a choice trains many models.",

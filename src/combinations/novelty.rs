@@ -19,6 +19,14 @@ combinations! {
         reason: "c follows from the share of rows that are to be strange.",
         hint: "nu => 0.1 takes a tenth of the rows for strange; leave c out",
     }
+    nu_chosen() {
+        what: "task => 'novelty'",
+        with: "nu => 'auto', a list of nu",
+        why: mathematics,
+        message: "nu is not chosen: without labels nothing says which one is the best",
+        reason: "There is no label to be right about.",
+        hint: "nu => 0.1 takes a tenth of the rows for strange; where a column says which rows are, svm_evaluate(…, label => 'column') compares models",
+    }
     loss(loss) {
         what: "task => 'novelty'",
         with: "loss but 'hinge'",
@@ -43,12 +51,20 @@ combinations! {
         reason: "Around their mean rows are on all sides of the origin, and no plane parts them from it.",
         hint: "scale => 'maxabs' or 'none'; or kernel => 'rbf'",
     }
+    newton(method) {
+        what: "task => 'novelty'",
+        with: "solver => 'newton', \"inner\": \"newton\"",
+        why: mathematics,
+        message: "{method} minimizes smooth losses only, and novelties are found with the hinge",
+        reason: "nu is the share of their bounds that dual variables come to, and those of smooth losses have none.",
+        hint: "Leave solver out, and \"inner\" out of the options",
+    }
     solver(solver) {
         what: "task => 'novelty'",
-        with: "solver => 'newton', 'interior_point'",
+        with: "solver => 'interior_point'",
         why: not_yet,
         message: "solver '{solver}' does not find novelties yet",
-        reason: "c is found between trainings, each of which goes on where the one before has ended, and interior points begin anew. Newton's method does not minimize the hinge.",
+        reason: "c is found between trainings, each of which goes on where the one before has ended, and interior points begin anew.",
         hint: "Leave solver out",
     }
     planes(solver) {

@@ -11,6 +11,14 @@ combinations! {
         reason: "Each gamma could have scans of its own. svm_train compares gammas on a sample.",
         hint: "solver => 'stream'",
     }
+    epsilons_and_gammas(solver) {
+        what: "solver => 'scan'",
+        with: "a choice of epsilon among several gammas",
+        why: not_yet,
+        message: "solver '{solver}' chooses gamma on a sample and epsilon on all rows, and not both",
+        reason: "Each gamma could have scans of its own.",
+        hint: "Choose gamma first, and name it: gamma => 0.5; or solver => 'stream'",
+    }
     exact(solver) {
         what: "solver => 'scan'",
         with: "\"method\": \"exact\"",

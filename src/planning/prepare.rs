@@ -330,6 +330,8 @@ fn compares(request: &Request, roles: &[Role]) -> bool {
 /// count depends on what the other rows are like.
 fn measures_slacks(request: &Request, features: &FeatureSet) -> bool {
     request.columns.key.is_some()
+        // where the weights change, c does too
+        && request.terms.nu.is_none()
         // which moves by jumps when rows change sides
         && request.terms.truncation().is_none()
         // which no side of a number has on its own

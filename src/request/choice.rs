@@ -1,4 +1,4 @@
-//! How many machines a choice of C, gamma and folds trains, said before it is made. Pure.
+//! How many machines a choice of C, gamma, epsilon and folds trains, said before it is made. Pure.
 
 use crate::base::errors::{Code, Failure};
 use crate::request::kernel::KernelTerms;
@@ -16,7 +16,8 @@ impl Request {
         let gammas = self.kernel.as_ref().map_or(1, |kernel| kernel.maps.len());
         let is_curved = self.kernel.as_ref().is_some_and(|it| !it.is_linear());
         let (costs, truncations) = (self.plan.costs.len(), self.plan.truncations.len().max(1));
-        let candidates = gammas * costs * truncations;
+        let epsilons = self.epsilons.len().max(1);
+        let candidates = gammas * costs * truncations * epsilons;
         if candidates == 1 {
             return None;
         }
@@ -30,7 +31,12 @@ impl Request {
         if !is_curved && rows * (machines as f64) < MANY_VISITS {
             return None;
         }
-        let all = [("c", costs), ("gamma", gammas), ("truncation", truncations)];
+        let all = [
+            ("c", costs),
+            ("gamma", gammas),
+            ("truncation", truncations),
+            ("epsilon", epsilons),
+        ];
         let several = all.iter().filter(|(_, count)| *count > 1);
         let several = several.map(|(name, count)| format!("{count} values of {name}"));
         let values = several.collect::<Vec<_>>().join(" and ");

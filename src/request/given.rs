@@ -283,15 +283,20 @@ fn taken_options(
     let chooses_s = [&options, &taken]
         .iter()
         .any(|it| it.get("truncation").is_some_and(|word| word == AUTO));
+    let chooses_epsilon = [&options, &taken]
+        .iter()
+        .find_map(|it| it.get("epsilon"))
+        .is_some_and(Numbers::is_choice);
     let probability = in_force("probability") == Some(&Value::Bool(true));
     let intervals = [&options, &taken]
         .iter()
         .find_map(|it| it.get("intervals"))
         .is_some_and(|it| it == true);
-    let holds_out = chooses || chooses_gamma || chooses_s || probability || intervals;
+    let chooses_others = chooses_gamma || chooses_s || chooses_epsilon;
+    let holds_out = chooses || chooses_others || probability || intervals;
     // a metric says by what something is chosen
     let is_fixed = in_force("c").is_some_and(Value::is_number);
-    if is_fixed && !(chooses || chooses_gamma || chooses_s) {
+    if is_fixed && !(chooses || chooses_others) {
         before.remove(METRIC);
     }
     taken.retain(|name, _| {

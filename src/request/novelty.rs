@@ -21,7 +21,7 @@ pub fn check(request: &Request) -> Result<(), Failure> {
         (terms.is_published(), novelty::published),
     ])?;
     if terms.solver().inner() == Some(Inner::Newton) {
-        return Err(novelty::solver("newton"));
+        return Err(novelty::newton("\"inner\": \"newton\""));
     }
     match (&request.kernel, request.scale) {
         (None, ScaleWord::Fixed(Scale::Standard)) => Err(novelty::scale("standard")),

@@ -44,6 +44,15 @@ pub const GAMMA: Argument = Argument {
     name: "gamma",
     usual: "0.01, 0.1, 1",
 };
+pub const EPSILON: Argument = Argument {
+    name: "epsilon",
+    usual: "0, 0.1, 0.2",
+};
+/// Of which one is given and none chosen: others are refused where it is read.
+pub const NU: Argument = Argument {
+    name: "nu",
+    usual: "0.1",
+};
 
 impl Argument {
     /// Reads its text.
@@ -83,6 +92,10 @@ impl Argument {
 
     fn refused(self, text: &str) -> Failure {
         let Self { name, usual } = self;
+        if name == NU.name {
+            let message = format!("{name} must be a number, not '{}'", shortened(text));
+            return invalid(message).hint(format!("{name} => {usual}"));
+        }
         let (words, scale, known) = match name == GAMMA.name {
             true => (
                 "a list of numbers, 'scale' or 'auto'",
@@ -149,6 +162,14 @@ impl Numbers {
     /// Whether a setting, as [`Self::value`] has it, leaves a choice: 'auto', which was NULL at first, or a list.
     pub fn is_choice(value: &Value) -> bool {
         !value.is_number() && value != SCALE
+    }
+
+    /// One of them that is not finite.
+    pub fn beyond_numbers(&self) -> Option<f64> {
+        let Self::Are(all) = self else {
+            return None;
+        };
+        all.iter().flatten().copied().find(|it| !it.is_finite())
     }
 
     pub fn is_given(&self) -> bool {

@@ -105,5 +105,15 @@ pub(super) enum TruncationWord {
     Auto,
 }
 
+/// What is given for `epsilon`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum EpsilonWord {
+    Is(f64),
+    /// One of these, chosen by cross-validation.
+    Among(Vec<f64>),
+    /// One of the usual ones, likewise.
+    Auto,
+}
+
 /// The word for what is chosen by cross-validation.
 pub(super) const AUTO: &str = "auto";

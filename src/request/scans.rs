@@ -31,8 +31,12 @@ fn kept(request: &Request) -> Option<Refusal> {
     let plan = &request.plan;
     let validates = plan.purpose == Purpose::Validate;
     let is_grid = is(request, KernelTerms::is_grid);
-    let kept: [(bool, Refusal); 2] = [
+    let kept: [(bool, Refusal); 3] = [
         (validates && is_grid, scans::gammas),
+        (
+            is_grid && !request.epsilons.is_empty(),
+            scans::epsilons_and_gammas,
+        ),
         (
             is(request, |kernel| kernel.method == KernelMethod::Exact),
             scans::exact,

@@ -2,10 +2,11 @@
 //! solved, checked against each other: [`SolvingTerms`]. Pure.
 
 use crate::base::errors::Failure;
-use crate::combinations::{kernels, losses, novelty, options, regression, scans};
+use crate::combinations::{choosing, kernels, losses, novelty, options, regression, scans};
 use crate::request::kernel::checked_rank;
 use crate::request::option_words::{
-    ChunksWord, ExpansionTime, InnerWord, MachinesWord, Task, TruncationWord, CRAMMER_SINGER,
+    ChunksWord, EpsilonWord, ExpansionTime, InnerWord, MachinesWord, Task, TruncationWord,
+    CRAMMER_SINGER,
 };
 use crate::request::options::{table, Choices};
 use crate::request::words::{chosen, invalid, sql_float, word};
@@ -70,6 +71,8 @@ const EPSILON: f64 = 0.1;
 const EPSILON_OF_SQUARES: f64 = 0.0;
 /// The same of Huber's loss, where it goes over from squares to lines.
 const DELTA: f64 = 0.1;
+/// Where epsilon is to be chosen, the ones that are tried, in deviations of the label.
+const EPSILONS: [f64; 5] = [0.0, 0.05, 0.1, 0.2, 0.4];
 /// What is made of labels where quantiles are predicted.
 const OF_QUANTILES: TargetJob = TargetJob {
     epsilon: 0.0,
@@ -307,7 +310,10 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<SolvingTerms
         return Err(novelty::planes(solver));
     }
     if is_novelty && !NOVELTY_SOLVERS.contains(&solver) && SOLVERS.contains(&solver) {
-        return Err(novelty::solver(solver));
+        return Err(match solver {
+            "newton" => novelty::newton("solver 'newton'"),
+            _ => novelty::solver(solver),
+        });
     }
     // a loss that nobody knows may be meant for either task
     let losses: &[_] = match regresses {
@@ -427,7 +433,15 @@ impl Choices<'_> {
 
     /// What a regression makes of labels, which is `usual` where nobody says otherwise.
     fn targets(&self, usual: TargetJob) -> Result<TargetJob, Failure> {
-        let given = self.get(&table::EPSILON)?;
+        let given = match self.get(&table::EPSILON)? {
+            Some(EpsilonWord::Is(epsilon)) => Some(epsilon),
+            // the widest, until one is chosen
+            Some(EpsilonWord::Among(all)) => match usual.delta.is_some() && all.contains(&0.0) {
+                true => Some(0.0),
+                false => Some(all.into_iter().fold(0.0, f64::max)),
+            },
+            Some(EpsilonWord::Auto) | None => None,
+        };
         let standardizes = self.get(&table::SCALE_LABEL)?.unwrap_or(usual.standardizes);
         let of_deviation = |epsilon: f64, what: &str| {
             invalid(format!(
@@ -650,6 +664,22 @@ impl Choices<'_> {
             (Some(TruncationWord::Auto), Some(usual)) => {
                 TRUNCATIONS.map(|times| times * usual).to_vec()
             }
+            _ => Vec::new(),
+        })
+    }
+
+    /// The epsilons to choose from, where one is to be chosen.
+    pub(super) fn epsilons(&self, terms: &SolvingTerms) -> Result<Vec<f64>, Failure> {
+        Ok(match (self.get(&table::EPSILON)?, terms.targets) {
+            (Some(EpsilonWord::Auto), Some(targets)) if !targets.standardizes => {
+                return Err(choosing::epsilon_as_it_is());
+            }
+            (Some(EpsilonWord::Auto), Some(targets)) => {
+                // Huber's loss of 0 would be that of nothing
+                let least = if targets.delta.is_some() { 1 } else { 0 };
+                EPSILONS[least..].to_vec()
+            }
+            (Some(EpsilonWord::Among(all)), Some(_)) => all,
             _ => Vec::new(),
         })
     }

@@ -19,6 +19,8 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         "Choose gamma first, and name it: gamma => 0.5"
     } else if !plan.truncations.is_empty() {
         "Choose the truncation first, and name it: \"truncation\": 1"
+    } else if !request.epsilons.is_empty() {
+        "Choose epsilon first, and name it: epsilon => 0.1"
     } else if plan.probability {
         "Leave probability out; a training behind this one may have it"
     } else if plan.holds_out() {

@@ -109,6 +109,11 @@ impl Announcement<'_> {
         kernel.is_some_and(KernelTerms::is_grid)
     }
 
+    /// The same of epsilon.
+    fn chooses_epsilon(&self) -> bool {
+        !self.request.epsilons.is_empty()
+    }
+
     fn name(&self) -> String {
         format!("{}@{}", self.request.model, self.version)
     }
@@ -119,7 +124,7 @@ impl Announcement<'_> {
         let reader = &self.trained.reader.report;
         let mut parts = Vec::new();
         if let (true, Some(c)) = (
-            self.request.plan.candidate_count() > 1 || self.is_grid(),
+            self.request.plan.candidate_count() > 1 || self.is_grid() || self.chooses_epsilon(),
             report.c,
         ) {
             parts.push(self.held_out(c));
@@ -360,6 +365,9 @@ impl Announcement<'_> {
         if let (true, Some(gamma)) = (self.is_grid(), self.trained.trainer.report.gamma) {
             text += &format!(", gamma {gamma:.6}");
         }
+        if let Some(epsilon) = self.trained.trainer.report.epsilon {
+            text += &format!(", epsilon {epsilon}");
+        }
         text
     }
 
@@ -491,6 +499,13 @@ impl Announcement<'_> {
         self.edge("gamma", report.gamma?, &scores)
     }
 
+    /// The same of epsilon, which is nowhere smaller than 0.
+    fn at_the_edge_of_epsilons(&self) -> Option<String> {
+        let report = &self.trained.trainer.report;
+        let epsilon = report.epsilon.filter(|epsilon| *epsilon > 0.0)?;
+        self.edge("epsilon", epsilon, &validation::scores_of_epsilons(report))
+    }
+
     /// The same of any, by its name and the scores of all tried in ascending order.
     fn edge(&self, name: &str, chosen: f64, scores: &[(f64, Option<f64>)]) -> Option<String> {
         let scoring = self.request.plan.scoring;
@@ -502,12 +517,15 @@ impl Announcement<'_> {
             _ => return None,
         };
         let rises = scoring.is_better(beside.0, beside.1) && !scoring.is_perfect(beside.0);
-        let is_c = name == "c";
-        let shown = |value: f64| match is_c {
-            true => value.to_string(),
-            false => format!("{value:.6}"),
+        let shown = |value: f64| match name {
+            "gamma" => format!("{value:.6}"),
+            _ => value.to_string(),
         };
-        let step: f64 = if is_c { 10.0 } else { 4.0 };
+        let step: f64 = match name {
+            "c" => 10.0,
+            "gamma" => 4.0,
+            _ => 2.0,
+        };
         let more = (1..=3).map(|times| match which {
             "largest" => chosen * step.powi(times),
             _ => chosen / step.powi(times),
@@ -568,6 +586,7 @@ impl Announcement<'_> {
         sentences.extend(self.taken_over.and_then(TakenOver::sentence));
         sentences.extend(self.at_the_edge());
         sentences.extend(self.at_the_edge_of_gammas());
+        sentences.extend(self.at_the_edge_of_epsilons());
         sentences.extend(self.followed());
         sentences.extend(self.served());
         sentences.extend(self.left_out());
@@ -601,13 +620,14 @@ impl Announcement<'_> {
         let chosen = report.validation.iter().filter(|it| {
             let is_s = report.truncation.is_none() || it.truncation == report.truncation;
             let is_gamma = !self.is_grid() || it.gamma == report.gamma;
-            Some(it.c) == report.c && is_s && is_gamma
+            Some(it.c) == report.c && is_s && is_gamma && it.epsilon == report.epsilon
         });
         let rows: u64 = chosen.map(|it| it.rows).sum();
         let all = [
             ("c", plan.costs.len() > 1),
             ("gamma", self.is_grid()),
             ("the truncation", plan.truncations.len() > 1),
+            ("epsilon", self.chooses_epsilon()),
             ("probabilities", plan.probability),
             ("intervals", plan.intervals),
         ];

@@ -141,7 +141,7 @@ fn train_on(call: &Call, features: Option<Vec<String>>) -> Result<(Trained, Scor
         let said = regression::said(&request);
         said.into_iter().for_each(Failure::notice);
     }
-    let mut trained = entrance::train_as_planned(&request, &mut prepared)?;
+    let mut trained = entrance::train_as_planned(&mut request, &mut prepared)?;
     trained.in_label_units(request.plan.scoring)?;
     match trained.is_finite() {
         true => Ok((trained, request.plan.scoring)),

@@ -15,7 +15,7 @@ use crate::planning::job::Job;
 use crate::planning::prepare::Prepared;
 use crate::reading::vocabularies;
 use crate::request::no_effect::MachineFacts;
-use crate::request::numbers::{Argument, Numbers, C, GAMMA};
+use crate::request::numbers::{Argument, Numbers, C, EPSILON, GAMMA, NU};
 use crate::request::source::GivenSource;
 use crate::request::{
     regression, Arguments, ChoiceArguments, ColumnArguments, KernelArguments, Request, RowTerms,
@@ -88,6 +88,7 @@ fn svm_cross_validate(
         name!(best, bool),
         name!(gamma, Option<f64>),
         name!(truncation, Option<f64>),
+        name!(epsilon, Option<f64>),
     ),
 > {
     let _prepared = prepared();
@@ -113,10 +114,12 @@ fn svm_cross_validate(
             best,
             gamma,
             truncation,
+            epsilon,
             ..
         } = row;
         (
             c, fold, rows, accuracy, auc, objective, score, overall, best, gamma, truncation,
+            epsilon,
         )
     }))
 }
@@ -164,8 +167,8 @@ pub unsafe fn arguments(call: &Call) -> Arguments {
             probability: call.get("probability"),
             options: call.get("options"),
             task: call.text("task"),
-            epsilon: call.get("epsilon"),
-            nu: call.get("nu"),
+            epsilon: numbers(call, EPSILON).unwrap_or_default(),
+            nu: numbers(call, NU).unwrap_or_default(),
             kernel: KernelArguments {
                 kind: call.text("kernel"),
                 gamma: numbers(call, GAMMA).unwrap_or_default(),
@@ -314,7 +317,7 @@ fn cross_validate(mut arguments: Arguments) -> Result<Vec<Validated>, Failure> {
         .into_iter()
         .for_each(Failure::notice);
     say_how_many(&request, &prepared);
-    let mut trained = entrance::train_as_planned(&request, &mut prepared)?;
+    let mut trained = entrance::train_as_planned(&mut request, &mut prepared)?;
     trained.in_label_units(request.plan.scoring)?;
     warn_of_lost_digits(&trained);
     let inherited = Inherited::Settings(None);

@@ -10,6 +10,7 @@
 //! | `svm_suspects` with folds, whose features are known | [`prepare`], then [`run`] |
 
 use crate::base::errors::{Failure, OrRaise};
+use crate::combinations::choosing;
 use crate::pg::snapshot::with_latest;
 use crate::planning;
 use crate::planning::job::Role;
@@ -19,10 +20,13 @@ use crate::planning::task;
 use crate::reading::vocabularies;
 use crate::request::{regression, scans, Request};
 use crate::training::by_scans::{self, ScanOutcome};
+use crate::training::epsilons::Epsilons;
+use crate::training::failures::say_how_long;
 use crate::training::leader;
 use crate::training::outcome::Trained;
 use crate::warm_start::following::Following;
-use pgsvm_core::{Scale, StopReason};
+use pgsvm_core::{Purpose, Scale, StopReason};
+use std::time::Instant;
 
 /// Looks at the source and plans the training, by scans where that may be and pays; `continuing`: the version that it continues.
 pub fn plan(request: &mut Request, continuing: Option<&Continuing>) -> Result<Prepared, Failure> {
@@ -58,19 +62,76 @@ pub fn train(
     following: Option<Following>,
 ) -> Result<Trained, Failure> {
     with_latest(|| {
-        vocabularies::learn(prepared, request)?;
-        match prepared.job.terms.scans() {
-            true => scan(request, prepared, continuing, following.as_ref()),
-            false => {
-                let trained = run(prepared, following);
-                let may = scans::may_choose(request);
-                match may && may_finish(prepared, &trained) {
-                    true => scan_after(request, prepared, continuing, trained),
-                    false => Ok(trained),
+        with_best_epsilon(request, prepared, continuing, |request, prepared| {
+            vocabularies::learn(prepared, request)?;
+            match prepared.job.terms.scans() {
+                true => scan(request, prepared, continuing, following.as_ref()),
+                false => {
+                    let trained = run(prepared, following);
+                    let may = scans::may_choose(request);
+                    match may && may_finish(prepared, &trained) {
+                        true => scan_after(request, prepared, continuing, trained),
+                        false => Ok(trained),
+                    }
                 }
             }
-        }
+        })
     })
+}
+
+/// Trains by `train`, where epsilon is to be chosen with the one whose machines are the best on rows held out: before that each has
+/// trainings of its own.
+fn with_best_epsilon(
+    request: &mut Request,
+    prepared: &mut Prepared,
+    continuing: Option<&Continuing>,
+    train: impl FnOnce(&mut Request, &mut Prepared) -> Result<Trained, Failure>,
+) -> Result<Trained, Failure> {
+    if request.epsilons.is_empty() {
+        return train(request, prepared);
+    }
+    if !prepared.planned.repeats {
+        return Err(choosing::epsilons_of_others());
+    }
+    vocabularies::learn(prepared, request)?;
+    let purpose = request.plan.purpose;
+    let mut compared = Epsilons::new(request.plan.scoring);
+    let mut last = None;
+    let started = Instant::now();
+    for (at, epsilon) in request.epsilons.iter().enumerate() {
+        let trained = validate(prepared, *epsilon);
+        let trained = last.insert(trained);
+        compared.take(*epsilon, &mut trained.trainer.report)?;
+        if at == 0 {
+            let seconds = started.elapsed().as_secs_f64();
+            say_how_long(seconds, (request.epsilons.len(), "epsilon"));
+        }
+    }
+    let mut trained = match last {
+        Some(trained) if purpose == Purpose::Validate => trained,
+        _ => {
+            let asked = compared.settle(request)?;
+            *prepared = prepare(request, continuing)?;
+            let trained = train(request, prepared)?;
+            asked.restore(request);
+            trained
+        }
+    };
+    compared.complete(&mut trained.trainer.report, purpose);
+    Ok(trained)
+}
+
+/// Compares what there is to choose from beside this epsilon.
+fn validate(prepared: &mut Prepared, epsilon: f64) -> Trained {
+    let job = &mut prepared.job;
+    if let Some(targets) = &mut job.terms.targets {
+        targets.set_width(epsilon);
+    }
+    if let Some(plan) = job.chooses.take() {
+        job.plan = plan;
+    }
+    job.plan.purpose = Purpose::Validate;
+    run(prepared, None)
 }
 
 /// Trains by scans, and where that gives way goes on with rows that stream.
@@ -157,9 +218,14 @@ pub fn run(prepared: &Prepared, following: Option<Following>) -> Trained {
 }
 
 /// Learns the words of texts and trains as planned, with the latest snapshot: what stores no model keeps to its solver.
-pub fn train_as_planned(request: &Request, prepared: &mut Prepared) -> Result<Trained, Failure> {
+pub fn train_as_planned(
+    request: &mut Request,
+    prepared: &mut Prepared,
+) -> Result<Trained, Failure> {
     with_latest(|| {
-        vocabularies::learn(prepared, request)?;
-        Ok(run(prepared, None))
+        with_best_epsilon(request, prepared, None, |request, prepared| {
+            vocabularies::learn(prepared, request)?;
+            Ok(run(prepared, None))
+        })
     })
 }

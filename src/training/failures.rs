@@ -174,15 +174,15 @@ pub fn say_many_classes(job: &Job, classes: usize) {
         .notice();
 }
 
-/// About how long a grid takes, known from the first of so many gammas, where that is long.
-pub fn say_how_long(seconds: f64, gammas: usize) {
+/// About how long a choice takes, known from the first of so many gammas or epsilons, where that is long.
+pub fn say_how_long(seconds: f64, (values, name): (usize, &str)) {
     const LONG_SECONDS: f64 = 10.0;
-    if seconds < LONG_SECONDS || gammas < 2 {
+    if seconds < LONG_SECONDS || values < 2 {
         return;
     }
-    let (first, all) = (duration(seconds), duration(seconds * gammas as f64));
+    let (first, all) = (duration(seconds), duration(seconds * values as f64));
     notice(format!(
-        "the first of {gammas} values of gamma took {first}: all take about {all}"
+        "the first of {values} values of {name} took {first}: all take about {all}"
     ));
 }
 

@@ -329,7 +329,7 @@ impl<'a> RolesInTurn<'a> {
             }
             at += 1;
             if at == 1 {
-                say_how_long(started.elapsed().as_secs_f64(), maps.len());
+                say_how_long(started.elapsed().as_secs_f64(), (maps.len(), "gamma"));
             }
             if at == maps.len() && beyond == 0 {
                 let more = grid.beyond(&maps);

@@ -6,7 +6,7 @@ use pgsvm_core::memory::{gathered, OutOfMemory, Written};
 use pgsvm_core::{Scoring, TrainerReport, Validation};
 use serde::Serialize;
 
-/// One C on one fold, of a kernel machine at one gamma: a row of `svm_cross_validate`, and an entry of `svm_version.validation`.
+/// One C on one fold, of a kernel machine at one gamma, of a regression at one epsilon: a row of `svm_cross_validate`, and an entry of `svm_version.validation`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Validated {
     pub c: f64,
@@ -16,6 +16,9 @@ pub struct Validated {
     /// s of a truncated loss, where it was to be chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<f64>,
+    /// Of a regression, where it was to be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
     /// The fold column's value, or the number from 1 of a fold that was drawn.
     pub fold: String,
     /// Rows held out.
@@ -47,6 +50,7 @@ pub fn rows(trained: &Trained, scoring: Scoring) -> Result<Vec<Validated>, OutOf
         c: found.c,
         gamma: found.gamma,
         truncation: found.truncation,
+        epsilon: found.epsilon,
         fold: fold_name(found.fold),
         rows: found.rows as i64,
         accuracy: (found.rows > 0 && !scoring.is_of_targets()).then_some(found.accuracy),
@@ -69,14 +73,17 @@ pub fn json(trained: &Trained, scoring: Scoring) -> Result<String, OutOfMemory> 
     text.ok_or(OutOfMemory { bytes: 0 })
 }
 
-/// Whether it is about the C chosen, and the gamma.
+/// Whether it is about the C chosen, and the gamma and so on.
 fn is_chosen(report: &TrainerReport, found: &Validation) -> bool {
-    Some(found.c) == report.c
-        && found.gamma == report.gamma
-        && found.truncation == report.truncation
+    Some(found.c) == report.c && is_beside_c(report, found) && found.gamma == report.gamma
 }
 
-/// The score of the best C, and gamma, on all held-out rows.
+/// Whether all is as chosen but C and gamma.
+fn is_beside_c(report: &TrainerReport, found: &Validation) -> bool {
+    found.truncation == report.truncation && found.epsilon == report.epsilon
+}
+
+/// The score of the best C, gamma and so on, on all held-out rows.
 pub fn best_score(report: &TrainerReport) -> Option<f64> {
     let mut found = report.validation.iter();
     found.find(|it| is_chosen(report, it))?.overall
@@ -84,14 +91,20 @@ pub fn best_score(report: &TrainerReport) -> Option<f64> {
 
 /// Every C that was tried at the gamma chosen, ascending, and its score on all held-out rows.
 pub fn scores(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
-    let own = |it: &&Validation| it.gamma == report.gamma && it.truncation == report.truncation;
+    let own = |it: &&Validation| it.gamma == report.gamma && is_beside_c(report, it);
     of_each(report.validation.iter().filter(own), |it| Some(it.c))
 }
 
 /// The same of every gamma at the C chosen.
 pub fn scores_of_gammas(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
-    let own = |it: &&Validation| Some(it.c) == report.c;
+    let own = |it: &&Validation| Some(it.c) == report.c && is_beside_c(report, it);
     of_each(report.validation.iter().filter(own), |it| it.gamma)
+}
+
+/// The same of every epsilon at the C and gamma chosen.
+pub fn scores_of_epsilons(report: &TrainerReport) -> Vec<(f64, Option<f64>)> {
+    let own = |it: &&Validation| Some(it.c) == report.c && it.gamma == report.gamma;
+    of_each(report.validation.iter().filter(own), |it| it.epsilon)
 }
 
 fn of_each<'a>(

@@ -299,7 +299,7 @@ impl WatchedTargets<'_> {
             lost += of_quantiles;
         }
         let rows = self.of_rows.len() as f64;
-        self.scale.deviation
+        self.scale.unit()
             * match self.quantiles.is_empty() {
                 true => (squares / rows).sqrt(),
                 false => lost / rows,

@@ -230,6 +230,9 @@ impl StoredWeights {
 pub struct KeptDuals {
     /// Of a regression the lower side's, until the upper one's comes; None of classes.
     lower: Option<Option<f32>>,
+    /// What those that are listed are multiplied by: certificates of Huber's loss are of labels in parts of their deviation, training is of
+    /// those in parts of delta.
+    times: f32,
     listed: Option<DualChunks>,
     by_key: Option<StateChunks>,
 }
@@ -238,6 +241,9 @@ impl KeptDuals {
     pub fn new(job: &Job) -> Self {
         Self {
             lower: job.terms.targets.is_some().then_some(None),
+            times: (job.terms.targets)
+                .and_then(|it| it.delta)
+                .map_or(1.0, |delta| delta as f32),
             listed: job.terms.keep_duals.then(DualChunks::default),
             by_key: job
                 .statement
@@ -261,7 +267,7 @@ impl KeptDuals {
             },
         };
         if let Some(listed) = &mut self.listed {
-            listed.push(dual);
+            listed.push(dual * self.times);
         }
         if let Some(by_key) = &mut self.by_key {
             by_key.push(dual).or_raise();

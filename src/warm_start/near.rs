@@ -174,7 +174,7 @@ fn of_landmarks(
         let room = factors.room(landmarks.len())?;
         match head {
             Some((head, sign)) => {
-                let times = sign / targets.map_or(1.0, |it| it.deviation);
+                let times = sign / targets.map_or(1.0, |it| it.unit());
                 room.extend(machine.factors(*head).iter().map(|factor| times * factor));
                 let centre = targets.map_or(0.0, |it| it.centre);
                 intercepts.push(times * (model.heads[*head].intercept - centre));

@@ -92,6 +92,8 @@ pub struct Minimized {
     pub c: f64,
     /// s of a truncated loss.
     truncation: Option<f64>,
+    /// Of a regression, the width within which an error costs nothing.
+    epsilon: Option<f64>,
     intercept_used: bool,
 }
 
@@ -116,7 +118,10 @@ struct StoredKey {
 /// The columns that are read together, by the field that has them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("label", &["label_column", "label_type"]),
-    ("minimized", &["loss", "c", "truncation", "intercept_used"]),
+    (
+        "minimized",
+        &["loss", "c", "truncation", "epsilon", "intercept_used"],
+    ),
     ("solving", &["tolerance", "max_passes", "solver", "seed"]),
     ("source", &["source_relation", "source_rows", "search_path"]),
     ("key", &["key_column", "key_type"]),
@@ -347,6 +352,10 @@ impl StoredVersion {
         if let (Some(s), Some(given)) = (self.minimized.truncation, options.get_mut("truncation")) {
             // which was chosen, maybe
             *given = s.into();
+        }
+        if let (Some(epsilon), Some(given)) = (self.minimized.epsilon, options.get_mut("epsilon")) {
+            // likewise
+            *given = epsilon.into();
         }
         if self.interval_rows.is_some() {
             options.insert("intervals".to_owned(), true.into());

@@ -107,6 +107,33 @@ SELECT svm_train('readings', features => '{temperature,pressure}', kernel => 'li
 SELECT svm_train_query('SELECT NULL::float8 AS a, NULL::float8 AS b FROM readings', nulls => 'skip', model => 'no');
 SELECT svm_train_query('SELECT temperature, 0 AS w FROM readings', weight => 'w', model => 'no');
 SELECT svm_train_query($$SELECT 'NaN'::float8 AS a FROM readings$$, bad_rows => 'skip', model => 'no');
+-- by a key it knows its rows: each follow-up is what a training on the same rows is, and begins from nothing
+CREATE TABLE known AS SELECT id, temperature, pressure FROM readings WHERE id <= 600;
+CREATE TABLE more AS SELECT id + 5000 AS id, temperature + 1 AS temperature, pressure FROM readings WHERE id <= 30;
+CREATE VIEW kernels AS SELECT kernel FROM unnest('{linear,rbf}'::text[]) AS kernel;
+CREATE FUNCTION is_as(query text) RETURNS TABLE (model text, rows_used bigint, followed jsonb, same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    kind text;
+BEGIN
+    FOR kind IN SELECT kernel FROM kernels LOOP
+        PERFORM svm_train_query(query, exclude => '{id}', kernel => kind, model => 'anew', options => '{"inherit": false}');
+        RETURN QUERY SELECT v.name::text, v.rows_used, v.followed -> 'rows' || jsonb_build_object('from', v.followed -> 'begun_from'),
+               (SELECT max(abs(svm_decision(v.name, r) - svm_decision('anew', r))) FROM known AS r) < 1e-3
+        FROM svm_versions AS v WHERE v.name = 'keyed_' || kind ORDER BY version DESC LIMIT 1;
+    END LOOP;
+END $$;
+SELECT svm_train('known', key => 'id', kernel => kernel, model => 'keyed_' || kernel, options => '{"duals": true}') FROM kernels;
+SELECT * FROM is_as('SELECT * FROM known');
+SELECT m.name, abs((SELECT sum(a) FROM svm_dual AS d, unnest(d.duals) AS a WHERE d.version_id = v.id) / (v.c * 600) - v.nu) < 0.005 AS nu_is_their_share
+FROM svm_version AS v JOIN svm_model AS m ON m.id = v.model_id WHERE m.name LIKE 'keyed%' ORDER BY 1;
+SELECT svm_update('keyed_' || kernel, 'more') FROM kernels;
+SELECT * FROM is_as('SELECT * FROM known UNION ALL SELECT * FROM more');
+INSERT INTO known SELECT * FROM more;
+SELECT svm_forget('keyed_' || kernel, 'SELECT 5000 + id AS id FROM known WHERE id <= 10 UNION ALL SELECT id FROM known WHERE id <= 50') FROM kernels;
+SELECT * FROM is_as('SELECT * FROM known WHERE id > 50 AND id NOT BETWEEN 5001 AND 5010');
+UPDATE known SET temperature = temperature + 0.5 WHERE id % 7 = 0;
+SELECT svm_refresh('keyed_' || kernel) FROM kernels;
+SELECT * FROM is_as('SELECT * FROM known');
 -- what does not go with it
 \set VERBOSITY default
 SELECT svm_train('readings', 'broken', task => 'novelty');
@@ -146,7 +173,7 @@ SELECT svm_train_query('SELECT * FROM readings');
 SELECT svm_cross_validate('readings', NULL, task => 'novelty');
 SELECT svm_cross_validate('readings', NULL);
 SELECT svm_update('linear', 'readings');
-SELECT svm_forget_query('linear', 'SELECT 1');
+SELECT svm_forget('linear', 'SELECT 1');
 SELECT svm_suspects('linear', 'readings');
 SELECT svm_predict('linear', r) FROM readings AS r LIMIT 1;
 SELECT svm_probability('linear', r) FROM readings AS r LIMIT 1;

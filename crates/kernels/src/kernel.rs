@@ -85,6 +85,14 @@ impl KernelSpec {
         self.gamma
     }
 
+    /// The same with this gamma.
+    pub fn with_gamma(self, gamma: f64) -> Self {
+        Self {
+            gamma: Some(gamma),
+            ..self
+        }
+    }
+
     /// Whether the rows must say what gamma is.
     pub fn needs_gamma(&self) -> bool {
         self.gamma.is_none() && self.kind != KernelKind::Linear

@@ -138,6 +138,8 @@ pub struct Validation {
     pub truncation: Option<f64>,
     /// The gamma of the kernel, said by who trains on rows that a kernel's map makes; the trainer knows of none.
     pub gamma: Option<f64>,
+    /// The width within which an error costs nothing, where several were to be chosen from, said by who trains with each.
+    pub epsilon: Option<f64>,
     /// The fold held out.
     pub fold: u32,
     /// Rows held out, at least 1.
@@ -324,6 +326,8 @@ pub struct TrainerReport {
     pub truncation: Option<f64>,
     /// The gamma of the kernel likewise, said by who trains on rows that a kernel's map makes.
     pub gamma: Option<f64>,
+    /// The width within which an error costs nothing likewise, where several were to be chosen from.
+    pub epsilon: Option<f64>,
     /// Of a plan of one class, the share of their bounds that the dual variables come to.
     pub nu: Option<f64>,
     /// What makes probabilities or intervals of decisions.

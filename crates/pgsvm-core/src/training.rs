@@ -291,6 +291,7 @@ impl Trainer {
                 c: None,
                 truncation: None,
                 gamma: None,
+                epsilon: None,
                 nu: None,
                 calibrations: Calibrations::default(),
                 fit: None,

@@ -2,9 +2,10 @@
 
 use crate::base::errors::{shown, Failure};
 use crate::base::text::written;
-use crate::request::numbers::Argument;
-use crate::request::option_words::{TruncationWord, AUTO};
-use crate::request::words::{invalid, number_or_word, option_word, whole_number, word};
+use crate::combinations::novelty;
+use crate::request::numbers::{Argument, EPSILON};
+use crate::request::option_words::{EpsilonWord, TruncationWord, AUTO};
+use crate::request::words::{invalid, number_or_word, option_word, sql_float, whole_number, word};
 use pgsvm_core::memory::{owned, Room as _};
 use pgsvm_core::quantiles::{LEAST_QUANTILE, MOST_QUANTILES};
 use pgsvm_expand::Frequency;
@@ -172,22 +173,52 @@ impl JsonMember<'_> {
         Ok(quantiles)
     }
 
-    /// A number from 0 on; `usual` is what a hint proposes.
-    pub(super) fn not_negative(&self, usual: f64) -> Result<f64, Failure> {
-        let number = self.value.as_f64();
-        let number = number.filter(|it| *it >= 0.0 && it.is_finite());
-        number.ok_or_else(|| {
-            invalid(format!(
-                "{} must be a number from 0 on, not {}",
-                self.name,
-                shown(self.value)
-            ))
-            .hint(format!("{} => {usual}", self.name))
+    /// The width within which an error costs nothing: a number from 0 on, several to choose from, or 'auto'.
+    pub(super) fn epsilon(&self) -> Result<EpsilonWord, Failure> {
+        let read = |value: &Value| {
+            let number = value.as_f64();
+            let number = number.filter(|it| *it >= 0.0 && it.is_finite());
+            number.ok_or_else(|| {
+                let name = self.name;
+                let message = format!("{name} must be a number from 0 on, not {}", shown(value));
+                invalid(message).hint(format!("{name} => 0.1, {}", EPSILON.as_list()))
+            })
+        };
+        let all = match self.value {
+            Value::String(word) if word == AUTO => return Ok(EpsilonWord::Auto),
+            Value::Array(all) => all,
+            one => return read(one).map(EpsilonWord::Is),
+        };
+        EPSILON.check_count(all.len())?;
+        let mut epsilons = Vec::new();
+        for value in all {
+            let epsilon = read(value)?;
+            if epsilons.contains(&epsilon) {
+                return Err(invalid(format!(
+                    "epsilon has the value {} twice",
+                    sql_float(epsilon)
+                )));
+            }
+            epsilons.room(1)?.push(epsilon);
+        }
+        Ok(match epsilons.as_slice() {
+            [one] => EpsilonWord::Is(*one),
+            _ => EpsilonWord::Among(epsilons),
         })
     }
 
+    /// The share of the rows that is strange.
+    pub(super) fn nu(&self) -> Result<f64, Failure> {
+        match self.value {
+            Value::Array(all) if all.len() != 1 => Err(novelty::nu_chosen()),
+            Value::Array(all) => JsonMember::new(self.name, &all[0])?.given_share(0.1),
+            Value::String(word) if word == AUTO => Err(novelty::nu_chosen()),
+            _ => self.given_share(0.1),
+        }
+    }
+
     /// A number above 0, and 1 at most, of an argument; `usual` is what a hint proposes.
-    pub(super) fn given_share(&self, usual: f64) -> Result<f64, Failure> {
+    fn given_share(&self, usual: f64) -> Result<f64, Failure> {
         let number = self.value.as_f64().filter(|it| *it > 0.0 && *it <= 1.0);
         number.ok_or_else(|| {
             invalid(format!(

@@ -22,8 +22,8 @@ use crate::model::{ClassesBy, CLASSES_BY};
 use crate::request::holding_out::METRICS;
 use crate::request::numbers::{C, GAMMA};
 use crate::request::option_words::{
-    ChunksWord, ExpansionTime, InnerWord, KernelMethod, MachinesWord, Multiclass, Task,
-    TruncationWord, When, CRAMMER_SINGER, METHODS, ONE_VS_ONE,
+    ChunksWord, EpsilonWord, ExpansionTime, InnerWord, KernelMethod, MachinesWord, Multiclass,
+    Task, TruncationWord, When, CRAMMER_SINGER, METHODS, ONE_VS_ONE,
 };
 use crate::request::words::ORDERS;
 use pgsvm_core::{
@@ -315,12 +315,12 @@ options! {
         default: "",
         text: "the argument of this name",
     }
-    EPSILON: f64 = "epsilon" {
+    EPSILON: EpsilonWord = "epsilon" {
         section: Arguments,
         solvers: All,
         kept: Model,
-        value: OptionKind::Read(|it| it.not_negative(0.1)),
-        says: "a number from 0 on",
+        value: OptionKind::Read(|it| it.epsilon()),
+        says: "a number from 0 on, an array of them, or \"auto\"",
         default: "",
         text: "the argument of this name",
     }
@@ -328,7 +328,7 @@ options! {
         section: Arguments,
         solvers: All,
         kept: Model,
-        value: OptionKind::Read(|it| it.given_share(0.1)),
+        value: OptionKind::Read(|it| it.nu()),
         says: "a number above 0, and 1 at most",
         default: "",
         text: "the argument of this name",

@@ -95,6 +95,16 @@ pub struct TargetScale {
     pub delta: Option<f64>,
 }
 
+impl TargetJob {
+    /// Has the loss change its form so far from the label: from where on an error costs, or Huber's loss is straight.
+    pub fn set_width(&mut self, width: f64) {
+        match &mut self.delta {
+            Some(delta) => *delta = width,
+            None => self.epsilon = width,
+        }
+    }
+}
+
 impl TargetScale {
     /// What a difference of scores by 1 is of labels.
     pub fn unit(&self) -> f64 {
@@ -126,7 +136,7 @@ impl TargetScale {
         if let Some(intercept) = weights.last_mut() {
             *intercept -= self.centre;
         }
-        weights.iter_mut().for_each(|it| *it /= self.deviation);
+        weights.iter_mut().for_each(|it| *it /= self.unit());
     }
 
     /// The offset of a row with this label on this side, -1 or 1.

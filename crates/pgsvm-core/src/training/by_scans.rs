@@ -614,6 +614,7 @@ impl ScanTrainer {
             c: self.heads.chosen.map(|it| it.c),
             truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
+            epsilon: None,
             nu: self.heads.nu.as_ref().map(NuSearch::reached),
             calibrations: calibrations.unwrap_or_default(),
             fit: self.fit.as_ref().map(Fit::copied).transpose()?,

@@ -327,6 +327,7 @@ impl Evaluation {
             c: held_out.candidates[cost].c,
             truncation: held_out.candidates[cost].truncation,
             gamma: None,
+            epsilon: None,
             fold: held_out.layout.folds()[fold],
             rows: self.fold.rows(),
             accuracy: self.fold.accuracy(),

@@ -719,6 +719,7 @@ impl<T: Real> Run<T> {
             c: self.heads.chosen.map(|it| it.c),
             truncation: self.heads.chosen.and_then(|it| it.truncation),
             gamma: None,
+            epsilon: None,
             nu: self.heads.nu.as_ref().map(NuSearch::reached),
             calibrations: self.found.calibrations.copied()?,
             fit: self.found.fit.as_ref().map(Fit::copied).transpose()?,
