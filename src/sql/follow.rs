@@ -352,8 +352,8 @@ impl<'a> DeployedVersion<'a> {
             tolerance,
             carries_on: request.terms.solver().descends(),
         });
-        if request.kernel.is_some() || request.terms.nu.is_some() {
-            // landmarks are chosen of the rows as they are, so that of those that went there is nothing left; and of one class c is another
+        if request.kernel.is_some() {
+            // landmarks are chosen of the rows as they are, so that of those that went there is nothing left
             following.begin_from_nothing();
         }
         if screen {
