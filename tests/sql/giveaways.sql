@@ -119,24 +119,33 @@ SELECT count(svm_decision('by_key', n)) FROM (SELECT a, b FROM numbered) AS n;
 SELECT told($$svm_train_query('SELECT "Id", y, y::int AS code FROM numbered', 'y', model => 'nothing')$$);
 \echo :LAST_ERROR_SQLSTATE
 
-DELETE FROM svm_model;
-SET client_min_messages = error;
-DROP SCHEMA giveaways CASCADE;
-
 -- A number to predict: columns that say it as a straight line does, numbers of rows, and an epsilon that forgives everything.
 SET client_min_messages = error;
 CREATE TABLE amounts AS
-    SELECT i AS nr, a, b, kind, round((50 + 20 * a + 3 * b + drawn(i, 7))::numeric, 4) AS amount FROM (SELECT *, row_number() OVER () ::int AS i FROM rows) AS r;
+    SELECT *, 7 - 3 * amount AS turned, round(amount * 1.19, 1) AS gross, amount + 20 * drawn(nr, 9) AS near, CASE WHEN nr > 1000 THEN amount END AS mostly_null,
+        CASE WHEN nr % 10 > 0 THEN amount * 2 END AS with_nulls
+    FROM (SELECT i AS nr, a, b, kind, round((50 + 20 * a + 3 * b + drawn(i, 7))::numeric, 4) AS amount FROM (SELECT *, row_number() OVER ()::int AS i FROM rows) AS r) AS s;
 SET client_min_messages = warning;
-SELECT told($$svm_train('amounts', 'amount', '{a, b, kind}', 'amounts')$$);
-SELECT told($$svm_train_query('SELECT a, b, kind, 7 - 3 * amount AS turned, round(amount * 1.19, 1) AS gross, amount FROM amounts', 'amount', model => 'amounts_told')$$);
-SELECT told($$svm_train_query('SELECT a, b, amount * 2 AS twice, amount FROM amounts', 'amount', '{a, b, twice}', 'amounts_told', kernel => 'rbf', rank => 20)$$);
-SELECT told($$svm_train_query('SELECT a, b, amount * 2 AS twice, amount FROM amounts', 'amount', '{a, b, twice}', 'amounts_told', solver => 'scan')$$);
-SELECT told($$svm_train_query('SELECT a, amount + drawn(nr, 9) AS near, amount FROM amounts', 'amount', model => 'amounts_near')$$);
-SELECT told($$svm_train_query('SELECT a, b, CASE WHEN nr > 1000 THEN amount END AS mostly_null, CASE WHEN nr % 10 > 0 THEN amount END AS with_nulls, amount FROM amounts', 'amount', model => 'amounts_null')$$);
-SELECT told($$svm_train_query('SELECT amount * 2 AS only, amount FROM amounts', 'amount', model => 'amounts_only')$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b, kind, near, mostly_null}', 'amounts')$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b, kind, turned, gross, with_nulls}', 'amounts_told')$$);
+SELECT told($$svm_train('amounts', 'amount', exclude => '{nr, turned, mostly_null, with_nulls}', model => 'amounts_gross')$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b, turned}', 'amounts_rbf', kernel => 'rbf', rank => 20)$$);
+SELECT told($$svm_train('amounts', 'amount', '{a, b, turned}', 'amounts_scan', solver => 'scan')$$);
+SET pgsvm.workers = 2;
+SET pgsvm.min_parallel_size = 0;
+SET pgsvm.cache_size = '64kB';
+SELECT told($$svm_train('amounts', 'amount', '{a, b, turned}', 'amounts_spooled', tolerance => 0.01)$$);
+RESET pgsvm.cache_size;
+RESET pgsvm.min_parallel_size;
+SET pgsvm.workers = 0;
+SELECT told($$svm_train_query('SELECT a, 2 * amount AS twice, amount FROM amounts', 'amount', '{a, twice}', 'amounts_twice')$$);
+SELECT told($$svm_train('amounts', 'amount', '{turned}', 'amounts_only')$$);
 SELECT told($$svm_train('amounts', 'amount', '{nr, a, kind}', 'amounts_counted')$$);
-SELECT told($$svm_train_query('SELECT * FROM (SELECT nr, a, b, amount FROM amounts ORDER BY nr) AS q', 'amount', model => 'amounts_counted')$$);
 SELECT told($$svm_train('amounts', 'amount', '{a, b}', 'amounts_wide', epsilon => 5)$$);
 SELECT told($$svm_train('amounts', 'amount', '{a, b}', 'amounts_wide', epsilon => 3, loss => 'epsilon_insensitive', options => '{"intercept": "free"}')$$);
 SELECT told($$svm_train('amounts', 'amount', '{a, b}', 'amounts_flat', c => 1e-9)$$);
+SELECT feature FROM svm_weights('amounts_wide');
+
+DELETE FROM svm_model;
+SET client_min_messages = error;
+DROP SCHEMA giveaways CASCADE;

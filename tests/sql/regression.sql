@@ -32,11 +32,11 @@ SELECT rows, rows_left_out, abs(rmse - (SELECT training_rmse FROM svm_models WHE
        accuracy, auc, unseen_labels
 FROM svm_evaluate('homes', 'homes');
 SELECT median_absolute_error IS NULL AS none_of_classes FROM svm_evaluate('dear', 'SELECT area, age, price > 300000 AS dear FROM homes');
-SELECT abs(median_absolute_error - 5) < 1e-9 AS of_two, rows FROM svm_evaluate('homes', 'SELECT area, age, place, svm_predict(''homes'', h) + id * 2 - 1 AS price FROM homes AS h WHERE id IN (1, 4, 5) AND id <> 4 OR id = 3 AND false');
+SELECT abs(median_absolute_error - 5) < 1e-9 AS of_two, rows FROM svm_evaluate('homes', 'SELECT area, age, place, svm_predict(''homes'', h) + id * 2 - 1 AS price FROM homes AS h WHERE id IN (1, 5)');
 -- of more different errors than are kept it is rounded
-SELECT count(*), abs(median_absolute_error / (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY tossed(i, 5) * i) FROM generate_series(1, 400000) AS i) - 1) < 1e-4 AS near
-FROM (SELECT svm_import('zero', E'solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias -1\nw\n0 \n', 'array')) AS m,
-    svm_evaluate('zero', 'SELECT ARRAY[1.0::float8] AS features, tossed(i, 5) * i AS label FROM generate_series(1, 400000) AS i', label => 'label') GROUP BY median_absolute_error;
+SELECT svm_import('zero', E'solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias -1\nw\n0 \n', 'array');
+SELECT rows, abs(median_absolute_error / (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY tossed(i, 5) * i) FROM generate_series(1, 400000) AS i) - 1) < 1e-4 AS near
+FROM svm_evaluate('zero', 'SELECT ARRAY[1.0::float8] AS features, tossed(i, 5) * i AS label FROM generate_series(1, 400000) AS i', label => 'label');
 SELECT feature, round(contribution::numeric, -4) FROM homes AS h, svm_explain('homes', h) WHERE h.id = 7 AND feature LIKE 'a%' ORDER BY 1;
 SELECT row_number, abs(label::float8 - svm_predict('homes', h)) < 1e-6 AS same, probability
 FROM svm_predict_query('homes', 'SELECT * FROM homes WHERE id < 4 ORDER BY id') AS q, homes AS h WHERE h.id = q.row_number ORDER BY 1;
