@@ -326,13 +326,16 @@ impl Announcement<'_> {
                 "it predicts almost the same for every row".to_owned()
             }
             // a quantile is not to be near all labels
-            Some(r2) if r2 < POOR_R2 && !self.of_quantiles() => {
-                format!(
-                    "it explains {:.1} % of the variance of its label",
-                    100.0 * r2.max(0.0)
-                )
-            }
-            Some(_) => return None,
+            Some(_) if self.of_quantiles() => return None,
+            Some(_) => match OffTarget::telling_r2(self.trained) {
+                Some(r2) if r2 < POOR_R2 => {
+                    format!(
+                        "it explains {:.1} % of the variance of its label",
+                        100.0 * r2.max(0.0)
+                    )
+                }
+                _ => return None,
+            },
         };
         let message = format!("model {} has learned next to nothing: {why}", self.name());
         let warning = Failure::new(Code::ERRCODE_WARNING, message);

@@ -52,7 +52,7 @@ impl DeployOutcome {
             arrived: summary.stop.is_some_and(StopReason::arrived),
             gap: Some(summary.gap),
             auc: OnTrainingRows::of(trained).auc,
-            r2: OffTarget::of(trained).and_then(|it| it.r2),
+            r2: OffTarget::telling_r2(trained),
             deviation: deviation(trained),
         }
     }

@@ -82,6 +82,15 @@ impl OffTarget {
             coverage: residuals.coverage(),
         })
     }
+
+    /// R2 where a small one says that little was learned: by Huber's loss, which leaves labels that are far off alone, it says little.
+    pub fn telling_r2(trained: &Trained) -> Option<f64> {
+        let targets = trained.reader.report.targets?;
+        match targets.delta {
+            Some(_) => None,
+            None => Self::of(trained)?.r2,
+        }
+    }
 }
 
 /// Why a model may have learned nothing.
