@@ -21,7 +21,7 @@ mod site;
 
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::trained_by::training;
-use crate::combinations::{models, novelty};
+use crate::combinations::models;
 use crate::model::{self, Model};
 use crate::pg::result_set::float8;
 use crate::pg::select::text_datum;
@@ -392,6 +392,7 @@ fn check_threshold(model: &Model, threshold: f64) -> Result<(), Failure> {
         ));
     }
     if model.heads[0].calibration.is_none() {
+        model.check_labels()?;
         let again = training(&model.name, "probability => true");
         return Err(models::threshold_probability(&model.name, again, name));
     }
@@ -480,9 +481,7 @@ fn check_probabilities(model: &Model) -> Result<(), Failure> {
     if model.heads.iter().all(|head| head.calibration.is_some()) {
         return Ok(());
     }
-    if model.finds_novelties {
-        return Err(novelty::probability());
-    }
+    model.check_labels()?;
     let again = training(&model.name, "probability => true");
     Err(models::probability(&model.name, again))
 }

@@ -123,13 +123,21 @@ combinations! {
         reason: "There is no label to be right about.",
         hint: "Leave \"watch\" out of the options",
     }
-    together() {
+    compared() {
         what: "task => 'novelty'",
-        with: "\"multiclass\"",
+        with: "\"deploy\": \"if_better\"",
+        why: mathematics,
+        message: "without labels no version of a model is better than another",
+        reason: "There is no label to be right about.",
+        hint: "Leave \"deploy\" out of the options; svm_evaluate(…, label => 'column') compares versions where a column says which rows are strange",
+    }
+    together(option) {
+        what: "task => 'novelty'",
+        with: "\"multiclass\" or \"classes_by\"",
         why: mathematics,
         message: "novelties are found in rows of one class",
         reason: "There is one class.",
-        hint: "Leave \"multiclass\" out of the options",
+        hint: "Leave \"{option}\" out of the options",
     }
     suspects(model) {
         what: "a model of novelties",

@@ -91,13 +91,13 @@ combinations! {
         reason: "Nobody has measured which rows are outliers then.",
         hint: "Leave \"truncation\" out of the options",
     }
-    together() {
+    together(option) {
         what: "task => 'regression'",
-        with: "\"multiclass\": \"crammer_singer\"",
+        with: "\"multiclass\" or \"classes_by\"",
         why: mathematics,
         message: "a regression has no classes to tell apart",
         reason: "There are no classes.",
-        hint: "Leave \"multiclass\" out of the options",
+        hint: "Leave \"{option}\" out of the options",
     }
     published() {
         what: "task => 'regression'",

@@ -5,7 +5,7 @@ use super::kernel_machine::KernelMachine;
 use super::weights::SparseWeights;
 use crate::base::errors::{Code, Failure, OrRaise};
 use crate::catalog::whole::StoredRows;
-use crate::combinations::models;
+use crate::combinations::{models, novelty};
 use crate::features::{FeatureBuffer, FeatureSet, Nulls};
 use crate::pg::check_for_interrupts;
 use pgsvm_core::quantiles::{self, MOST_QUANTILES};
@@ -72,6 +72,14 @@ impl Model {
                 &self.name,
                 self.base_name().replace('\'', "''"),
             )),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses what is asked of probabilities where no label could say them.
+    pub fn check_labels(&self) -> Result<(), Failure> {
+        match self.finds_novelties {
+            true => Err(novelty::probability()),
             false => Ok(()),
         }
     }

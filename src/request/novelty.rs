@@ -2,6 +2,7 @@
 
 use crate::base::errors::Failure;
 use crate::combinations::{novelty, refuse};
+use crate::request::deploy::Deploy;
 use crate::request::{Request, ScaleWord};
 use pgsvm_core::{Inner, Scale};
 
@@ -15,8 +16,10 @@ pub fn check(request: &Request) -> Result<(), Failure> {
         (plan.probability, novelty::probability),
         (plan.intervals, novelty::choosing),
         (!request.class_weight.is_equal(), novelty::class_weight),
-        (terms.truncation().is_some(), novelty::truncation),
-        (terms.together(), novelty::together),
+        (
+            matches!(request.deploy, Deploy::IfBetter { .. }),
+            novelty::compared,
+        ),
         (request.watch.is_some(), novelty::watch),
         (terms.is_published(), novelty::published),
     ])?;

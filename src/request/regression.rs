@@ -3,6 +3,7 @@
 use crate::base::errors::{Code, Failure};
 use crate::combinations::{refuse, regression};
 use crate::request::deploy::Deploy;
+use crate::request::options::table;
 use crate::request::{scoring_words, Request, SolvingTerms};
 use pgsvm_core::Scoring;
 
@@ -108,8 +109,13 @@ fn check_of_classes(request: &Request) -> Result<(), Failure> {
             regression::probability,
         ),
         (terms.truncation().is_some(), regression::truncation),
-        (terms.together(), regression::together),
-    ])
+    ])?;
+    let several = [table::MULTICLASS.name(), table::CLASSES_FROM.name()];
+    let options = &request.call.options;
+    match several.iter().find(|name| options.get(name).is_some()) {
+        Some(option) => Err(regression::together(option)),
+        None => Ok(()),
+    }
 }
 
 /// Has it be a regression, as the label says.

@@ -306,6 +306,15 @@ pub(super) fn terms(given: &Arguments, choices: &Choices) -> Result<SolvingTerms
     let label = given.columns.label.as_deref();
     let (names_task, task) = choices.task(label, named)?;
     let (regresses, is_novelty) = (task == Task::Regression, task == Task::Novelty);
+    // before what these ask of solvers and losses
+    let truncates = choices.has(&table::TRUNCATION);
+    match (task, choices.of_several_classes()) {
+        (Task::Regression, Some(option)) => return Err(regression::together(option)),
+        (Task::Novelty, Some(option)) => return Err(novelty::together(option)),
+        (Task::Regression, None) if truncates => return Err(regression::truncation()),
+        (Task::Novelty, None) if truncates => return Err(novelty::truncation()),
+        _ => {}
+    }
     if is_novelty && [OCAS, CUTTING_PLANE].contains(&solver) {
         return Err(novelty::planes(solver));
     }
@@ -419,6 +428,16 @@ impl Choices<'_> {
     /// The loss that is meant: quantiles have their own.
     fn loss<'a>(&self, given: Option<&'a str>) -> Option<&'a str> {
         given.or_else(|| self.has(&table::QUANTILES).then_some(QUANTILE))
+    }
+
+    /// What is given that is about more than two classes.
+    fn of_several_classes(&self) -> Option<&'static str> {
+        let all = [
+            (table::MULTICLASS.name(), self.has(&table::MULTICLASS)),
+            (table::CLASSES_FROM.name(), self.has(&table::CLASSES_FROM)),
+        ];
+        let mut all = all.into_iter();
+        all.find_map(|(name, is_given)| is_given.then_some(name))
     }
 
     /// The quantiles to predict with this loss; none with another one.

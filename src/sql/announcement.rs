@@ -908,6 +908,9 @@ impl Announcement<'_> {
             true if followed.rows.is_none() || self.request.terms.by_interior_points() => {
                 format!("Trained from nothing, as each refresh by its solver is; terms are those of {model}")
             }
+            true if self.request.terms.nu.is_some() => {
+                format!("Trained from nothing, as other rows may go with another c; terms are those of {model}")
+            }
             true => {
                 format!(
                     "Trained from nothing, which takes no longer here than to begin from {model}"

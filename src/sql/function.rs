@@ -116,6 +116,7 @@ impl FunctionKind {
             return Err(models::function_classes(&model.name, classes, kind.noun()));
         }
         if kind == Self::Probability && model.heads[0].calibration.is_none() {
+            model.check_labels()?;
             let again = training(&model.name, "probability => true");
             return Err(models::function_probability(&model.name, again));
         }

@@ -169,6 +169,10 @@ SELECT svm_train('readings', kernel => 'linear', options => '{"policy": "paper"}
 SELECT svm_train('readings', class_weight => 'balanced');
 SELECT svm_train('readings', probability => true);
 SELECT svm_train('readings', options => '{"watch": "readings"}');
+SELECT svm_train('readings', options => '{"multiclass": "one_vs_one"}');
+SELECT svm_train('readings', solver => 'scan', options => '{"multiclass": "crammer_singer"}');
+SELECT svm_train('readings', options => '{"classes_by": "decision"}');
+SELECT svm_train('readings', options => '{"deploy": "if_better", "relation": "readings", "metric": "auc"}');
 SELECT svm_train_query('SELECT * FROM readings');
 SELECT svm_cross_validate('readings', NULL, task => 'novelty');
 SELECT svm_cross_validate('readings', NULL);
@@ -177,6 +181,8 @@ SELECT svm_forget('linear', 'SELECT 1');
 SELECT svm_suspects('linear', 'readings');
 SELECT svm_predict('linear', r) FROM readings AS r LIMIT 1;
 SELECT svm_probability('linear', r) FROM readings AS r LIMIT 1;
+SELECT svm_classify('linear', r, 0.3) FROM readings AS r LIMIT 1;
+SELECT svm_create_function('linear', 'strange', kind => 'probability');
 -- rows on all sides of the origin, and none
 CREATE TABLE around AS SELECT sin(i) AS x, cos(i) AS y FROM generate_series(1, 500) AS i;
 SELECT svm_train('around', kernel => 'linear', model => 'no');

@@ -112,6 +112,8 @@ SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', class_we
 SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', probability => true);
 SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', options => '{"policy": "paper"}');
 SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', options => '{"multiclass": "crammer_singer"}');
+SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', solver => 'scan', options => '{"multiclass": "one_vs_rest"}');
+SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', options => '{"classes_by": "decision"}');
 SELECT svm_train('homes', 'price', '{area, age}', task => 'regression', loss => 'epsilon_insensitive', options => '{"truncation": 1}');
 SELECT svm_classify('homes', h) FROM homes AS h LIMIT 1;
 SELECT svm_probability('homes', h) FROM homes AS h LIMIT 1;
