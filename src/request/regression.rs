@@ -98,16 +98,13 @@ pub fn may_be(request: &Request) -> bool {
 
 /// Refuses what only classes have.
 fn check_of_classes(request: &Request) -> Result<(), Failure> {
-    let (plan, terms) = (&request.plan, &request.terms);
+    let terms = &request.terms;
     if let Some(metric) = measures(request).find(|metric| !metric.is_of_targets()) {
         return Err(regression::metric_of_classes(scoring_words(metric).0));
     }
     refuse(&[
         (!request.class_weight.is_equal(), regression::class_weight),
-        (
-            plan.probability && !request.call.holds_out,
-            regression::probability,
-        ),
+        (asks_for_probabilities(request), regression::probability),
         (terms.truncation().is_some(), regression::truncation),
     ])?;
     let several = [table::MULTICLASS.name(), table::CLASSES_FROM.name()];
@@ -115,6 +112,17 @@ fn check_of_classes(request: &Request) -> Result<(), Failure> {
     match several.iter().find(|name| options.get(name).is_some()) {
         Some(option) => Err(regression::together(option)),
         None => Ok(()),
+    }
+}
+
+/// Whether probabilities are asked for: where rows are held out in any case, by an option that is about them.
+fn asks_for_probabilities(request: &Request) -> bool {
+    let about_them = [table::CALIBRATION.name(), table::CLASSES_FROM.name()];
+    match request.call.holds_out {
+        true => about_them
+            .iter()
+            .any(|it| request.call.options.get(it).is_some()),
+        false => request.plan.probability,
     }
 }
 

@@ -119,5 +119,6 @@ SELECT step, removed, score BETWEEN 500 AND 10000 AS in_units FROM svm_select_fe
 SELECT bool_or(best AND features_left @> '{area, place}') AS keeps_what_matters FROM svm_select_features('flats', 'price', exclude => '{id}', options => '{"task": "regression", "epsilon": 0.1}', loss => 'epsilon_insensitive');
 SELECT step, removed FROM svm_select_features('flats', 'age', '{area, price}', metric => 'mae', c => 1) ORDER BY step;
 SELECT step FROM svm_select_features('flats', 'price', '{area, age}', class_weight => 'balanced', options => '{"task": "regression"}');
+SELECT step FROM svm_select_features('flats', 'price', '{area, age}', options => '{"calibration": "isotonic", "task": "regression"}');
 SELECT abs(score / (SELECT overall FROM svm_cross_validate('flats', 'price', '{area, age}', c => '{1}') LIMIT 1) - 1) < 0.01 AS as_cross_validated
 FROM svm_select_features('flats', 'price', '{area, age}', keep => 2);
