@@ -51,10 +51,13 @@ impl Request {
         let message = format!("compares {values}{trainings}{at_last}");
         let failure = Failure::new(Code::ERRCODE_SUCCESSFUL_COMPLETION, message);
         let is_grid = self.kernel.as_ref().is_some_and(KernelTerms::is_grid);
-        let shorter = match (is_grid, costs > 1) {
-            (true, true) => "c => 1 or gamma => 'scale' leaves less to choose",
-            (true, false) => "gamma => 'scale' leaves nothing to choose",
-            _ => "c => 1 leaves nothing to choose",
+        let shorter = match (is_grid, costs > 1, epsilons > 1) {
+            (true, true, _) => "c => 1 or gamma => 'scale' leaves less to choose",
+            (true, false, true) => "gamma => 'scale' or epsilon => 0.1 leaves less to choose",
+            (false, true, true) => "c => 1 or epsilon => 0.1 leaves less to choose",
+            (true, false, false) => "gamma => 'scale' leaves nothing to choose",
+            (false, false, true) => "epsilon => 0.1 leaves nothing to choose",
+            (false, _, false) => "c => 1 leaves nothing to choose",
         };
         let progress = "SELECT * FROM svm_progress, in another session, says how far it is";
         Some(failure.hint(match self.plan.purpose {
