@@ -27,7 +27,7 @@ pub const SQUARED_HINGE: Parabola = Parabola {
     line_from: f64::INFINITY,
 };
 
-/// 1/2 max(0, 1 - m)^2, and -1/2 - m below a margin of 0.
+/// 1/2 max(0, 1 - m)^2, and 1/2 - m below a margin of 0.
 pub const HUBER: Parabola = Parabola {
     curvature: 1.0,
     line_from: 1.0,
