@@ -257,7 +257,9 @@ def trained(connection, call):
     """Processor seconds of the backend in a training over `machine`, and its row in svm_models."""
     with ServerWatch(connection) as watch:
         connection.execute(f"SELECT svm_train('machine', {call}, scale => 'none', model => 'machine')")
-    cursor = connection.execute("SELECT m.*, v.rows_used AS n FROM svm_models AS m JOIN svm_versions AS v ON v.id = m.id WHERE m.name = 'machine'")
+    cursor = connection.execute(
+        "SELECT m.*, v.rows_used AS n FROM svm_models AS m JOIN svm_versions AS v ON v.id = m.id WHERE m.name = 'machine'"
+    )
     model = dict(zip((column.name for column in cursor.description), cursor.fetchone()))
     connection.execute("SELECT svm_drop('machine')")
     return watch.usage.cpu, model
@@ -270,7 +272,9 @@ def kernels_of(run, connection, mode):
         problem, gamma = as_problem(name, x, numbers), 1.0 / x.shape[1]
         for c in (1.0, 100.0):
             options = """options => '{"method": "exact", "intercept": "free", "scale_label": "none"}'"""
-            call = f"'label', task => 'regression', kernel => 'rbf', gamma => {gamma}, c => {c}, epsilon => 0.1, {options}"
+            call = (
+                f"'label', task => 'regression', kernel => 'rbf', gamma => {gamma}, c => {c}, epsilon => 0.1, {options}"
+            )
             took, model = trained(connection, call)
             folders = (problem.folder, problem.folder)
             peers = {
@@ -343,7 +347,9 @@ def report_from_table(found):
             if entry["loss"] == loss and any(entry["peers"].values())
         ]
         if ratios:
-            verdicts.append((f"{words}, from the table: the faster peer / ours, geometric mean", geometric(ratios), 10.0, 30.0))
+            verdicts.append(
+                (f"{words}, from the table: the faster peer / ours, geometric mean", geometric(ratios), 10.0, 30.0)
+            )
     header = ["data", "rows", "loss", "ours, s", "LinearSVR, s", "SGDRegressor, s", "faster / ours"]
     return "### From the table\n\n" + table(header, shown), verdicts
 
@@ -364,7 +370,9 @@ def report_kernels(found):
         shown.append([entry["set"], entry["rows"], f"{entry['c']:g}", seconds(entry["ours"]), *cells])
     for kind, words, least, aim in (("sklearn", "LIBSVM", 3.0, 10.0), ("sklearnex", "intelex", 1.0, 2.0)):
         if ratios[kind]:
-            verdicts.append((f"exact kernel regression: {words} / ours, geometric mean", geometric(ratios[kind]), least, aim))
+            verdicts.append(
+                (f"exact kernel regression: {words} / ours, geometric mean", geometric(ratios[kind]), least, aim)
+            )
     verdicts.append(("exact kernel regression: largest difference of objectives, relative", off, WITHIN, None, True))
     header = ["data", "rows", "C", "ours, s", "LIBSVM, s", "intelex, s"]
     return "### Exact kernel machines\n\n" + table(header, shown), verdicts
@@ -385,7 +393,9 @@ def report_one_class(found):
             )
     for kernel, found_ratios in ratios.items():
         if found_ratios:
-            verdicts.append((f"one class, {kernel}: the peer / ours, geometric mean", geometric(found_ratios), 1.0, None))
+            verdicts.append(
+                (f"one class, {kernel}: the peer / ours, geometric mean", geometric(found_ratios), 1.0, None)
+            )
     verdicts.append(("one class: largest difference of objectives, relative", apart, WITHIN, None, True))
     verdicts.append(("one class: how far the share of novel rows is from nu, at most", share, 0.01, None, True))
     header = ["data", "rows", "kernel", "nu", "ours, s", "peer", "peer, s", "objective, off", "novel"]

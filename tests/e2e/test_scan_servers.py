@@ -115,7 +115,9 @@ def test_rows_are_held_out_on_each_server_as_on_one(spread, connect, solver):
 def test_numbers_and_novelties_are_those_of_one_server(spread, connect, asked):
     connection = connect()
     for table in ["spread", "all_here"]:
-        connection.execute(f"SELECT svm_train('{table}', {asked}, model => '{table}', solver => 'scan', tolerance => 1e-5)")
+        connection.execute(
+            f"SELECT svm_train('{table}', {asked}, model => '{table}', solver => 'scan', tolerance => 1e-5)"
+        )
     apart, together = model(connection, "spread"), model(connection, "all_here")
     assert apart["rows_used"] == together["rows_used"] == 3 * ROWS_A_SERVER
     assert 0 <= apart["gap"] <= 1e-5
