@@ -259,7 +259,8 @@ TASKS = {
         {"task": "novelty", "kernel": "linear"},
         {"hinge": "hinge", "squared_hinge": "squared_hinge"},
         OF_NOVELTIES,
-        without=frozenset(TRAINERS) - {"descent", "block", "selective", "indexed", "forest", "low rank", "exact"},
+        without=frozenset(TRAINERS)
+        - {"descent", "block", "selective", "indexed", "forest", "scan hinge", "low rank", "exact"},
     ),
 }
 
