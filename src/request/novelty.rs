@@ -13,6 +13,8 @@ pub fn check(request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     refuse(&[
+        // what selects features holds rows out by itself
+        (request.call.holds_out, novelty::choosing),
         (plan.probability, novelty::probability),
         (plan.intervals, novelty::choosing),
         (!request.class_weight.is_equal(), novelty::class_weight),

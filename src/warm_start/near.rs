@@ -60,7 +60,7 @@ pub fn known_heads(
     if targets.is_some() {
         let nearest = |quantile: &f64| Some((quantiles::nearest(&model.quantiles, *quantile), 1.0));
         return match quantiles.is_empty() {
-            true => gathered([nearest(&quantiles::MEDIAN)].into_iter()),
+            true => gathered([nearest(&quantiles::MEDIAN)]),
             false => gathered(quantiles.iter().map(nearest)),
         };
     }
