@@ -60,6 +60,14 @@ combinations! {
         reason: "What tells classes apart is no beginning of what predicts a number.",
         hint: "Leave \"warm_start\" out of the options, or name a model of the same task",
     }
+    warm_start_ocas(model) {
+        what: "\"warm_start\"",
+        with: "a regression by `solver => 'ocas'`",
+        why: not_yet,
+        message: "planes of numbers do not begin from model \"{model}\" yet",
+        reason: "Planes between good weights and those of the first of them say little of both sides of a number. A refresh begins from nothing.",
+        hint: "solver => 'scan', 'cutting_plane' or 'stream', or leave \"warm_start\" out of the options",
+    }
     warm_start_pegasos(model) {
         what: "\"warm_start\"",
         with: "\"inner\": \"pegasos\"",

@@ -16,7 +16,7 @@ use pgsvm_core::memory::{list, received, text};
 use pgsvm_core::plan::{Plan, Purpose};
 use pgsvm_core::{
     Balance, Certificate, InteriorTerms, LogEntry, LowRankJob, Machines, Problem, ProblemError,
-    ReaderReport, Scale, SolverChoice, Timing, TrainerReport,
+    ReaderReport, Scale, SolverChoice, TargetScale, Timing, TrainerReport,
 };
 use pgsvm_expand::KeptWords;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -327,6 +327,16 @@ impl Job {
     /// The C of a training of one; the first of several.
     pub fn cost(&self) -> f64 {
         self.plan.costs.first().copied().unwrap_or(1.0)
+    }
+
+    /// What the primal of a training over so many rows is at most where all weights are 0: of targets with a deviation of 1 no more than
+    /// C for each, in parts of delta. Infinite where nobody knows.
+    pub fn most_at_zero(&self, targets: Option<TargetScale>, rows: u64) -> f64 {
+        let standardizes = self.terms.targets.is_some_and(|it| it.standardizes);
+        match targets {
+            Some(targets) if standardizes => self.cost() * rows as f64 / targets.of_objective(),
+            _ => f64::INFINITY,
+        }
     }
 
     /// C times the rows of a training.

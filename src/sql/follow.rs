@@ -53,7 +53,7 @@ use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgsvm_core::kernels::KernelKind;
-use pgsvm_core::StopRule;
+use pgsvm_core::{Cuts, SolverChoice, StopRule};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
@@ -248,7 +248,10 @@ impl<'a> DeployedVersion<'a> {
     fn begin_without_key(&self, request: &Request) -> Following {
         let memory = VersionMemory::of_weights(self.known.clone());
         let mut following = Following::new(self.owned.name.clone(), memory, FollowedRows::All);
-        if request.kernel.is_some() || request.terms.solver().descends() {
+        if request.kernel.is_some()
+            || request.terms.solver().descends()
+            || is_ocas_of_numbers(request)
+        {
             following.begin_from_nothing();
         }
         following
@@ -546,6 +549,9 @@ pub fn warm_start(
     {
         return Err(following::warm_start_task(&known.name));
     }
+    if is_ocas_of_numbers(request) {
+        return Err(following::warm_start_ocas(&known.name));
+    }
     check_kernel(&known, request)?;
     let (_, version) = known.name_and_version();
     let stored = StoredVersion::load(schema, base, version.unwrap_or_default())?;
@@ -559,6 +565,13 @@ pub fn warm_start(
     prepared.job.features = known_parts(&known, request, &prepared.job.features)?;
     let following = Following::new(known.name.clone(), memory, FollowedRows::All);
     Ok(Some(following))
+}
+
+/// Whether planes are laid between the newest and the best weights over sides of numbers: from weights that are good already that ends before
+/// it has begun.
+fn is_ocas_of_numbers(request: &Request) -> bool {
+    let solver = request.terms.solver();
+    request.terms.targets.is_some() && matches!(solver, SolverChoice::Scan(Cuts::Ocas(_)))
 }
 
 /// Refuses a model of another kernel than that of a training that is to begin from it; gamma may be another.

@@ -96,7 +96,7 @@ impl Amounts {
 
 /// What predicts the numbers, without what the training asked for that only classes have.
 fn regression(classed: &str) -> String {
-    let only_of_classes = ["class_weight", "probability", "key", "loss", "metric"];
+    let only_of_classes = ["class_weight", "probability", "loss", "metric"];
     let is_given = |name: &&str| classed.contains(&format!(", {name} => "));
     let given: Vec<_> = only_of_classes.into_iter().filter(is_given).collect();
     match given.is_empty() {

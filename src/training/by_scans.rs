@@ -273,6 +273,7 @@ fn starts(
         in_pairs: false,
         targets: report.targets,
         quantiles: &job.plan.quantiles,
+        most: job.most_at_zero(report.targets, report.rows),
     };
     let dropped = source.dropped()?;
     let Some(mapping) = &rows.mapping else {

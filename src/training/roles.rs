@@ -638,6 +638,7 @@ impl ReaderRole {
             in_pairs: false,
             targets: report.targets,
             quantiles: &job.plan.quantiles,
+            most: job.most_at_zero(report.targets, report.rows),
         };
         following
             .take_starts(report.rows as usize, wanted, scaling, features, &dropped)
@@ -672,6 +673,7 @@ impl ReaderRole {
             in_pairs: classes.len() > 2 && classes.len() <= job.plan.pairs_up_to,
             targets: report.targets,
             quantiles: &job.plan.quantiles,
+            most: job.most_at_zero(report.targets, report.rows),
         };
         let rows = report.rows as usize;
         if let Some(following) = self.reader.source_mut().following_mut() {

@@ -276,7 +276,8 @@ impl Following {
             Ok(Start {
                 updates: memory.updates_of(*head),
                 duals: self.duals(memory.duals_of(*head), rows)?,
-                weights: memory.weights_of(*head, by, features, dropped)?,
+                weights: (memory.weights_of(*head, by, features, dropped)?)
+                    .filter(|it| wanted.may_begin(it)),
             })
         };
         let starts = match self.from_nothing {
@@ -308,6 +309,7 @@ impl Following {
         all.room(heads.len())?;
         for head in heads.iter().filter(|_| !self.from_nothing) {
             let known = (self.memory).weights_of(*head, by, features, dropped)?;
+            let known = known.filter(|it| wanted.may_begin(it));
             found |= known.is_some();
             all.push(match known {
                 Some(weights) => weights,

@@ -42,6 +42,15 @@ pub struct WantedHeads<'a> {
     /// Of a regression what it makes of its label, and the quantiles that its heads predict.
     pub targets: Option<TargetScale>,
     pub quantiles: &'a [f64],
+    /// What the primal is at most where all weights are 0.
+    pub most: f64,
+}
+
+impl WantedHeads<'_> {
+    /// Whether weights may be a better beginning than those of 0: not those of a label that was much larger.
+    pub fn may_begin(&self, weights: &[f64]) -> bool {
+        0.5 * weights.iter().map(|it| it * it).sum::<f64>() <= self.most
+    }
 }
 
 /// By head of a training, the model's head that decides what it will.
@@ -52,6 +61,7 @@ pub fn known_heads(
         in_pairs,
         targets,
         quantiles,
+        ..
     }: WantedHeads<'_>,
 ) -> Result<Vec<KnownHead>, OutOfMemory> {
     if targets.is_some() != model.regresses {

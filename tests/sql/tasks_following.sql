@@ -124,3 +124,20 @@ beta AS (SELECT m.name, x.*, b FROM svm_dual AS d JOIN svm_version AS v ON v.id 
 sums AS (SELECT name, sum(b * t) - 0.05 * sum(abs(b)) AS linear, min(b) < 0 AND max(b) > 0 AS two_sided FROM beta GROUP BY name),
 norms AS (SELECT p.name, sum(p.b * q.b * exp(-0.5 * ((p.area - q.area) ^ 2 + (p.age - q.age) ^ 2))) AS norm FROM beta AS p JOIN beta AS q USING (name) GROUP BY p.name)
 SELECT name, two_sided, abs((linear - norm / 2) / dual - 1) < CASE name WHEN 'kernel_exact' THEN 1e-4 ELSE 0.02 END AS as_certified FROM sums JOIN norms USING (name) JOIN svm_models USING (name) ORDER BY 1;
+
+-- Weights of a label that was much larger are no beginning; planes of numbers begin from nothing.
+CREATE TABLE typos AS SELECT i AS id, sin(i * 1.1) AS a, cos(i * 2.3) AS b, 4 * sin(i * 1.1) + 2 * cos(i * 2.3) + sin(i * 5.1) + 5 AS y FROM generate_series(1, 1500) AS i;
+UPDATE typos SET y = 1.7e12 WHERE id = 77;
+CREATE TABLE ways (name text, loss text, solver text, key text);
+INSERT INTO ways VALUES ('squares', 'squared_epsilon_insensitive', 'stream', NULL), ('keyed', 'epsilon_insensitive', 'stream', 'id'), ('huber', 'huber', 'stream', 'id'),
+    ('scans', 'squared_epsilon_insensitive', 'scan', NULL), ('median', 'quantile', 'stream', 'id'), ('planes', 'epsilon_insensitive', 'ocas', NULL);
+SET client_min_messages = error;
+SELECT svm_train('typos', 'y', '{a, b}', name, loss => loss, solver => solver, key => key) FROM ways WHERE name <> 'planes';
+UPDATE typos SET y = 5 WHERE id = 77;
+SELECT svm_train('typos', 'y', '{a, b}', name, loss => loss, solver => solver, key => key) FROM ways WHERE name = 'planes';
+SELECT svm_refresh(name) FROM ways;
+SELECT svm_train('typos', 'y', '{a, b}', 'new_' || name, loss => loss, solver => solver) FROM ways;
+SELECT ways.name, a.gap <= 1e-2 AS certified, a.dual <= b.primal AND b.dual <= a.primal AS agree, a.passes < 60 AS quick
+FROM ways JOIN svm_models AS b ON b.name = 'new_' || ways.name, LATERAL (SELECT * FROM svm_versions AS v WHERE v.name = ways.name ORDER BY version DESC LIMIT 1) AS a ORDER BY 1;
+SET client_min_messages = warning;
+SELECT svm_train('typos', 'y', '{a, b}', 'begun_planes', loss => 'epsilon_insensitive', solver => 'ocas', options => '{"warm_start": "squares"}');
