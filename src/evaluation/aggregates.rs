@@ -261,6 +261,8 @@ unsafe fn median_final(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     unsafe {
         let ranking = aggregate::finished::<ScoreRanking>(fcinfo);
         let median = ranking.and_then(|ranking| ranking.median().or_raise());
+        // of numbers that are none, or beyond all
+        let median = median.filter(|it| it.is_finite());
         median.map_or_else(|| aggregate::null(fcinfo), float8)
     }
 }

@@ -100,6 +100,7 @@ def test_what_everybody_may_call_is_what_is_needed(server, recorded):
         "svm_row_quantiles",
         "svm_row_unseen",
         "svm_label_metrics",
+        "svm_median",
     }
     # each that takes bytes is tried below
     takes = {name.partition("(")[0] for name in internal if "bytea" in name}
