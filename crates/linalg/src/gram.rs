@@ -31,15 +31,15 @@ pub struct Gram {
     length: usize,
 }
 
-/// The work of [`Gram::finish`].
-struct Finish<'a>(&'a mut Gram);
+/// The work of [`Gram::multiply`]. Gives back how many multiplications it took.
+struct Multiply<'a>(&'a mut Gram);
 
-impl Work for Finish<'_> {
-    type Output = ();
+impl Work for Multiply<'_> {
+    type Output = usize;
 
     #[inline(always)]
-    fn run<K: Isa>(self) {
-        self.0.multiply::<K>();
+    fn run<K: Isa>(self) -> usize {
+        self.0.multiply::<K>()
     }
 }
 
@@ -112,7 +112,7 @@ impl Gram {
         }
         self.pack(row);
         match self.packed == self.block_rows {
-            true => self.multiply::<K>(),
+            true => K::apart(Multiply(self)),
             false => 0,
         }
     }
@@ -184,7 +184,7 @@ impl Gram {
     /// Takes the products of what is left.
     pub fn finish(&mut self, level: Level) {
         if self.packed > 0 {
-            level.run(Finish(self));
+            level.run(Multiply(self));
         }
     }
 

@@ -19,6 +19,10 @@ pub trait Isa: sealed::Sealed {
     const TWO_ROWS: bool = false;
     /// Eight numbers at a time.
     type Eight: eight::Eight;
+
+    /// Runs a piece of this build's work as a function of its own: what many loops share, and what takes much longer than a
+    /// call, is then compiled once and not into each of them.
+    fn apart<W: Work>(work: W) -> W::Output;
 }
 
 /// Multiply, round, add.
@@ -34,6 +38,11 @@ impl sealed::Sealed for Plain {}
 impl Isa for Plain {
     const FUSED: bool = false;
     type Eight = lanes::Lanes;
+
+    #[inline(never)]
+    fn apart<W: Work>(work: W) -> W::Output {
+        work.run::<Self>()
+    }
 }
 #[cfg(target_arch = "aarch64")]
 impl sealed::Sealed for Fused {}
@@ -41,6 +50,11 @@ impl sealed::Sealed for Fused {}
 impl Isa for Fused {
     const FUSED: bool = true;
     type Eight = lanes::Lanes;
+
+    #[inline(never)]
+    fn apart<W: Work>(work: W) -> W::Output {
+        work.run::<Self>()
+    }
 }
 #[cfg(target_arch = "x86_64")]
 impl sealed::Sealed for Avx2 {}
@@ -50,6 +64,12 @@ impl Isa for Avx2 {
     const AVX2: bool = true;
     const TWO_ROWS: bool = true;
     type Eight = eight::avx2::EightFloats;
+
+    #[inline(always)]
+    fn apart<W: Work>(work: W) -> W::Output {
+        // SAFETY: this build is in [`run_avx2`] alone, which runs where the processor was seen to have both features.
+        unsafe { run_avx2(work) }
+    }
 }
 
 /// A piece of work that runs inside one build. `run` and all it calls must be `#[inline(always)]`.
@@ -106,6 +126,7 @@ impl Level {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn run_avx2<W: Work>(work: W) -> W::Output {
     work.run::<Avx2>()

@@ -246,13 +246,8 @@ impl<T: Real> Member<T> {
         let mut values = 0;
         for ((part, view), sigma) in self.parts.iter_mut().zip(&shared.heads).zip(shared.sigma) {
             if let Some(view) = view {
-                values += by_loss!(view.terms.loss, loss => {
-                    let (u, breakpoints) = (&mut part.u[..], part.breakpoints.as_mut());
-                    let mut visitor = view.visitor(loss, u, *sigma, part.sums, breakpoints);
-                    let values = visitor.visit_blocks::<K, FULL>(blocks);
-                    part.sums = visitor.sums;
-                    values
-                });
+                let (at, breakpoints) = ((&mut part.u[..], *sigma), part.breakpoints.as_mut());
+                values += view.visit_blocks::<K, FULL>(blocks, at, &mut part.sums, breakpoints);
             }
         }
         values
@@ -299,7 +294,7 @@ impl<T: Real> Member<T> {
     fn check_one<K: Isa>(&mut self, shared: &Shared<'_, T>, row: &Row<'_>) {
         for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
             if let (Some(proof), Some(view)) = (&mut part.proof, view) {
-                by_loss!(view.terms.loss, loss => { view.check::<K, _>(loss, row, proof); });
+                view.check::<K>(row, proof);
             }
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::memory::OutOfMemory;
 use crate::rows::row::Row;
-use crate::simd::{Isa, Level};
+use crate::simd::{Isa, Level, Work};
 use crate::solver::bundle::pass::{BundlePass, BundleSums, Outputs};
 use crate::solver::decided::{Decide, Decided};
 use crate::solver::interior::pass::{InteriorPass, InteriorSums};
@@ -29,6 +29,25 @@ pub enum HeadFound {
     Interior(Box<InteriorSums>),
     Recount(RecountSums),
     Decided(Decided),
+}
+
+/// The work of [`HeadScan::visit`].
+struct Visit<'a> {
+    pass: &'a HeadScan,
+    sums: &'a mut HeadFound,
+    row: &'a Row<'a>,
+    block: u32,
+    outputs: &'a mut [Outputs],
+}
+
+impl Work for Visit<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        self.pass
+            .visit_here::<K>(self.sums, self.row, self.block, self.outputs);
+    }
 }
 
 impl HeadScan {
@@ -65,6 +84,23 @@ impl HeadScan {
     /// Adds a row, of the block with this number; `outputs`: those of the row that planes keep from pass to pass, or none.
     #[inline(always)]
     pub(crate) fn visit<K: Isa>(
+        &self,
+        sums: &mut HeadFound,
+        row: &Row<'_>,
+        block: u32,
+        outputs: &mut [Outputs],
+    ) {
+        K::apart(Visit {
+            pass: self,
+            sums,
+            row,
+            block,
+            outputs,
+        });
+    }
+
+    #[inline(always)]
+    fn visit_here<K: Isa>(
         &self,
         sums: &mut HeadFound,
         row: &Row<'_>,

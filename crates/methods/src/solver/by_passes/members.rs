@@ -10,6 +10,8 @@ use crate::solver::by_passes::unread::Unread;
 use crate::solver::fixed_weights::BLOCK;
 use crate::solver::head_sums::{HeadFound, HeadScan};
 use crate::solver::newton::pace::PRODUCTS_PER_VALUE;
+use crate::solver::newton::pass::{HeadPass, HeadSums};
+use crate::solver::newton::sums::Seen;
 use crate::solver::visit::per_row::Dual;
 
 /// One of the threads that read rows.
@@ -80,6 +82,29 @@ impl<'a> Placed<'a> for InSlot<'a> {
     }
 }
 
+/// The work of a visit of a row whose dual variable was this in the pass before.
+struct KeptRow<'a> {
+    pass: &'a HeadPass,
+    sums: &'a mut HeadSums,
+    row: &'a Row<'a>,
+    dual: f32,
+}
+
+impl Work for KeptRow<'_> {
+    type Output = Option<Seen>;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Option<Seen> {
+        let Self {
+            pass,
+            sums,
+            row,
+            dual,
+        } = self;
+        pass.visit_kept::<K>(sums, (row, block_of(row)), dual)
+    }
+}
+
 impl MemberHead<'_> {
     /// Visits rows that lie near one another; the values gone through.
     #[inline(always)]
@@ -101,7 +126,13 @@ impl MemberHead<'_> {
                     }
                     let row = place.row();
                     values += row.values() + beside;
-                    if let Some(seen) = pass.visit_kept::<K>(sums, (&row, block_of(&row)), before) {
+                    let row_kept = KeptRow {
+                        pass,
+                        sums,
+                        row: &row,
+                        dual: before,
+                    };
+                    if let Some(seen) = K::apart(row_kept) {
                         let dual = seen.dual as f32;
                         own.set(dual);
                         values += seen.products / PRODUCTS_PER_VALUE;

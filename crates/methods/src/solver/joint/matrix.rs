@@ -11,7 +11,7 @@ use crate::base::zeros::Lined;
 use crate::rows::row::Row;
 use crate::simd::entries::{dots, tile, Entries, LanePlace, AT_ONCE, TILE, TILE_HEADS};
 use crate::simd::lanes::{Lanes, LANES};
-use crate::simd::{Isa, Next, Real};
+use crate::simd::{Isa, Next, Real, Work};
 use crate::solver::visit::ahead::Coming;
 use crate::solver::visit::visitor::scattered;
 use crate::solver::weights::Column;
@@ -247,37 +247,14 @@ impl Matrix {
         scales: &Lanes,
         damp: Option<&Matrix>,
     ) {
-        let (from, dense, stride) = (block * LANES, self.dense, self.stride);
-        if dense > 0 {
-            for (k, &scale) in scales
-                .iter()
-                .enumerate()
-                .filter(|(_, scale)| **scale != 0.0)
-            {
-                let own = &mut self.front[(from + k) * self.pitch..][..dense];
-                match damp {
-                    None => f32::add_dense::<K>(own, scale.into(), row.dense()),
-                    Some(damp) => {
-                        let values = row.dense().iter().zip(damp.front(from + k));
-                        for (own, (x, damp)) in own.iter_mut().zip(values) {
-                            *own += scale * damp * x;
-                        }
-                    }
-                }
-            }
-        }
-        let (entries, place) = (self.entries(row), LanePlace { stride, from });
-        let last = self.rest.len() - stride + from;
-        match damp {
-            None => entries.add::<K>(&mut self.rest, place, scales),
-            Some(damp) => {
-                entries.add_damped::<K>((&mut self.rest, &damp.rest), place, scales);
-            }
-        }
-        for (k, &scale) in scales.iter().enumerate() {
-            let damp = damp.map_or(1.0, |damp| damp.rest[last + k]);
-            self.rest[last + k] += intercept * scale * damp;
-        }
+        K::apart(Add {
+            matrix: self,
+            row,
+            intercept,
+            block,
+            scales,
+            damp,
+        });
     }
 
     /// sum m x^2 for the lanes of a block, of the dense part only for those whose bit in `wanted` is set.
@@ -304,46 +281,118 @@ impl Matrix {
     }
 }
 
-/// <m, x> and offsets of [`TILE`] rows, as [`scores`]: of each row for one block after the other; of the dense part, for these lanes
-/// only. Asks for rows that are `coming` meanwhile, one with each product of four lanes.
-#[inline(always)]
-pub(super) fn tile_scores<K: Isa>(
-    matrix: &Matrix,
-    rows: &[Row<'_>; TILE],
+/// The work of [`Matrix::add`].
+struct Add<'a> {
+    matrix: &'a mut Matrix,
+    row: &'a Row<'a>,
     intercept: f32,
-    lanes: &[usize],
-    coming: &mut [Coming<'_>],
-    out: &mut [Lanes],
-) {
-    let stride = matrix.stride;
-    let blocks = stride / LANES;
-    let last = &matrix.rest[matrix.rest.len() - stride..];
-    for (row, out) in rows.iter().zip(out.chunks_exact_mut(blocks)) {
-        let entries = matrix.entries(row);
-        for (block, out) in out.iter_mut().enumerate() {
-            let from = block * LANES;
-            let [[scores]] = entries.scores::<K, 1, 1>([&matrix.rest], LanePlace { stride, from });
-            let beside = row.offset() as f32;
-            *out = std::array::from_fn(|k| scores[k] + intercept * last[from + k] + beside);
+    block: usize,
+    scales: &'a Lanes,
+    damp: Option<&'a Matrix>,
+}
+
+impl Work for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let Self {
+            matrix,
+            row,
+            intercept,
+            block,
+            scales,
+            damp,
+        } = self;
+        let (from, dense, stride) = (block * LANES, matrix.dense, matrix.stride);
+        if dense > 0 {
+            for (k, &scale) in scales
+                .iter()
+                .enumerate()
+                .filter(|(_, scale)| **scale != 0.0)
+            {
+                let own = &mut matrix.front[(from + k) * matrix.pitch..][..dense];
+                match damp {
+                    None => f32::add_dense::<K>(own, scale.into(), row.dense()),
+                    Some(damp) => {
+                        let values = row.dense().iter().zip(damp.front(from + k));
+                        for (own, (x, damp)) in own.iter_mut().zip(values) {
+                            *own += scale * damp * x;
+                        }
+                    }
+                }
+            }
+        }
+        let (entries, place) = (matrix.entries(row), LanePlace { stride, from });
+        let last = matrix.rest.len() - stride + from;
+        match damp {
+            None => entries.add::<K>(&mut matrix.rest, place, scales),
+            Some(damp) => {
+                entries.add_damped::<K>((&mut matrix.rest, &damp.rest), place, scales);
+            }
+        }
+        for (k, &scale) in scales.iter().enumerate() {
+            let damp = damp.map_or(1.0, |damp| damp.rest[last + k]);
+            matrix.rest[last + k] += intercept * scale * damp;
         }
     }
-    let x = rows.each_ref().map(|row| row.dense());
-    let products = lanes.len().div_ceil(TILE_HEADS);
-    let share = TILE.div_ceil(products);
-    let mut asking = coming.chunks_mut(share);
-    for lanes in lanes.chunks(lanes.len().div_ceil(products)) {
-        let mut next = [Next::NONE; TILE];
-        for (next, coming) in next.iter_mut().zip(asking.next().unwrap_or_default()) {
-            *next = coming.part(1);
+}
+
+/// <m, x> and offsets of [`TILE`] rows, as [`Scores`]: of each row for one block after the other; of the dense part, for these lanes
+/// only. Asks for rows that are `coming` meanwhile, one with each product of four lanes.
+pub(super) struct TileScores<'a, 'p> {
+    pub(super) matrix: &'a Matrix,
+    pub(super) rows: &'a [Row<'a>; TILE],
+    pub(super) intercept: f32,
+    pub(super) lanes: &'a [usize],
+    pub(super) coming: &'a mut [Coming<'p>],
+    pub(super) out: &'a mut [Lanes],
+}
+
+impl Work for TileScores<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        let Self {
+            matrix,
+            rows,
+            intercept,
+            lanes,
+            coming,
+            out,
+        } = self;
+        let stride = matrix.stride;
+        let blocks = stride / LANES;
+        let last = &matrix.rest[matrix.rest.len() - stride..];
+        for (row, out) in rows.iter().zip(out.chunks_exact_mut(blocks)) {
+            let entries = matrix.entries(row);
+            for (block, out) in out.iter_mut().enumerate() {
+                let from = block * LANES;
+                let [[scores]] =
+                    entries.scores::<K, 1, 1>([&matrix.rest], LanePlace { stride, from });
+                let beside = row.offset() as f32;
+                *out = std::array::from_fn(|k| scores[k] + intercept * last[from + k] + beside);
+            }
         }
-        let mut fronts = [&[][..]; TILE_HEADS];
-        for (front, &lane) in fronts.iter_mut().zip(lanes) {
-            *front = matrix.front(lane);
-        }
-        let sums = tile::<K>(x, &fronts[..lanes.len()], &next[..share]);
-        for (sums, out) in sums.iter().zip(out.chunks_exact_mut(blocks)) {
-            for (sum, lane) in sums.iter().zip(lanes) {
-                out[lane / LANES][lane % LANES] += sum;
+        let x = rows.each_ref().map(|row| row.dense());
+        let products = lanes.len().div_ceil(TILE_HEADS);
+        let share = TILE.div_ceil(products);
+        let mut asking = coming.chunks_mut(share);
+        for lanes in lanes.chunks(lanes.len().div_ceil(products)) {
+            let mut next = [Next::NONE; TILE];
+            for (next, coming) in next.iter_mut().zip(asking.next().unwrap_or_default()) {
+                *next = coming.part(1);
+            }
+            let mut fronts = [&[][..]; TILE_HEADS];
+            for (front, &lane) in fronts.iter_mut().zip(lanes) {
+                *front = matrix.front(lane);
+            }
+            let sums = tile::<K>(x, &fronts[..lanes.len()], &next[..share]);
+            for (sums, out) in sums.iter().zip(out.chunks_exact_mut(blocks)) {
+                for (sum, lane) in sums.iter().zip(lanes) {
+                    out[lane / LANES][lane % LANES] += sum;
+                }
             }
         }
     }
@@ -351,53 +400,68 @@ pub(super) fn tile_scores<K: Isa>(
 
 /// <m, x> and the offset in each of M matrices for the lanes of the N blocks from `block`; of the dense part, only for lanes whose bit
 /// in `wanted` is set. Asks for the row that is `coming` meanwhile.
-#[inline(always)]
-pub(super) fn scores<K: Isa, const N: usize, const M: usize>(
-    matrices: [&Matrix; M],
-    row: &Row<'_>,
-    intercept: f32,
-    block: usize,
-    wanted: [u8; N],
-    coming: &mut Coming<'_>,
-) -> [[Lanes; N]; M] {
-    let (dense, stride, from) = (matrices[0].dense, matrices[0].stride, block * LANES);
-    let rest = matrices.map(|matrix| &matrix.rest[..]);
-    let entries = matrices[0].entries(row);
-    let mut scores = entries.scores::<K, N, M>(rest, LanePlace { stride, from });
-    let beside = row.offset() as f32;
-    for m in 0..M {
-        let last = &rest[m][rest[m].len() - stride + from..][..N * LANES];
-        for (score, last) in scores[m].as_flattened_mut().iter_mut().zip(last) {
-            *score += intercept * last + beside;
+pub(super) struct Scores<'a, 'p, const N: usize, const M: usize> {
+    pub(super) matrices: [&'a Matrix; M],
+    pub(super) row: &'a Row<'a>,
+    pub(super) intercept: f32,
+    pub(super) block: usize,
+    pub(super) wanted: [u8; N],
+    pub(super) coming: &'a mut Coming<'p>,
+}
+
+impl<const N: usize, const M: usize> Work for Scores<'_, '_, N, M> {
+    type Output = [[Lanes; N]; M];
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> [[Lanes; N]; M] {
+        let Self {
+            matrices,
+            row,
+            intercept,
+            block,
+            wanted,
+            coming,
+        } = self;
+        let (dense, stride, from) = (matrices[0].dense, matrices[0].stride, block * LANES);
+        let rest = matrices.map(|matrix| &matrix.rest[..]);
+        let entries = matrices[0].entries(row);
+        let mut scores = entries.scores::<K, N, M>(rest, LanePlace { stride, from });
+        let beside = row.offset() as f32;
+        for m in 0..M {
+            let last = &rest[m][rest[m].len() - stride + from..][..N * LANES];
+            for (score, last) in scores[m].as_flattened_mut().iter_mut().zip(last) {
+                *score += intercept * last + beside;
+            }
         }
-    }
-    if dense == 0 {
-        coming.rest();
-        return scores;
-    }
-    // the products wanted, as places of scores
-    let mut places = [(0, 0, 0); AT_ONCE];
-    let mut count = 0;
-    let lanes: u32 = wanted.into_iter().map(u8::count_ones).sum();
-    let mut to_take = M * lanes as usize;
-    for m in 0..M {
-        for (n, mut left) in wanted.into_iter().enumerate() {
-            while left != 0 {
-                places[count] = (m, n, left.trailing_zeros() as usize);
-                left &= left - 1;
-                count += 1;
-                if count == AT_ONCE.min(to_take) {
-                    let next = coming.part(to_take.div_ceil(AT_ONCE));
-                    let fronts = places.map(|(m, n, k)| matrices[m].front(from + n * LANES + k));
-                    let dots = dots::<K>(row.dense(), &fronts[..count], next);
-                    for (&(m, n, k), dot) in places[..count].iter().zip(dots) {
-                        scores[m][n][k] += dot;
+        if dense == 0 {
+            coming.rest();
+            return scores;
+        }
+        // the products wanted, as places of scores
+        let mut places = [(0, 0, 0); AT_ONCE];
+        let mut count = 0;
+        let lanes: u32 = wanted.into_iter().map(u8::count_ones).sum();
+        let mut to_take = M * lanes as usize;
+        for m in 0..M {
+            for (n, mut left) in wanted.into_iter().enumerate() {
+                while left != 0 {
+                    places[count] = (m, n, left.trailing_zeros() as usize);
+                    left &= left - 1;
+                    count += 1;
+                    if count == AT_ONCE.min(to_take) {
+                        let next = coming.part(to_take.div_ceil(AT_ONCE));
+                        let fronts =
+                            places.map(|(m, n, k)| matrices[m].front(from + n * LANES + k));
+                        let dots = dots::<K>(row.dense(), &fronts[..count], next);
+                        for (&(m, n, k), dot) in places[..count].iter().zip(dots) {
+                            scores[m][n][k] += dot;
+                        }
+                        to_take -= count;
+                        count = 0;
                     }
-                    to_take -= count;
-                    count = 0;
                 }
             }
         }
+        scores
     }
-    scores
 }

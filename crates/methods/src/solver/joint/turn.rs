@@ -9,7 +9,6 @@ use super::JointHeads;
 use crate::base::interrupts;
 use crate::base::memory::{copied, OutOfMemory};
 use crate::base::zeros::zeros;
-use crate::objective::loss::LossFunction;
 use crate::objective::minimized::Intercept;
 use crate::rows::blocks::Blocks;
 use crate::rows::map::RowMap;
@@ -163,11 +162,7 @@ impl JointHeads {
 
     /// Visits the rows of these blocks in the active set of the head whose turn it is. Gives back the values visited.
     #[inline(always)]
-    pub(super) fn visit_in_turn<K: Isa, L: LossFunction>(
-        &mut self,
-        loss: L,
-        blocks: Blocks<'_, impl RowMap>,
-    ) -> usize {
+    pub(super) fn visit_in_turn<K: Isa>(&mut self, blocks: Blocks<'_, impl RowMap>) -> usize {
         let Some(turn) = &mut self.turn else {
             return 0;
         };
@@ -184,11 +179,9 @@ impl JointHeads {
             shrunk: &turn.shrunk,
             start: None,
             form,
+            two_sided: self.facts.epsilon.is_some(),
         };
-        let mut visitor = view.visitor(loss, u, 1.0, state.sums, None);
-        let values = visitor.visit_blocks::<K, false>(blocks);
-        state.sums = visitor.sums;
-        values
+        view.visit_blocks::<K, false>(blocks, (u, 1.0), &mut state.sums, None)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Verifying passes: as in [`crate::solver::single::verify`], of those heads that want one.
 
 use super::best_duals::ROWS_A_LOOK;
-use super::matrix::tile_scores;
+use super::matrix::TileScores;
 use super::{JointHeads, TileRoom};
 use crate::base::interrupts;
 use crate::base::memory::{OutOfMemory, Room};
@@ -184,8 +184,14 @@ impl JointHeads {
                 let first = slots.start;
                 let rows: [_; TILE] = std::array::from_fn(|n| page.row(first + n));
                 slots.start += TILE;
-                let one = self.intercept;
-                tile_scores::<K>(&self.start.w, &rows, one, lanes, &mut [], scores);
+                K::apart(TileScores {
+                    matrix: &self.start.w,
+                    rows: &rows,
+                    intercept: self.intercept,
+                    lanes,
+                    coming: &mut [],
+                    out: scores,
+                });
                 for (row, scores) in rows.iter().zip(scores.chunks_exact(each)) {
                     values += 1 + row.values();
                     self.check_row::<K, L>(loss, row, Some(scores));

@@ -13,7 +13,7 @@ use crate::simd::entries::TILE;
 use crate::simd::lanes::{Lanes, LANES};
 use crate::simd::{Isa, Real, Work};
 use crate::solver::joint::lanes::Facing;
-use crate::solver::joint::matrix::{scores, tile_scores};
+use crate::solver::joint::matrix::{Matrix, Scores, TileScores};
 use crate::solver::visit::ahead::{Ahead, Coming};
 use crate::solver::visit::visitor::NORM_SAMPLE;
 
@@ -54,11 +54,12 @@ impl<M: RowMap, const FULL: bool> Work for VisitBlocks<'_, M, FULL> {
     #[inline(always)]
     fn run<K: Isa>(self) -> usize {
         let Self { joint, blocks } = self;
+        if !FULL && joint.turn.is_some() {
+            return joint.visit_in_turn::<K>(blocks);
+        }
         by_loss!(joint.loss, loss => {
             if FULL && !joint.start.is_zero && joint.tiles() {
                 joint.visit_tiles::<K, _>(loss, blocks)
-            } else if !FULL && joint.turn.is_some() {
-                joint.visit_in_turn::<K, _>(loss, blocks)
             } else {
                 joint.visit_each::<K, _, FULL>(loss, blocks)
             }
@@ -83,6 +84,25 @@ impl<const FULL: bool> Work for VisitRow<'_, FULL> {
         let held =
             by_loss!(joint.loss, loss => joint.visit::<K, _, FULL>(loss, row, known, &mut none));
         held.into_iter().fold(f32::INFINITY, f32::min)
+    }
+}
+
+/// The work of [`JointHeads::visit`].
+struct Visit<'a, 'p, L, const FULL: bool> {
+    joint: &'a mut JointHeads,
+    loss: L,
+    row: &'a Row<'a>,
+    known: Known<'a>,
+    coming: &'a mut Coming<'p>,
+}
+
+impl<L: LossFunction, const FULL: bool> Work for Visit<'_, '_, L, FULL> {
+    type Output = Lanes;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Lanes {
+        let (joint, loss) = (self.joint, self.loss);
+        joint.visit_blocks::<K, L, FULL>(loss, self.row, self.known, self.coming)
     }
 }
 
@@ -246,7 +266,7 @@ impl JointHeads {
         behind: impl Iterator<Item = usize> + Clone,
         room: &mut TileRoom,
     ) -> usize {
-        let (each, calm, one) = (self.blocks.len(), self.calm, self.intercept);
+        let (each, calm) = (self.blocks.len(), self.calm);
         let TileRoom {
             lanes,
             at_start,
@@ -261,9 +281,23 @@ impl JointHeads {
             Coming::new(near, far)
         });
         let (now, later) = coming.split_at_mut(TILE / 2);
-        tile_scores::<K>(&self.start.w, &rows, one, lanes, now, at_start);
+        K::apart(TileScores {
+            matrix: &self.start.w,
+            rows: &rows,
+            intercept: self.intercept,
+            lanes,
+            coming: now,
+            out: at_start,
+        });
         if calm {
-            tile_scores::<K>(&self.w, &rows, one, lanes, later, at_visit);
+            K::apart(TileScores {
+                matrix: &self.w,
+                rows: &rows,
+                intercept: self.intercept,
+                lanes,
+                coming: later,
+                out: at_visit,
+            });
         }
         self.moved.fill(0);
         let mut values = 0;
@@ -322,6 +356,24 @@ impl JointHeads {
     /// Visits a row and asks for the one that is `coming` meanwhile; see [`RowOutcome::held`] for what comes back.
     #[inline(always)]
     fn visit<K: Isa, L: LossFunction, const FULL: bool>(
+        &mut self,
+        loss: L,
+        row: &Row<'_>,
+        known: Known<'_>,
+        coming: &mut Coming<'_>,
+    ) -> Lanes {
+        K::apart(Visit::<L, FULL> {
+            joint: self,
+            loss,
+            row,
+            known,
+            coming,
+        })
+    }
+
+    /// [`Self::visit`], where it is compiled.
+    #[inline(always)]
+    fn visit_blocks<K: Isa, L: LossFunction, const FULL: bool>(
         &mut self,
         loss: L,
         row: &Row<'_>,
@@ -436,24 +488,23 @@ impl JointHeads {
         wanted: [u8; N],
         coming: &mut Coming<'_>,
     ) -> ([Lanes; N], [Lanes; N]) {
-        let one = self.intercept;
         let of = |all: &[Lanes]| -> [Lanes; N] { std::array::from_fn(|n| all[block + n]) };
         let at_zero = [[row.offset() as f32; LANES]; N];
         match (known.at_start, known.at_visit) {
             (None, _) if FULL && !self.start.is_zero => {
                 let both = [&self.w, &self.start.w];
-                let both = scores::<K, N, 2>(both, row, one, block, wanted, coming);
-                (both[0], both[1])
+                let [now, at_start] = self.products::<K, N, 2>(both, row, block, wanted, coming);
+                (now, at_start)
             }
             (start, None) => {
-                let [score] = scores::<K, N, 1>([&self.w], row, one, block, wanted, coming);
+                let [score] = self.products::<K, N, 1>([&self.w], row, block, wanted, coming);
                 (score, start.map_or(at_zero, of))
             }
             (start, Some(at_visit)) => {
                 let mut score = of(at_visit);
                 let stale: [u8; N] = std::array::from_fn(|n| wanted[n] & self.moved[block + n]);
                 if stale != [0; N] {
-                    let [anew] = scores::<K, N, 1>([&self.w], row, one, block, stale, coming);
+                    let [anew] = self.products::<K, N, 1>([&self.w], row, block, stale, coming);
                     for n in 0..N {
                         for k in (0..LANES).filter(|k| stale[n] >> k & 1 != 0) {
                             score[n][k] = anew[n][k];
@@ -463,6 +514,26 @@ impl JointHeads {
                 (score, start.map_or(at_zero, of))
             }
         }
+    }
+
+    /// [`Scores`] of a row in these matrices.
+    #[inline(always)]
+    fn products<K: Isa, const N: usize, const M: usize>(
+        &self,
+        matrices: [&Matrix; M],
+        row: &Row<'_>,
+        block: usize,
+        wanted: [u8; N],
+        coming: &mut Coming<'_>,
+    ) -> [[Lanes; N]; M] {
+        K::apart(Scores {
+            matrices,
+            row,
+            intercept: self.intercept,
+            block,
+            wanted,
+            coming,
+        })
     }
 
     /// |x|^2 in the norm of the shift: x' M^-1 x, intercept included; in a metric, of some rows only.
@@ -487,8 +558,8 @@ impl JointHeads {
     /// Scores of a row at the weights of the pass's start, or at those being verified.
     #[inline(always)]
     pub(super) fn score_start<K: Isa>(&self, row: &Row<'_>, block: usize, wanted: u8) -> Lanes {
-        let (start, one) = (&self.start.w, self.intercept);
-        let [[scores]] = scores::<K, 1, 1>([start], row, one, block, [wanted], &mut Coming::none());
+        let (start, none) = ([&self.start.w], &mut Coming::none());
+        let [[scores]] = self.products::<K, 1, 1>(start, row, block, [wanted], none);
         scores
     }
 

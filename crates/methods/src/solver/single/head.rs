@@ -15,7 +15,7 @@ use crate::rows::blocks::Blocks;
 use crate::rows::facts::Facts;
 use crate::rows::map::RowMap;
 use crate::rows::row::Row;
-use crate::simd::{Deferred, Isa, Next, Real};
+use crate::simd::{Deferred, Isa, Next, Real, Work};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::{HeadState, Shift};
 use crate::solver::proximal::dual_moments::DualMoments;
@@ -36,6 +36,9 @@ use crate::solver::visit::visitor::{scattered, HeadView, Outcome, Visitor};
 
 /// With fewer features a whole metric costs next to nothing.
 const FEW_FEATURES: usize = 33;
+
+/// Places of rows behind which those of their other sides come.
+const FIRST_SIDES: u32 = 0x5555_5555;
 
 /// How many times less a free intercept is pulled towards its centre where that holds it too firmly.
 const LOOSER: f64 = 4.0;
@@ -72,6 +75,8 @@ pub struct Head<T> {
     pub(in crate::solver) descent: Option<Descent>,
     /// Of the rows of the set by which Pegasos makes an update, how steep the loss is, where that differs.
     pub(in crate::solver) steepness: Vec<f32>,
+    /// See [`HeadView::two_sided`].
+    two_sided: bool,
 }
 
 impl<T: Real> Head<T> {
@@ -108,6 +113,7 @@ impl<T: Real> Head<T> {
             dual_moments: None,
             descent: None,
             steepness: Vec::new(),
+            two_sided: facts.epsilon.is_some(),
             state,
         })
     }
@@ -140,6 +146,7 @@ impl<T: Real> Head<T> {
             positive: self.positive.as_ref(),
             start: (!self.start_is_zero).then_some(&self.start),
             form,
+            two_sided: self.two_sided,
         };
         (u, view, self.breakpoints.as_mut())
     }
@@ -166,12 +173,11 @@ impl<T: Real> Head<T> {
         if FULL {
             self.learn_blocks(blocks);
         }
-        by_loss!(self.state.ledger.terms.loss, loss => {
-            let mut visitor = self.visitor(loss);
-            let values = visitor.visit_blocks::<K, FULL>(blocks);
-            self.state.sums = visitor.sums;
-            values
-        })
+        let mut sums = self.state.sums;
+        let (u, view, breakpoints) = self.view();
+        let values = view.visit_blocks::<K, FULL>(blocks, (u, 1.0), &mut sums, breakpoints);
+        self.state.sums = sums;
+        values
     }
 
     /// Lets the sums for a metric learn from the rows of these blocks, if there are any.
@@ -455,6 +461,60 @@ pub(in crate::solver) fn scale(alpha: &mut [f32], factor: f64) {
     }
 }
 
+/// The work of [`HeadView::visit_one`].
+struct VisitOne<'a, T, const FULL: bool> {
+    head: HeadView<'a, T>,
+    row: &'a Row<'a>,
+    at: (&'a mut [T], f64),
+    sums: &'a mut Sums,
+    breakpoints: Option<&'a mut Breakpoints>,
+}
+
+impl<T: Real, const FULL: bool> Work for VisitOne<'_, T, FULL> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Outcome {
+        let (head, row, (u, sigma)) = (self.head, self.row, self.at);
+        by_loss!(head.terms.loss, loss => {
+            let mut visitor = head.visitor(loss, u, sigma, *self.sums, self.breakpoints);
+            let mut deferred = Deferred::NONE;
+            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
+            visitor.catch_up::<K>(deferred);
+            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
+            *self.sums = visitor.sums;
+            outcome
+        })
+    }
+}
+
+/// The work of [`HeadView::visit_blocks`].
+struct VisitBlocks<'a, T, M, const FULL: bool> {
+    head: HeadView<'a, T>,
+    blocks: Blocks<'a, M>,
+    at: (&'a mut [T], f64),
+    sums: &'a mut Sums,
+    breakpoints: Option<&'a mut Breakpoints>,
+}
+
+impl<T: Real, M: RowMap, const FULL: bool> Work for VisitBlocks<'_, T, M, FULL> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> usize {
+        let (head, (u, sigma)) = (self.head, self.at);
+        by_loss!(head.terms.loss, loss => {
+            let mut visitor = head.visitor(loss, u, sigma, *self.sums, self.breakpoints);
+            let values = match head.form.whole {
+                Some(_) => visitor.visit_blocks::<K, FULL, true>(self.blocks),
+                None => visitor.visit_blocks::<K, FULL, false>(self.blocks),
+            };
+            *self.sums = visitor.sums;
+            values
+        })
+    }
+}
+
 impl<T: Real> HeadView<'_, T> {
     /// Visits a row by itself, at this u, which moves sigma times as far as the dual variable says.
     #[inline(always)]
@@ -465,14 +525,30 @@ impl<T: Real> HeadView<'_, T> {
         sums: &mut Sums,
         breakpoints: Option<&mut Breakpoints>,
     ) -> Outcome {
-        by_loss!(self.terms.loss, loss => {
-            let mut visitor = self.visitor(loss, u, sigma, *sums, breakpoints);
-            let mut deferred = Deferred::NONE;
-            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
-            visitor.catch_up::<K>(deferred);
-            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
-            *sums = visitor.sums;
-            outcome
+        K::apart(VisitOne::<T, FULL> {
+            head: self,
+            row,
+            at: (u, sigma),
+            sums,
+            breakpoints,
+        })
+    }
+
+    /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
+    #[inline(always)]
+    pub(in crate::solver) fn visit_blocks<K: Isa, const FULL: bool>(
+        self,
+        blocks: Blocks<'_, impl RowMap>,
+        (u, sigma): (&mut [T], f64),
+        sums: &mut Sums,
+        breakpoints: Option<&mut Breakpoints>,
+    ) -> usize {
+        K::apart(VisitBlocks::<T, _, FULL> {
+            head: self,
+            blocks,
+            at: (u, sigma),
+            sums,
+            breakpoints,
         })
     }
 
@@ -502,9 +578,9 @@ impl<T: Real> HeadView<'_, T> {
 }
 
 impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
-    /// Visits the rows of these blocks, in a full pass all and else those of the active set. Gives back the values visited.
+    /// See [`HeadView::visit_blocks`]; of a head whose metric is `WHOLE`, or is not.
     #[inline(always)]
-    pub(in crate::solver) fn visit_blocks<K: Isa, const FULL: bool>(
+    fn visit_blocks<K: Isa, const FULL: bool, const WHOLE: bool>(
         &mut self,
         blocks: Blocks<'_, impl RowMap>,
     ) -> usize {
@@ -518,40 +594,71 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             };
             (first, left)
         };
+        let two_sided = self.head.two_sided && !WHOLE;
+        // those behind which their other side comes
+        let firsts = |rows: u32| match two_sided {
+            true => rows & rows >> 1 & FIRST_SIDES,
+            false => 0,
+        };
         let alpha = self.head.alpha;
         let walk_to = |place: usize| {
             let (first, rows) = to_visit(place);
+            let rows = rows & !(firsts(rows) << 1);
             // a line of them, which may lie across two
             prefetch(&alpha[first..], 1);
             prefetch(&alpha[first + (rows | 1).ilog2() as usize..], 1);
             (first, rows)
         };
-        let two = K::TWO_ROWS && self.view.all_dense() && self.view.form.whole.is_none();
+        let two = K::TWO_ROWS && self.view.all_dense() && !WHOLE && !two_sided;
         let mut ahead = Ahead::new(blocks.stored(), self.view.scattered(), two, walk_to);
         let mut deferred = Deferred::NONE;
         let mut values = 0;
         for place in 0..blocks.numbers.len() {
             let (first, mut left) = to_visit(place);
             let mut bits = shrunk.group(first, blocks.width);
+            let mut note = |offset: u32, outcome: Outcome| {
+                bits = bits & !(1 << offset) | u32::from(outcome.shrinks) << offset;
+            };
             while left != 0 {
                 let offset = left.trailing_zeros();
                 left &= left - 1;
                 let row = blocks.page.row(first + offset as usize);
                 values += row.values();
                 let next = ahead.next(walk_to);
-                let mut note = |offset: u32, outcome: Outcome| {
-                    bits = bits & !(1 << offset) | u32::from(outcome.shrinks) << offset;
-                };
-                if !two || left == 0 {
-                    note(offset, self.visit::<K, FULL>(&row, next, &mut deferred));
+                let is_first_side = firsts(left | 1 << offset) >> offset & 1 != 0;
+                if !(is_first_side || two && left != 0) {
+                    let outcome = match self.view.form.whole {
+                        Some(whole) if WHOLE => {
+                            self.visit_in_whole::<K, FULL>(&row, whole, &mut deferred)
+                        }
+                        _ => self.visit_by_columns::<K, FULL>(&row, next, &mut deferred),
+                    };
+                    note(offset, outcome);
                     continue;
                 }
                 let other = left.trailing_zeros();
                 left &= left - 1;
                 let second = blocks.page.row(first + other as usize);
                 values += second.values();
-                let next = [next, ahead.next(walk_to)];
-                let outcomes = self.visit_two::<K, FULL>([&row, &second], next, &mut deferred);
+                let rows = [&row, &second];
+                // the walk goes over both sides at once
+                let after = match is_first_side {
+                    true => Next::NONE,
+                    false => ahead.next(walk_to),
+                };
+                if !self.go_together(rows) {
+                    for (row, next, offset) in [(&row, next, offset), (&second, after, other)] {
+                        note(
+                            offset,
+                            self.visit_by_columns::<K, FULL>(row, next, &mut deferred),
+                        );
+                    }
+                    continue;
+                }
+                let outcomes = match is_first_side {
+                    true => self.visit_sides::<K, FULL>(rows, next, &mut deferred),
+                    false => self.visit_two::<K, FULL>(rows, [next, after], &mut deferred),
+                };
                 note(offset, outcomes[0]);
                 note(other, outcomes[1]);
             }

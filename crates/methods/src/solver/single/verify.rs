@@ -4,7 +4,7 @@ use crate::base::memory::OutOfMemory;
 use crate::objective::loss::{by_loss, LossFunction, NO_LOSS_FROM};
 use crate::rows::filing::LeftOut;
 use crate::rows::row::Row;
-use crate::simd::{Isa, Real};
+use crate::simd::{Isa, Real, Work};
 use crate::solver::certificate::dual::{Verified, BALANCED};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::certificate::state::{HeadState, Verifying};
@@ -14,10 +14,40 @@ use crate::solver::single::head::Head;
 use crate::solver::single::skippable::Look;
 use crate::solver::visit::visitor::{exact_score, score, HeadView};
 
+/// The work of [`HeadView::check`].
+struct Check<'a, T> {
+    head: &'a HeadView<'a, T>,
+    row: &'a Row<'a>,
+    proof: &'a mut Proof,
+}
+
+impl<T: Real> Work for Check<'_, T> {
+    type Output = Option<Look>;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Option<Look> {
+        let Self { head, row, proof } = self;
+        by_loss!(head.terms.loss, loss => head.check_with::<K, _>(loss, row, proof))
+    }
+}
+
 impl<T: Real> HeadView<'_, T> {
     /// Adds a row to the proof.
     #[inline(always)]
-    pub(in crate::solver) fn check<K: Isa, L: LossFunction>(
+    pub(in crate::solver) fn check<K: Isa>(
+        &self,
+        row: &Row<'_>,
+        proof: &mut Proof,
+    ) -> Option<Look> {
+        K::apart(Check {
+            head: self,
+            row,
+            proof,
+        })
+    }
+
+    #[inline(always)]
+    fn check_with<K: Isa, L: LossFunction>(
         &self,
         loss: L,
         row: &Row<'_>,
@@ -233,7 +263,7 @@ impl<T: Real> Head<T> {
     pub fn check<K: Isa>(&mut self, row: &Row<'_>) {
         if let Some(mut proof) = self.proof.take() {
             let view = self.view().1;
-            let look = by_loss!(view.terms.loss, loss => view.check::<K, _>(loss, row, &mut proof));
+            let look = view.check::<K>(row, &mut proof);
             if let (true, Some(skippable)) = (proof.primal, &mut self.skippable) {
                 skippable.take(row, look);
             }

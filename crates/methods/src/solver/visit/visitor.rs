@@ -9,6 +9,8 @@
 //! Two dense rows x and x2 in a row are gone through together, since <w, x2> after the step is
 //! <w, x2> + (a' - a) y sum damp x x2 ([`Visitor::visit_two`]).
 //!
+//! A row with a target is visited on its two sides together, whose features are the same ([`Visitor::visit_sides`]).
+//!
 //! A [`Visitor`] holds what visits need apart from the row: slices borrowed from the head, and its numbers copied out,
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
@@ -99,6 +101,8 @@ pub(in crate::solver) struct HeadView<'a, T> {
     /// Weights at the start of the full pass; None where they are all 0.
     pub(in crate::solver) start: Option<&'a [T]>,
     pub(in crate::solver) form: WeightMap<'a, T>,
+    /// Rows have targets: those of ordinals 2 i and 2 i + 1 are one row on its two sides.
+    pub(in crate::solver) two_sided: bool,
 }
 
 /// What was head, with weights and sums to change.
@@ -204,9 +208,20 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         next: Next<'_>,
         deferred: &mut Deferred<'r>,
     ) -> Outcome {
-        if let Some(whole) = self.view.form.whole {
-            return self.visit_in_whole::<K, FULL>(row, whole, deferred);
+        match self.view.form.whole {
+            Some(whole) => self.visit_in_whole::<K, FULL>(row, whole, deferred),
+            None => self.visit_by_columns::<K, FULL>(row, next, deferred),
         }
+    }
+
+    /// Visits a row where the metric is not whole.
+    #[inline(always)]
+    pub(in crate::solver) fn visit_by_columns<'r, K: Isa, const FULL: bool>(
+        &mut self,
+        row: &Row<'r>,
+        next: Next<'_>,
+        deferred: &mut Deferred<'r>,
+    ) -> Outcome {
         let y = self.sign_visited(row);
         if y == 0.0 || self.view.form.dense == 0 {
             // no product over dense values does
@@ -229,7 +244,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
 
     /// Visits a row where the metric is whole: the curvature is taken only where the dual variable moves.
     #[inline(always)]
-    fn visit_in_whole<'r, K: Isa, const FULL: bool>(
+    pub(in crate::solver) fn visit_in_whole<'r, K: Isa, const FULL: bool>(
         &mut self,
         row: &Row<'r>,
         whole: WholeStep<'_>,
@@ -264,8 +279,15 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         self.learn::<K, FULL>(row, y, place, deferred).0
     }
 
-    /// Visits two rows without sparse entries: they are gone through together, and yet one after the other as far as anybody
-    /// can tell.
+    /// Whether two rows can be gone through together: each is visited, and is no outlier.
+    #[inline(always)]
+    pub(in crate::solver) fn go_together(&self, rows: [&Row<'_>; 2]) -> bool {
+        let goes = |row| self.sign_visited(row) != 0.0 && !self.is_out(row);
+        goes(rows[0]) && goes(rows[1])
+    }
+
+    /// Visits two rows without sparse entries that can be gone through together: they are, and yet one after the other as far as
+    /// anybody can tell.
     #[inline(always)]
     pub(in crate::solver) fn visit_two<'r, K: Isa, const FULL: bool>(
         &mut self,
@@ -273,20 +295,42 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         next: [Next<'_>; 2],
         deferred: &mut Deferred<'r>,
     ) -> [Outcome; 2] {
-        let y = [self.sign_visited(rows[0]), self.sign_visited(rows[1])];
-        let apart = |at: usize| y[at] == 0.0 || self.is_out(rows[at]);
-        if apart(0) || apart(1) {
-            let [first, second] = rows;
-            return [
-                self.visit::<K, FULL>(first, next[0], deferred),
-                self.visit::<K, FULL>(second, next[1], deferred),
-            ];
-        }
+        let y = rows.map(|row| self.sign(row));
         let start = self.head.start.filter(|_| FULL);
         let ([first, mut second], cross) = self.view.places::<K, 2>(rows, start, next, deferred);
         let (one, scale) = self.learn::<K, FULL>(rows[0], y[0], first, deferred);
         second.score += scale * cross;
         let (two, _) = self.learn::<K, FULL>(rows[1], y[1], second, deferred);
+        [one, two]
+    }
+
+    /// Visits a row with a target on its two sides, which can be gone through together, as if these were two rows: products are taken
+    /// once, as the step on the first side moves the score of the second by its length times |x|^2.
+    #[inline(always)]
+    pub(in crate::solver) fn visit_sides<'r, K: Isa, const FULL: bool>(
+        &mut self,
+        sides: [&Row<'r>; 2],
+        next: Next<'_>,
+        deferred: &mut Deferred<'r>,
+    ) -> [Outcome; 2] {
+        let y = sides.map(|row| self.sign(row));
+        if self.view.form.dense == 0 {
+            next.ask_from(0);
+        }
+        let coming = entries_within(next.near, self.view.form.dense);
+        self.head.ask::<FULL>(coming, self.view.u);
+        let start = self.head.start.filter(|_| FULL);
+        let ([first], _) = self
+            .view
+            .places::<K, 1>([sides[0]], start, [next], deferred);
+        let (one, scale) = self.learn::<K, FULL>(sides[0], y[0], first, deferred);
+        let more = sides[1].offset() - sides[0].offset();
+        let second = RowProducts {
+            score: first.score + scale * first.curvature + more,
+            at_start: first.at_start + more,
+            ..first
+        };
+        let (two, _) = self.learn::<K, FULL>(sides[1], y[1], second, deferred);
         [one, two]
     }
 

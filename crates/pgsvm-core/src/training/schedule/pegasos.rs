@@ -434,21 +434,41 @@ impl<'a, T: Real, R: Iterator<Item = Row<'a>>> Work for VisitRows<'_, T, R> {
         let mut count = 0;
         for row in self.rows {
             count += 1;
-            if let RowPurpose::Check = self.visit {
-                self.solver.whole().check::<K>(&row);
-                continue;
-            }
-            // Pegasos' heads are held each by itself
-            let Some(heads) = self.solver.singles_mut() else {
-                return count;
-            };
-            match self.visit {
-                RowPurpose::Update => heads.descend_by_row::<K>(&row),
-                RowPurpose::Look => heads.look::<K>(&row),
-                RowPurpose::Add(size) => heads.descend_by_set::<K>(&row, size),
-                RowPurpose::Keep | RowPurpose::Check => {}
-            }
+            K::apart(VisitRow {
+                solver: self.solver,
+                row: &row,
+                visit: &self.visit,
+            });
         }
         count
+    }
+}
+
+/// The same with one row.
+struct VisitRow<'a, T> {
+    solver: &'a mut Solver<T>,
+    row: &'a Row<'a>,
+    visit: &'a RowPurpose,
+}
+
+impl<T: Real> Work for VisitRow<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        if let RowPurpose::Check = self.visit {
+            self.solver.whole().check::<K>(self.row);
+            return;
+        }
+        // Pegasos' heads are held each by itself
+        let Some(heads) = self.solver.singles_mut() else {
+            return;
+        };
+        match self.visit {
+            RowPurpose::Update => heads.descend_by_row::<K>(self.row),
+            RowPurpose::Look => heads.look::<K>(self.row),
+            RowPurpose::Add(size) => heads.descend_by_set::<K>(self.row, *size),
+            RowPurpose::Keep | RowPurpose::Check => {}
+        }
     }
 }

@@ -2,34 +2,53 @@
 
 use super::*;
 use crate::objective::loss::{by_loss, Loss};
-use crate::rows::row::{parts_mut, row_words, write, RowHead};
+use crate::rows::row::{parts_mut, write, RowHead};
 use crate::simd::{Level, Work};
 
 const DENSE: usize = 21;
 
 /// A row of numbers that differ from row to row.
 fn words(ordinal: usize) -> Vec<u32> {
-    let mut words = vec![0; row_words(DENSE, 0)];
+    words_of(ordinal, ordinal, None)
+}
+
+/// A side of a row with a target: its numbers are those of the other side.
+fn side(ordinal: usize) -> Vec<u32> {
+    let y = [-1.0, 1.0][ordinal % 2];
+    let target = (ordinal / 2) as f64 / 3.0 - 1.0;
+    words_of(ordinal, ordinal / 2, Some(1.1 * y - target))
+}
+
+fn words_of(ordinal: usize, row: usize, offset: Option<f64>) -> Vec<u32> {
     let head = RowHead {
-        offset: None,
+        offset,
         ordinal: ordinal as u32,
         group: (ordinal % 2) as u32,
-        cost: 1.0 + ordinal as f32,
+        cost: 1.0 + row as f32,
     };
+    let mut words = vec![0; head.row_words(DENSE, 0)];
     let dense = write(&mut words, head, DENSE, std::iter::empty());
     let mut q = 0.0;
     for (j, bits) in dense.iter_mut().enumerate() {
-        let x = ((ordinal * 31 + j * 17) % 23) as f32 / 11.0 - 0.9;
+        let x = ((row * 31 + j * 17) % 23) as f32 / 11.0 - 0.9;
         (*bits, q) = (x.to_bits(), q + x * x);
     }
     *parts_mut(&mut words, DENSE).0 = q.to_bits();
     words
 }
 
-/// Visits the rows twice over, one at a time or two; gives back dual variables, weights, and what was summed.
+/// How rows are visited.
+#[derive(Clone, Copy)]
+enum At {
+    One,
+    Two,
+    Sides,
+}
+
+/// Visits the rows twice over; gives back dual variables, weights, and what was summed.
 struct Visits<'a> {
     rows: &'a [Vec<u32>],
-    two: bool,
+    at: At,
     loss: Loss,
     damping: Option<&'a [f64]>,
     start: Option<&'a [f64]>,
@@ -69,6 +88,7 @@ impl Work for Visits<'_> {
                 dense: DENSE,
                 intercept: 1.0,
             },
+            two_sided: matches!(self.at, At::Sides),
         };
         let (sums, shrunk) = by_loss!(self.loss, loss => {
         let mut visitor = head.visitor(loss, &mut u, 1.5, Sums::ZERO, None);
@@ -78,11 +98,15 @@ impl Work for Visits<'_> {
             for pair in self.rows.chunks_exact(2) {
                 let [first, second] = [&pair[0], &pair[1]].map(|words| Row::new(words, DENSE));
                 let next = [Next::NONE; 2];
-                let outcomes = match self.two {
-                    true => {
+                let together = visitor.go_together([&first, &second]);
+                let outcomes = match self.at {
+                    At::Two if together => {
                         visitor.visit_two::<K, true>([&first, &second], next, &mut deferred)
                     }
-                    false => [
+                    At::Sides if together => {
+                        visitor.visit_sides::<K, true>([&first, &second], next[0], &mut deferred)
+                    }
+                    _ => [
                         visitor.visit::<K, true>(&first, next[0], &mut deferred),
                         visitor.visit::<K, true>(&second, next[1], &mut deferred),
                     ],
@@ -115,6 +139,16 @@ impl Work for Visits<'_> {
 #[test]
 fn two_rows_at_a_time_are_visited_as_one_after_the_other() {
     let rows: Vec<_> = (0..12).map(words).collect();
+    same_as_one_by_one(&rows, At::Two);
+}
+
+#[test]
+fn two_sides_are_visited_as_two_rows_one_after_the_other() {
+    let rows: Vec<_> = (0..12).map(side).collect();
+    same_as_one_by_one(&rows, At::Sides);
+}
+
+fn same_as_one_by_one(rows: &[Vec<u32>], at: At) {
     let damping: Vec<f64> = (0..=DENSE).map(|j| 1.0 / (1.0 + j as f64)).collect();
     let start: Vec<f64> = (0..=DENSE).map(|j| (j as f64).cos() / 7.0).collect();
     for level in [Level::PLAIN, Level::best()] {
@@ -124,17 +158,17 @@ fn two_rows_at_a_time_are_visited_as_one_after_the_other() {
             (Loss::Hinge, Some(&damping)),
         ] {
             for (start, signs) in [(None, [1, -1]), (Some(&start), [1, -1]), (None, [1, 0])] {
-                let visits = |two| {
+                let visits = |at| {
                     level.run(Visits {
-                        rows: &rows,
-                        two,
+                        rows,
+                        at,
                         loss,
                         damping: damping.map(Vec::as_slice),
                         start: start.map(Vec::as_slice),
                         signs,
                     })
                 };
-                let (one, two) = (visits(false), visits(true));
+                let (one, two) = (visits(At::One), visits(at));
                 assert!(one[2] > 6.0, "nothing moved: {one:?}");
                 let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * (1.0 + a.abs());
                 assert!(
