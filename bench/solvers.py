@@ -18,7 +18,7 @@ from machine import ROOT, TARGET, Stopwatch, Usage
 @functools.cache
 def measure_program():
     """Builds the example and gives its path."""
-    build = ROOT / "target" / "build-core"
+    build = ROOT / "target" / "build"
     command = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "pgsvm-core", "--example", "measure"]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CARGO_TARGET_DIR": str(build)})
     return build / "release" / "examples" / "measure"

@@ -19,9 +19,9 @@ SQL = {
     "numbers": "scales, constants, few rows, many features, C from 1e-6 to 1e6, from SQL",
 }
 CORE = {
-    "rows, scales and C at the edges, certificates recomputed": ["--test", "numbers"],
-    "every interleaving of reader and trainer in the ring": ["--lib", "cache"],
-    "a stop and a block of either role in every stage": ["--test", "roles"],
+    "rows, scales and C at the edges, certificates recomputed": ("pgsvm-core", "numbers"),
+    "every interleaving of reader and trainer in the ring": ("pgsvm-delivery", "cache"),
+    "a stop and a block of either role in every stage": ("pgsvm-core", "roles"),
 }
 
 
@@ -43,10 +43,11 @@ def test_sql(name):
 @pytest.mark.parametrize("what", CORE)
 def test_core(what):
     environment = os.environ | {
-        "CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build-core"))
+        "CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build"))
     }
-    command = ["cargo", "test", "--release", "--locked", "--package", "pgsvm-core", *CORE[what]]
+    package, module = CORE[what]
+    command = ["cargo", "test", "--release", "--locked", "--package", package, f"{module}::"]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed", ran.stdout, re.M))
     assert ran.returncode == 0 and passed, ran.stdout[-3000:] + ran.stderr[-3000:]
-    record("checks", what=what, by=f"crates/pgsvm-core: {CORE[what][1]}", cases=f"{passed} tests", failed=0)
+    record("checks", what=what, by=f"{package}: {module}", cases=f"{passed} tests", failed=0)

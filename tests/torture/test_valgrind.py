@@ -25,20 +25,25 @@ SETS = {
     "unit tests": ["--lib", "--", *(word for name in SKIPPED for word in ("--skip", name))],
     "the two roles": [
         "--test",
-        "roles",
+        "trainings",
         "--",
-        "the_reader_is_blocked",
-        "the_trainer_is_blocked",
-        "progress_is_counted",
+        "roles::the_reader_is_blocked",
+        "roles::the_trainer_is_blocked",
+        "roles::progress_is_counted",
     ],
-    "numbers at the edges": ["--test", "numbers", "--", "one_row", "few_rows", "the_same_row"],
+    "numbers at the edges": [
+        "--test",
+        "trainings",
+        "--",
+        *(f"numbers::{name}" for name in ("one_row", "few_rows", "the_same_row")),
+    ],
 }
 
 
 @pytest.mark.parametrize("what", SETS)
 def test_memcheck_finds_nothing(what):
     environment = os.environ | {
-        "CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build-core")),
+        "CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build")),
         "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER": RUNNER,
     }
     # one test after the other: memcheck runs one thread at a time anyway

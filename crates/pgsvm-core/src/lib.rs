@@ -29,15 +29,7 @@
 //! | [`engine`] | both roles in one process, for tests, benchmarks and small tables |
 
 pub mod engine;
-#[cfg(test)]
-mod fixtures;
-#[cfg(test)]
-mod loss_tests;
 mod training;
-
-// what tests in other crates say of this one, its own say too
-#[cfg(test)]
-extern crate self as pgsvm_core;
 
 pub(crate) use pgsvm_base as base;
 pub use pgsvm_delivery::{cache, maps, reader, scaling};
