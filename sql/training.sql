@@ -138,7 +138,9 @@ CREATE OR REPLACE FUNCTION svm_select_features(
     fold_column text DEFAULT NULL,
     fold_order text DEFAULT NULL,
     keep int DEFAULT 1,
-    remove int DEFAULT 1
+    remove int DEFAULT 1,
+    task text DEFAULT NULL,
+    epsilon svm_numbers DEFAULT NULL
 ) RETURNS TABLE (step int, removed text[], features_left text[], score float8, best boolean)
     LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'svm_select_features_wrapper';
 COMMENT ON FUNCTION svm_select_features IS

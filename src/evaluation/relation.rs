@@ -229,7 +229,10 @@ fn of_numbers(subject: &Subject) -> Result<String, Failure> {
     };
     let rows = rows_asked(subject, says)?;
     let nothing = [NOTHING; 7].join(", ");
-    let square = "pg_catalog.avg(row.away OPERATOR(pg_catalog.*) row.away)";
+    // avg() squares what it is given once more, and large squares have none
+    let square =
+        "(pg_catalog.sum(row.away OPERATOR(pg_catalog.*) row.away) OPERATOR(pg_catalog./) \
+                   pg_catalog.count(row.away)::pg_catalog.float8)";
     let variance = "pg_catalog.var_pop(row.actual) FILTER (WHERE row.away IS NOT NULL)";
     Ok(written(format_args!(
         "SELECT found.rows, {nothing}, found.all_rows OPERATOR(pg_catalog.-) found.rows, found.words, found.categories,

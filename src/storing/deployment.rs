@@ -37,14 +37,6 @@ pub struct DeployOutcome {
     pub deviation: Option<f64>,
 }
 
-/// What may be the matter, the worse the greater.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Fault {
-    None,
-    MissedTolerance,
-    LearnedNothing,
-}
-
 impl DeployOutcome {
     pub fn of(trained: &Trained) -> Self {
         let summary = trained.trainer.report.summary();
@@ -57,62 +49,61 @@ impl DeployOutcome {
         }
     }
 
-    fn fault(&self) -> Fault {
+    /// It ranks the rows or explains their labels no better than chance does, or its weights are next to nothing.
+    fn learned_nothing(&self) -> bool {
         let below = |value: Option<f64>, limit| value.is_some_and(|value| value < limit);
-        let ranks_or_explains_nothing = below(self.auc, POOR_AUC) || below(self.r2, POOR_R2);
-        if ranks_or_explains_nothing || below(self.deviation, SMALL_DEVIATION) {
-            Fault::LearnedNothing
-        } else if !self.arrived {
-            Fault::MissedTolerance
-        } else {
-            Fault::None
-        }
+        below(self.auc, POOR_AUC) || below(self.r2, POOR_R2) || self.has_no_weights()
     }
 
-    /// Why not to deploy it in the place of `current`, which is called `name`; None where there is no reason.
+    fn has_no_weights(&self) -> bool {
+        self.deviation.is_some_and(|it| it < SMALL_DEVIATION)
+    }
+
+    /// Why not to deploy it in the place of `current`, which is called `name`; None where there is no reason. Each fault is
+    /// looked at by itself: one that learned nothing, but is the best there is at its C, is not bettered by weights that are far from theirs.
     pub fn held_back_by(&self, current: &Self, name: &str) -> Option<String> {
-        if !self.is_worse_than(current) {
-            return None;
-        }
-        let (fault, theirs) = (self.fault(), current.fault());
         let number =
             |value: Option<f64>| value.map_or("unknown".to_owned(), |it| format!("{it:.4}"));
-        Some(match fault {
-            Fault::MissedTolerance if current.arrived => {
-                format!("it missed its tolerance, which {name} reached")
-            }
-            Fault::MissedTolerance => format!(
-                "it missed its tolerance by more than {name}: gap {:.1e}, that of the other {:.1e}",
-                self.gap.unwrap_or_default(),
-                current.gap.unwrap_or_default()
-            ),
-            _ if fault > theirs && self.deviation.is_some_and(|it| it < SMALL_DEVIATION) => {
-                format!("its weights are next to nothing, those of {name} are not")
-            }
-            _ if self.r2.is_some() => format!(
-                "its training R2 is {}, that of {name} {}",
-                number(self.r2),
-                number(current.r2)
-            ),
-            _ => format!(
-                "its training AUC is {}, that of {name} {}",
-                number(self.auc),
-                number(current.auc)
-            ),
-        })
+        let is_anew = self.learned_nothing() && !current.learned_nothing();
+        if is_anew && self.has_no_weights() {
+            return Some(format!(
+                "its weights are next to nothing, those of {name} are not"
+            ));
+        }
+        if is_anew || self.explains_less_than(current) {
+            let (measure, [mine, theirs]) = match self.r2 {
+                Some(_) => ("R2", [self.r2, current.r2]),
+                None => ("AUC", [self.auc, current.auc]),
+            };
+            return Some(format!(
+                "its training {measure} is {}, that of {name} {}",
+                number(mine),
+                number(theirs)
+            ));
+        }
+        if self.arrived {
+            None
+        } else if current.arrived {
+            Some(format!("it missed its tolerance, which {name} reached"))
+        } else {
+            // of two that missed it, one that is clearly worse
+            let clearly = self.gap > current.gap.map(|gap| 2.0 * gap);
+            clearly.then(|| {
+                format!(
+                    "it missed its tolerance by more than {name}: gap {:.1e}, that of the other {:.1e}",
+                    self.gap.unwrap_or_default(),
+                    current.gap.unwrap_or_default()
+                )
+            })
+        }
     }
 
-    fn is_worse_than(&self, current: &Self) -> bool {
-        let (fault, theirs) = (self.fault(), current.fault());
-        match fault {
-            Fault::None => false,
-            _ if fault != theirs => fault > theirs,
-            // of two with the same fault, one that is clearly worse
-            Fault::MissedTolerance => self.gap > current.gap.map(|gap| 2.0 * gap),
-            Fault::LearnedNothing => match (self.auc.or(self.r2), current.auc.or(current.r2)) {
-                (Some(mine), Some(theirs)) => mine < theirs - 0.01,
-                _ => false,
-            },
+    /// Both learned nothing, and it clearly less.
+    fn explains_less_than(&self, current: &Self) -> bool {
+        let both = self.learned_nothing() && current.learned_nothing();
+        match (self.auc.or(self.r2), current.auc.or(current.r2)) {
+            (Some(mine), Some(theirs)) => both && mine < theirs - 0.01,
+            _ => false,
         }
     }
 }

@@ -118,6 +118,7 @@ SELECT step, removed, features_left, score BETWEEN 6000 AND 60000 AS in_units FR
 SELECT step, removed, score BETWEEN 500 AND 10000 AS in_units FROM svm_select_features('flats', 'price', '{area, age, noise}', keep => 2, remove => 2, options => '{"quantiles": [0.1, 0.9]}') ORDER BY step;
 SELECT bool_or(best AND features_left @> '{area, place}') AS keeps_what_matters FROM svm_select_features('flats', 'price', exclude => '{id}', options => '{"task": "regression", "epsilon": 0.1}', loss => 'epsilon_insensitive');
 SELECT step, removed FROM svm_select_features('flats', 'age', '{area, price}', metric => 'mae', c => 1) ORDER BY step;
+SELECT step, removed FROM svm_select_features('flats', 'noise', '{area, age}', task => 'regression', loss => 'epsilon_insensitive', epsilon => 0.2, c => 1) ORDER BY step;
 SELECT step FROM svm_select_features('flats', 'price', '{area, age}', class_weight => 'balanced', options => '{"task": "regression"}');
 SELECT step FROM svm_select_features('flats', 'price', '{area, age}', options => '{"calibration": "isotonic", "task": "regression"}');
 SELECT abs(score / (SELECT overall FROM svm_cross_validate('flats', 'price', '{area, age}', c => '{1}') LIMIT 1) - 1) < 0.01 AS as_cross_validated

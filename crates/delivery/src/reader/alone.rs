@@ -454,9 +454,17 @@ fn correlation<I: Iterator<Item = (f64, f64)>>(pairs: &impl Fn() -> I) -> f64 {
         sums = [sums[0] + a, sums[1] + b];
     }
     let mean = sums.map(|sum| sum / count);
+    let mut farthest = [0.0f64; 2];
+    for (a, b) in pairs() {
+        farthest = [
+            farthest[0].max((a - mean[0]).abs()),
+            farthest[1].max((b - mean[1]).abs()),
+        ];
+    }
     let (mut squares, mut products) = ([0.0; 2], 0.0);
     for (a, b) in pairs() {
-        let (a, b) = (a - mean[0], b - mean[1]);
+        // in units of the farthest, so that no square is too small or too large a number
+        let (a, b) = ((a - mean[0]) / farthest[0], (b - mean[1]) / farthest[1]);
         squares = [squares[0] + a * a, squares[1] + b * b];
         products += a * b;
     }
@@ -564,6 +572,9 @@ mod tests {
         assert!(of(|x| x * x) < NEARLY_ALL);
         assert!(of(|x| (x * 12.9898).sin()) < 0.3);
         assert_eq!((of(|_| 4.0), of(|x| x * 1e308)), (0.0, 0.0));
+        // squares of these are too small or too large for a number
+        assert!(of(|x| 1e-300 * (x * 12.9898).sin()) < 0.3);
+        assert!((of(|x| 1e200 * x) - 1.0).abs() < 1e-12);
     }
 
     #[test]
