@@ -216,6 +216,7 @@ fn product(a: u32, b: u32, place: u32) -> u64 {
 }
 
 /// Where the offset of a row that has one stands.
+#[inline(always)]
 fn offset_place(words: &[u32], dense: usize) -> &[u32; 2] {
     let entries = (words[SPARSE] & ENTRIES) as usize;
     let behind = HEADER_WORDS + dense + 2 * entries;

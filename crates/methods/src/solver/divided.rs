@@ -23,13 +23,14 @@ use crate::objective::loss::by_loss;
 use crate::rows::blocks::Blocks;
 use crate::rows::map::RowMap;
 use crate::rows::row::Row;
-use crate::simd::{Isa, Real};
+use crate::simd::{Isa, Real, Work};
 use crate::solver::certificate::proof::Proof;
 use crate::solver::driver::{TakesRows, BLOCKS_AT_A_TIME};
 use crate::solver::proximal::dual_moments::DualMoments;
 use crate::solver::proximal::moments::Moments;
 use crate::solver::single::head::Head;
 use crate::solver::single::heads::Singles;
+use crate::solver::single::verify::Check;
 use crate::solver::sums::intercept::Breakpoints;
 use crate::solver::sums::tally::Sums;
 use crate::solver::visit::visitor::{scattered, HeadView, Outcome};
@@ -294,7 +295,8 @@ impl<T: Real> Member<T> {
     fn check_one<K: Isa>(&mut self, shared: &Shared<'_, T>, row: &Row<'_>) {
         for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
             if let (Some(proof), Some(view)) = (&mut part.proof, view) {
-                view.check::<K>(row, proof);
+                let head = view;
+                K::apart(Check { head, row, proof });
             }
         }
     }
@@ -331,6 +333,31 @@ impl<T: Real> Shown<'_, '_, T> {
     }
 }
 
+/// The work of [`Part::visit`].
+struct VisitOne<'a, T, const FULL: bool> {
+    part: &'a mut Part<T>,
+    view: &'a HeadView<'a, T>,
+    sigma: f64,
+    row: &'a Row<'a>,
+}
+
+impl<T: Real, const FULL: bool> Work for VisitOne<'_, T, FULL> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn run<K: Isa>(self) -> Outcome {
+        let Part {
+            u,
+            sums,
+            breakpoints,
+            ..
+        } = self.part;
+        let at = (&mut u[..], self.sigma);
+        self.view
+            .visit_one::<K, FULL>(self.row, at, sums, breakpoints.as_mut())
+    }
+}
+
 impl<T: Real> Part<T> {
     #[inline(always)]
     fn visit<K: Isa, const FULL: bool>(
@@ -339,8 +366,12 @@ impl<T: Real> Part<T> {
         sigma: f64,
         row: &Row<'_>,
     ) -> Outcome {
-        let breakpoints = self.breakpoints.as_mut();
-        view.visit_one::<K, FULL>(row, (&mut self.u, sigma), &mut self.sums, breakpoints)
+        K::apart(VisitOne::<T, FULL> {
+            part: self,
+            view: &view,
+            sigma,
+            row,
+        })
     }
 
     /// Between full passes.

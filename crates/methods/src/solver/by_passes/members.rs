@@ -106,9 +106,10 @@ impl Work for KeptRow<'_> {
 }
 
 impl MemberHead<'_> {
-    /// Visits rows that lie near one another; the values gone through.
+    /// Visits rows that lie near one another; the values gone through. In a loop that is not the one over blocks each visit is a
+    /// function of its own.
     #[inline(always)]
-    fn visit<'r, K: Isa>(
+    fn visit<'r, K: Isa, const APART: bool>(
         &mut self,
         rows: impl Iterator<Item = impl Placed<'r>>,
         beside: usize,
@@ -126,13 +127,17 @@ impl MemberHead<'_> {
                     }
                     let row = place.row();
                     values += row.values() + beside;
-                    let row_kept = KeptRow {
+                    let visit = KeptRow {
                         pass,
                         sums,
                         row: &row,
                         dual: before,
                     };
-                    if let Some(seen) = K::apart(row_kept) {
+                    let seen = match APART {
+                        true => K::apart(visit),
+                        false => visit.run::<K>(),
+                    };
+                    if let Some(seen) = seen {
                         let dual = seen.dual as f32;
                         own.set(dual);
                         values += seen.products / PRODUCTS_PER_VALUE;
@@ -163,9 +168,12 @@ fn block_of(row: &Row<'_>) -> u32 {
 impl Member<'_> {
     /// Visits rows that lie near one another for every head.
     #[inline(always)]
-    fn visit<'r, K: Isa>(&mut self, rows: impl Iterator<Item = impl Placed<'r>> + Clone) {
+    fn visit<'r, K: Isa, const APART: bool>(
+        &mut self,
+        rows: impl Iterator<Item = impl Placed<'r>> + Clone,
+    ) {
         for head in &mut self.heads {
-            self.values += head.visit::<K>(rows.clone(), self.beside);
+            self.values += head.visit::<K, APART>(rows.clone(), self.beside);
         }
     }
 }
@@ -186,14 +194,14 @@ impl Work for Part<'_, '_> {
         let (member, count) = (self.member, self.count);
         let number = member.number;
         match self.portion {
-            Portion::Batch(rows) if count == 1 => member.visit::<K>(rows),
+            Portion::Batch(rows) if count == 1 => member.visit::<K, true>(rows),
             Portion::Batch(mut rows) => {
                 let mut turn = 0;
                 while rows.peek().is_some() {
                     turn = (turn + 1) % count;
                     let block = rows.clone().take(BLOCK);
                     if turn == number {
-                        member.visit::<K>(block.clone());
+                        member.visit::<K, true>(block.clone());
                     }
                     rows.nth(BLOCK - 1);
                 }
@@ -212,7 +220,7 @@ impl Work for Part<'_, '_> {
                     }
                     let block = sample.get(place).map_or(place, |block| *block as usize);
                     let slots = BLOCK * block..rows.min(BLOCK * (block + 1));
-                    member.visit::<K>(slots.map(|slot| InSlot(page, slot)));
+                    member.visit::<K, false>(slots.map(|slot| InSlot(page, slot)));
                     member.blocks += 1;
                 }
             }
@@ -238,7 +246,7 @@ impl<F: FnMut(&Row<'_>, u8) -> u16> Work for Filing<'_, '_, F> {
             mut file,
         } = self;
         for row in rows {
-            member.visit::<K>(std::iter::once(row));
+            member.visit::<K, true>(std::iter::once(row));
             let mut code = u8::MAX;
             for head in &member.heads {
                 let dual = head.duals[row.ordinal()].get();

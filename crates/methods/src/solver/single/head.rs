@@ -235,11 +235,7 @@ impl<T: Real> Head<T> {
 
     #[inline(always)]
     fn visit_one<K: Isa, const FULL: bool>(&mut self, row: &Row<'_>) -> Outcome {
-        let mut sums = self.state.sums;
-        let (u, view, breakpoints) = self.view();
-        let outcome = view.visit_one::<K, FULL>(row, (u, 1.0), &mut sums, breakpoints);
-        self.state.sums = sums;
-        outcome
+        K::apart(VisitOne::<T, FULL> { head: self, row })
     }
 
     /// Sums the loss at the weights of the pass's start, without a visit.
@@ -461,13 +457,10 @@ pub(in crate::solver) fn scale(alpha: &mut [f32], factor: f64) {
     }
 }
 
-/// The work of [`HeadView::visit_one`].
+/// The work of [`Head::visit_one`].
 struct VisitOne<'a, T, const FULL: bool> {
-    head: HeadView<'a, T>,
+    head: &'a mut Head<T>,
     row: &'a Row<'a>,
-    at: (&'a mut [T], f64),
-    sums: &'a mut Sums,
-    breakpoints: Option<&'a mut Breakpoints>,
 }
 
 impl<T: Real, const FULL: bool> Work for VisitOne<'_, T, FULL> {
@@ -475,16 +468,11 @@ impl<T: Real, const FULL: bool> Work for VisitOne<'_, T, FULL> {
 
     #[inline(always)]
     fn run<K: Isa>(self) -> Outcome {
-        let (head, row, (u, sigma)) = (self.head, self.row, self.at);
-        by_loss!(head.terms.loss, loss => {
-            let mut visitor = head.visitor(loss, u, sigma, *self.sums, self.breakpoints);
-            let mut deferred = Deferred::NONE;
-            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
-            visitor.catch_up::<K>(deferred);
-            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
-            *self.sums = visitor.sums;
-            outcome
-        })
+        let mut sums = self.head.state.sums;
+        let (u, view, breakpoints) = self.head.view();
+        let outcome = view.visit_one::<K, FULL>(self.row, (u, 1.0), &mut sums, breakpoints);
+        self.head.state.sums = sums;
+        outcome
     }
 }
 
@@ -525,12 +513,14 @@ impl<T: Real> HeadView<'_, T> {
         sums: &mut Sums,
         breakpoints: Option<&mut Breakpoints>,
     ) -> Outcome {
-        K::apart(VisitOne::<T, FULL> {
-            head: self,
-            row,
-            at: (u, sigma),
-            sums,
-            breakpoints,
+        by_loss!(self.terms.loss, loss => {
+            let mut visitor = self.visitor(loss, u, sigma, *sums, breakpoints);
+            let mut deferred = Deferred::NONE;
+            let outcome = visitor.visit::<K, FULL>(row, Next::NONE, &mut deferred);
+            visitor.catch_up::<K>(deferred);
+            visitor.head.shrunk.set(row.ordinal(), outcome.shrinks);
+            *sums = visitor.sums;
+            outcome
         })
     }
 
@@ -647,11 +637,13 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                     false => ahead.next(walk_to),
                 };
                 if !self.go_together(rows) {
-                    for (row, next, offset) in [(&row, next, offset), (&second, after, other)] {
-                        note(
-                            offset,
-                            self.visit_by_columns::<K, FULL>(row, next, &mut deferred),
-                        );
+                    let (next, offsets) = ([next, after], [offset, other]);
+                    let mut at = 0;
+                    while at < 2 {
+                        let (row, next) = (rows[at], next[at]);
+                        let outcome = self.visit_by_columns::<K, FULL>(row, next, &mut deferred);
+                        note(offsets[at], outcome);
+                        at += 1;
                     }
                     continue;
                 }

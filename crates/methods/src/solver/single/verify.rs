@@ -14,11 +14,11 @@ use crate::solver::single::head::Head;
 use crate::solver::single::skippable::Look;
 use crate::solver::visit::visitor::{exact_score, score, HeadView};
 
-/// The work of [`HeadView::check`].
-struct Check<'a, T> {
-    head: &'a HeadView<'a, T>,
-    row: &'a Row<'a>,
-    proof: &'a mut Proof,
+/// The work of [`HeadView::check`], for whoever has it done apart.
+pub(in crate::solver) struct Check<'a, T> {
+    pub(in crate::solver) head: &'a HeadView<'a, T>,
+    pub(in crate::solver) row: &'a Row<'a>,
+    pub(in crate::solver) proof: &'a mut Proof,
 }
 
 impl<T: Real> Work for Check<'_, T> {
@@ -26,8 +26,22 @@ impl<T: Real> Work for Check<'_, T> {
 
     #[inline(always)]
     fn run<K: Isa>(self) -> Option<Look> {
-        let Self { head, row, proof } = self;
-        by_loss!(head.terms.loss, loss => head.check_with::<K, _>(loss, row, proof))
+        self.head.check::<K>(self.row, self.proof)
+    }
+}
+
+/// The work of [`Head::check`].
+struct CheckRow<'a, T> {
+    head: &'a mut Head<T>,
+    row: &'a Row<'a>,
+}
+
+impl<T: Real> Work for CheckRow<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: Isa>(self) {
+        self.head.check_here::<K>(self.row);
     }
 }
 
@@ -39,11 +53,7 @@ impl<T: Real> HeadView<'_, T> {
         row: &Row<'_>,
         proof: &mut Proof,
     ) -> Option<Look> {
-        K::apart(Check {
-            head: self,
-            row,
-            proof,
-        })
+        by_loss!(self.terms.loss, loss => self.check_with::<K, _>(loss, row, proof))
     }
 
     #[inline(always)]
@@ -261,6 +271,11 @@ impl<T: Real> Head<T> {
 
     #[inline(always)]
     pub fn check<K: Isa>(&mut self, row: &Row<'_>) {
+        K::apart(CheckRow { head: self, row });
+    }
+
+    #[inline(always)]
+    fn check_here<K: Isa>(&mut self, row: &Row<'_>) {
         if let Some(mut proof) = self.proof.take() {
             let view = self.view().1;
             let look = view.check::<K>(row, &mut proof);

@@ -282,8 +282,11 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     /// Whether two rows can be gone through together: each is visited, and is no outlier.
     #[inline(always)]
     pub(in crate::solver) fn go_together(&self, rows: [&Row<'_>; 2]) -> bool {
-        let goes = |row| self.sign_visited(row) != 0.0 && !self.is_out(row);
-        goes(rows[0]) && goes(rows[1])
+        // no closures in what is visited, as they need not be inlined
+        self.sign_visited(rows[0]) != 0.0
+            && self.sign_visited(rows[1]) != 0.0
+            && !self.is_out(rows[0])
+            && !self.is_out(rows[1])
     }
 
     /// Visits two rows without sparse entries that can be gone through together: they are, and yet one after the other as far as
@@ -295,7 +298,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         next: [Next<'_>; 2],
         deferred: &mut Deferred<'r>,
     ) -> [Outcome; 2] {
-        let y = rows.map(|row| self.sign(row));
+        let y = [self.sign(rows[0]), self.sign(rows[1])];
         let start = self.head.start.filter(|_| FULL);
         let ([first, mut second], cross) = self.view.places::<K, 2>(rows, start, next, deferred);
         let (one, scale) = self.learn::<K, FULL>(rows[0], y[0], first, deferred);
@@ -313,7 +316,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         next: Next<'_>,
         deferred: &mut Deferred<'r>,
     ) -> [Outcome; 2] {
-        let y = sides.map(|row| self.sign(row));
+        let y = [self.sign(sides[0]), self.sign(sides[1])];
         if self.view.form.dense == 0 {
             next.ask_from(0);
         }
