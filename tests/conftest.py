@@ -1,4 +1,4 @@
-"""Fixtures: one server for the session, one database with the extension for each test module."""
+"""Fixtures: one server for the session, or for each of those that share one; one database with the extension for each test module."""
 
 import os
 
@@ -11,7 +11,8 @@ from harness.sessions import Running
 @pytest.fixture(scope="session")
 def server():
     """The session's server, stopped however the session ends; the tests fail if a process crashed or leaked."""
-    server = Server(tested_version(), os.environ.get("PGSVM_SERVER_NAME") or "e2e")
+    name = os.environ.get("PGSVM_SERVER_NAME") or "e2e"
+    server = Server(tested_version(), name + os.environ.get("PYTEST_XDIST_WORKER", ""))
     try:
         yield server
         complaints = server.complaints()

@@ -42,9 +42,7 @@ def test_sql(name):
 
 @pytest.mark.parametrize("what", CORE)
 def test_core(what):
-    environment = os.environ | {
-        "CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build"))
-    }
+    environment = os.environ | {"CARGO_TARGET_DIR": os.environ.get("PGSVM_BUILD_CORE", str(ROOT / "target" / "build"))}
     package, module = CORE[what]
     command = ["cargo", "test", "--release", "--locked", "--package", package, f"{module}::"]
     ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
