@@ -18,7 +18,7 @@ use crate::solver::certificate::state::HeadState;
 use crate::solver::proximal::iterate::Iterate;
 use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::per_row::Dual;
-use crate::solver::visit::visitor::HeadView;
+use crate::solver::visit::visitor::{between_sides, HeadView};
 
 /// The rows of the bits set in the `n`-th word.
 fn ones(mut word: u64, n: usize) -> impl Iterator<Item = usize> {
@@ -179,7 +179,7 @@ impl JointHeads {
             shrunk: &turn.shrunk,
             start: None,
             form,
-            two_sided: self.facts.epsilon.is_some(),
+            between_sides: between_sides(&self.facts),
         };
         view.visit_blocks::<K, false>(blocks, (u, 1.0), &mut state.sums, None)
     }

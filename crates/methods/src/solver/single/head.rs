@@ -32,7 +32,7 @@ use crate::solver::visit::active::nothing_shrunk;
 use crate::solver::visit::ahead::Ahead;
 use crate::solver::visit::outliers::Outliers;
 use crate::solver::visit::per_row::{Dual, Shrunk};
-use crate::solver::visit::visitor::{scattered, HeadView, Outcome, Visitor};
+use crate::solver::visit::visitor::{between_sides, scattered, HeadView, Outcome, Visitor};
 
 /// With fewer features a whole metric costs next to nothing.
 const FEW_FEATURES: usize = 33;
@@ -75,8 +75,8 @@ pub struct Head<T> {
     pub(in crate::solver) descent: Option<Descent>,
     /// Of the rows of the set by which Pegasos makes an update, how steep the loss is, where that differs.
     pub(in crate::solver) steepness: Vec<f32>,
-    /// See [`HeadView::two_sided`].
-    two_sided: bool,
+    /// See [`HeadView::between_sides`].
+    between_sides: Option<f64>,
 }
 
 impl<T: Real> Head<T> {
@@ -113,7 +113,7 @@ impl<T: Real> Head<T> {
             dual_moments: None,
             descent: None,
             steepness: Vec::new(),
-            two_sided: facts.epsilon.is_some(),
+            between_sides: between_sides(facts),
             state,
         })
     }
@@ -146,7 +146,7 @@ impl<T: Real> Head<T> {
             positive: self.positive.as_ref(),
             start: (!self.start_is_zero).then_some(&self.start),
             form,
-            two_sided: self.two_sided,
+            between_sides: self.between_sides,
         };
         (u, view, self.breakpoints.as_mut())
     }
@@ -584,11 +584,11 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             };
             (first, left)
         };
-        let two_sided = self.head.two_sided && !WHOLE;
+        let between = self.head.between_sides.filter(|_| !WHOLE);
         // those behind which their other side comes
-        let firsts = |rows: u32| match two_sided {
-            true => rows & rows >> 1 & FIRST_SIDES,
-            false => 0,
+        let firsts = |rows: u32| match between {
+            Some(_) => rows & rows >> 1 & FIRST_SIDES,
+            None => 0,
         };
         let alpha = self.head.alpha;
         let walk_to = |place: usize| {
@@ -599,7 +599,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
             prefetch(&alpha[first + (rows | 1).ilog2() as usize..], 1);
             (first, rows)
         };
-        let two = K::TWO_ROWS && self.view.all_dense() && !WHOLE && !two_sided;
+        let two = K::TWO_ROWS && self.view.all_dense() && !WHOLE && between.is_none();
         let mut ahead = Ahead::new(blocks.stored(), self.view.scattered(), two, walk_to);
         let mut deferred = Deferred::NONE;
         let mut values = 0;
@@ -615,8 +615,20 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 let row = blocks.page.row(first + offset as usize);
                 values += row.values();
                 let next = ahead.next(walk_to);
-                let is_first_side = firsts(left | 1 << offset) >> offset & 1 != 0;
-                if !(is_first_side || two && left != 0) {
+                if let (Some(between), true) =
+                    (between, firsts(left | 1 << offset) >> offset & 1 != 0)
+                {
+                    if self.has_both_sides(&row) {
+                        left &= left - 1;
+                        values += row.values();
+                        let row = (&row, between);
+                        let outcomes = self.visit_sides::<K, FULL>(row, next, &mut deferred);
+                        note(offset, outcomes[0]);
+                        note(offset + 1, outcomes[1]);
+                        continue;
+                    }
+                }
+                if !two || left == 0 {
                     let outcome = match self.view.form.whole {
                         Some(whole) if WHOLE => {
                             self.visit_in_whole::<K, FULL>(&row, whole, &mut deferred)
@@ -630,29 +642,21 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 left &= left - 1;
                 let second = blocks.page.row(first + other as usize);
                 values += second.values();
-                let rows = [&row, &second];
-                // the walk goes over both sides at once
-                let after = match is_first_side {
-                    true => Next::NONE,
-                    false => ahead.next(walk_to),
-                };
-                if !self.go_together(rows) {
-                    let (next, offsets) = ([next, after], [offset, other]);
-                    let mut at = 0;
-                    while at < 2 {
-                        let (row, next) = (rows[at], next[at]);
-                        let outcome = self.visit_by_columns::<K, FULL>(row, next, &mut deferred);
-                        note(offsets[at], outcome);
-                        at += 1;
-                    }
+                let (rows, next) = ([&row, &second], [next, ahead.next(walk_to)]);
+                if self.go_together(rows) {
+                    let outcomes = self.visit_two::<K, FULL>(rows, next, &mut deferred);
+                    note(offset, outcomes[0]);
+                    note(other, outcomes[1]);
                     continue;
                 }
-                let outcomes = match is_first_side {
-                    true => self.visit_sides::<K, FULL>(rows, next, &mut deferred),
-                    false => self.visit_two::<K, FULL>(rows, [next, after], &mut deferred),
-                };
-                note(offset, outcomes[0]);
-                note(other, outcomes[1]);
+                let offsets = [offset, other];
+                let mut at = 0;
+                while at < 2 {
+                    let (row, next) = (rows[at], next[at]);
+                    let outcome = self.visit_by_columns::<K, FULL>(row, next, &mut deferred);
+                    note(offsets[at], outcome);
+                    at += 1;
+                }
             }
             shrunk.set_group(first, blocks.width, bits);
         }

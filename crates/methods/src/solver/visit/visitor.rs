@@ -15,7 +15,8 @@
 //! so that they stay in registers for a run of rows. What the visits summed goes back by [`Sums`].
 
 use crate::base::prefetch::prefetch_weights;
-use crate::objective::loss::LossFunction;
+use crate::objective::loss::{LossFunction, NO_LOSS_FROM};
+use crate::rows::facts::Facts;
 use crate::rows::row::{entries, entries_within, Row};
 use crate::simd::{Beside, Deferred, DenseStep, Isa, Next, Products, Real};
 use crate::solver::proximal::form::Damping;
@@ -84,6 +85,40 @@ struct RowProducts {
     at_start: f64,
 }
 
+/// Where rows have targets, how far the offsets y (1 + epsilon) - t of a row's two sides are apart.
+pub(in crate::solver) fn between_sides(facts: &Facts) -> Option<f64> {
+    facts.epsilon.map(|epsilon| 2.0 * (NO_LOSS_FROM + epsilon))
+}
+
+/// What a row is beside its features: what its two sides differ by.
+#[derive(Clone, Copy)]
+struct Side {
+    ordinal: usize,
+    y: f64,
+    offset: f64,
+}
+
+impl Side {
+    #[inline(always)]
+    fn of(row: &Row<'_>, y: f64) -> Self {
+        Self {
+            ordinal: row.ordinal(),
+            y,
+            offset: row.offset(),
+        }
+    }
+
+    /// The other one of a row, whose offset is so far from its own.
+    #[inline(always)]
+    fn other(self, between: f64) -> Self {
+        Self {
+            ordinal: self.ordinal + 1,
+            y: -self.y,
+            offset: self.offset - self.y * between,
+        }
+    }
+}
+
 /// What a head lends to visitors, of which there may be several at a time, each with rows of its own.
 #[derive(Clone, Copy)]
 pub(in crate::solver) struct HeadView<'a, T> {
@@ -101,8 +136,8 @@ pub(in crate::solver) struct HeadView<'a, T> {
     /// Weights at the start of the full pass; None where they are all 0.
     pub(in crate::solver) start: Option<&'a [T]>,
     pub(in crate::solver) form: WeightMap<'a, T>,
-    /// Rows have targets: those of ordinals 2 i and 2 i + 1 are one row on its two sides.
-    pub(in crate::solver) two_sided: bool,
+    /// See [`between_sides`]; the rows of ordinals 2 i and 2 i + 1 are the two sides of one.
+    pub(in crate::solver) between_sides: Option<f64>,
 }
 
 /// What was head, with weights and sums to change.
@@ -239,7 +274,8 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 return outcome;
             }
         }
-        self.learn::<K, FULL>(row, y, place, deferred).0
+        self.learn::<K, FULL>(row, Side::of(row, y), place, deferred)
+            .0
     }
 
     /// Visits a row where the metric is whole: the curvature is taken only where the dual variable moves.
@@ -276,7 +312,8 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 false => 0.0,
             },
         };
-        self.learn::<K, FULL>(row, y, place, deferred).0
+        self.learn::<K, FULL>(row, Side::of(row, y), place, deferred)
+            .0
     }
 
     /// Whether two rows can be gone through together: each is visited, and is no outlier.
@@ -301,39 +338,49 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         let y = [self.sign(rows[0]), self.sign(rows[1])];
         let start = self.head.start.filter(|_| FULL);
         let ([first, mut second], cross) = self.view.places::<K, 2>(rows, start, next, deferred);
-        let (one, scale) = self.learn::<K, FULL>(rows[0], y[0], first, deferred);
+        let sides = [Side::of(rows[0], y[0]), Side::of(rows[1], y[1])];
+        let (one, scale) = self.learn::<K, FULL>(rows[0], sides[0], first, deferred);
         second.score += scale * cross;
-        let (two, _) = self.learn::<K, FULL>(rows[1], y[1], second, deferred);
+        let (two, _) = self.learn::<K, FULL>(rows[1], sides[1], second, deferred);
         [one, two]
     }
 
-    /// Visits a row with a target on its two sides, which can be gone through together, as if these were two rows: products are taken
-    /// once, as the step on the first side moves the score of the second by its length times |x|^2.
+    /// Whether a row, the first side of two that are so far apart, can be visited on both at once: it is visited, and no side is an outlier.
+    #[inline(always)]
+    pub(in crate::solver) fn has_both_sides(&self, row: &Row<'_>) -> bool {
+        let is_out = match self.head.outliers {
+            Some(outliers) => outliers.has(row.ordinal()) || outliers.has(row.ordinal() + 1),
+            None => false,
+        };
+        self.sign_visited(row) != 0.0 && !is_out
+    }
+
+    /// Visits a row on both sides, which are so far apart, as if these were two rows one behind the other. Its products are taken once, as
+    /// the step on the first side moves the score of the second by its length times |x|^2, and the second one is not read.
     #[inline(always)]
     pub(in crate::solver) fn visit_sides<'r, K: Isa, const FULL: bool>(
         &mut self,
-        sides: [&Row<'r>; 2],
+        (row, between): (&Row<'r>, f64),
         next: Next<'_>,
         deferred: &mut Deferred<'r>,
     ) -> [Outcome; 2] {
-        let y = [self.sign(sides[0]), self.sign(sides[1])];
         if self.view.form.dense == 0 {
             next.ask_from(0);
         }
         let coming = entries_within(next.near, self.view.form.dense);
         self.head.ask::<FULL>(coming, self.view.u);
         let start = self.head.start.filter(|_| FULL);
-        let ([first], _) = self
-            .view
-            .places::<K, 1>([sides[0]], start, [next], deferred);
-        let (one, scale) = self.learn::<K, FULL>(sides[0], y[0], first, deferred);
-        let more = sides[1].offset() - sides[0].offset();
-        let second = RowProducts {
-            score: first.score + scale * first.curvature + more,
-            at_start: first.at_start + more,
-            ..first
+        let ([place], _) = self.view.places::<K, 1>([row], start, [next], deferred);
+        let first = Side::of(row, self.sign(row));
+        let (one, scale) = self.learn::<K, FULL>(row, first, place, deferred);
+        let second = first.other(between);
+        let more = second.offset - first.offset;
+        let place = RowProducts {
+            score: place.score + scale * place.curvature + more,
+            at_start: place.at_start + more,
+            ..place
         };
-        let (two, _) = self.learn::<K, FULL>(sides[1], y[1], second, deferred);
+        let (two, _) = self.learn::<K, FULL>(row, second, place, deferred);
         [one, two]
     }
 
@@ -343,20 +390,20 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     fn learn<'r, K: Isa, const FULL: bool>(
         &mut self,
         row: &Row<'r>,
-        y: f64,
+        side: Side,
         place: RowProducts,
         deferred: &mut Deferred<'r>,
     ) -> (Outcome, f64) {
-        let cost = self.head.terms.cost(row.cost(), y);
+        let cost = self.head.terms.cost(row.cost(), side.y);
         if FULL {
-            self.tally(y, cost, place.score, place.at_start);
+            self.tally(side.y, cost, place.score, place.at_start);
         }
-        let (outcome, scale) = self.step::<K, FULL>(row, (y, cost), place, deferred);
+        let (outcome, scale) = self.step::<K, FULL>(row, (side, cost), place, deferred);
         if FULL && outcome.alpha > 0.0 {
             let full = &mut self.sums.full;
             full.support += 1;
             let is_plain = self.view.form.columns.is_none() && self.view.form.whole.is_none();
-            if is_plain || row.ordinal().is_multiple_of(NORM_SAMPLE) {
+            if is_plain || side.ordinal.is_multiple_of(NORM_SAMPLE) {
                 full.aq += f64::from(outcome.alpha) * self.view.norm::<K>(row);
                 full.aq_rows += 1;
             }
@@ -450,19 +497,20 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
     fn step<'r, K: Isa, const FULL: bool>(
         &mut self,
         row: &Row<'r>,
-        (y, cost): (f64, f64),
+        (side, cost): (Side, f64),
         place: RowProducts,
         deferred: &mut Deferred<'r>,
     ) -> (Outcome, f64) {
         let RowProducts {
             score, curvature, ..
         } = place;
+        let Side { ordinal, y, offset } = side;
         let weight = self.head.terms.c * cost;
         let conjugate = self.loss.conjugate(weight);
         let (diag, upper) = (conjugate.curvature, conjugate.high);
         // known before the score is: the division does not wait for it
         let inverse = 1.0 / (self.sigma * curvature + diag);
-        let place = &self.head.alpha[row.ordinal()];
+        let place = &self.head.alpha[ordinal];
         let before = place.get();
         let old = f64::from(before);
         let margin = y * score;
@@ -476,9 +524,9 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         self.sums.low = self.sums.low.min(projected);
         let is_out = match self.head.outliers.filter(|it| it.open) {
             None => false,
-            Some(outliers) => outliers.put(row.ordinal(), self.loss.value(margin)),
+            Some(outliers) => outliers.put(ordinal, self.loss.value(margin)),
         };
-        if !is_out && (!FULL || self.head.shrunk.get(row.ordinal())) {
+        if !is_out && (!FULL || self.head.shrunk.get(ordinal)) {
             self.sums.open += self.loss.gap(weight, margin, old, &conjugate);
         }
         let mut outcome = Outcome {
@@ -507,7 +555,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
                 None => deferred.push(self.view.add::<K>(row, scale)),
             }
             self.sums.alpha += delta;
-            self.sums.offsets += y * delta * row.offset();
+            self.sums.offsets += y * delta * offset;
             if L::CURVED {
                 self.sums.diag += diag * (f64::from(after) * f64::from(after) - old * old);
             }

@@ -6,6 +6,8 @@ use crate::rows::row::{parts_mut, write, RowHead};
 use crate::simd::{Level, Work};
 
 const DENSE: usize = 21;
+/// Between the offsets of two sides.
+const BETWEEN: f64 = 2.2;
 
 /// A row of numbers that differ from row to row.
 fn words(ordinal: usize) -> Vec<u32> {
@@ -16,7 +18,7 @@ fn words(ordinal: usize) -> Vec<u32> {
 fn side(ordinal: usize) -> Vec<u32> {
     let y = [-1.0, 1.0][ordinal % 2];
     let target = (ordinal / 2) as f64 / 3.0 - 1.0;
-    words_of(ordinal, ordinal / 2, Some(1.1 * y - target))
+    words_of(ordinal, ordinal / 2, Some(BETWEEN / 2.0 * y - target))
 }
 
 fn words_of(ordinal: usize, row: usize, offset: Option<f64>) -> Vec<u32> {
@@ -88,7 +90,7 @@ impl Work for Visits<'_> {
                 dense: DENSE,
                 intercept: 1.0,
             },
-            two_sided: matches!(self.at, At::Sides),
+            between_sides: matches!(self.at, At::Sides).then_some(BETWEEN),
         };
         let (sums, shrunk) = by_loss!(self.loss, loss => {
         let mut visitor = head.visitor(loss, &mut u, 1.5, Sums::ZERO, None);
@@ -98,13 +100,16 @@ impl Work for Visits<'_> {
             for pair in self.rows.chunks_exact(2) {
                 let [first, second] = [&pair[0], &pair[1]].map(|words| Row::new(words, DENSE));
                 let next = [Next::NONE; 2];
-                let together = visitor.go_together([&first, &second]);
+                let together = match self.at {
+                    At::Sides => visitor.has_both_sides(&first),
+                    _ => visitor.go_together([&first, &second]),
+                };
                 let outcomes = match self.at {
                     At::Two if together => {
                         visitor.visit_two::<K, true>([&first, &second], next, &mut deferred)
                     }
                     At::Sides if together => {
-                        visitor.visit_sides::<K, true>([&first, &second], next[0], &mut deferred)
+                        visitor.visit_sides::<K, true>((&first, BETWEEN), next[0], &mut deferred)
                     }
                     _ => [
                         visitor.visit::<K, true>(&first, next[0], &mut deferred),
