@@ -7,7 +7,7 @@ use crate::simd::{Level, Work};
 
 const DENSE: usize = 21;
 /// Between the offsets of two sides.
-const BETWEEN: f64 = 2.2;
+const BETWEEN: f64 = 2.3;
 
 /// A row of numbers that differ from row to row.
 fn words(ordinal: usize) -> Vec<u32> {
@@ -16,7 +16,8 @@ fn words(ordinal: usize) -> Vec<u32> {
 
 /// A side of a row with a target: its numbers are those of the other side.
 fn side(ordinal: usize) -> Vec<u32> {
-    let y = [-1.0, 1.0][ordinal % 2];
+    // its sign in the heads of these tests
+    let y = [1.0, -1.0][ordinal % 2];
     let target = (ordinal / 2) as f64 / 3.0 - 1.0;
     words_of(ordinal, ordinal / 2, Some(BETWEEN / 2.0 * y - target))
 }
@@ -163,6 +164,10 @@ fn same_as_one_by_one(rows: &[Vec<u32>], at: At) {
             (Loss::Hinge, Some(&damping)),
         ] {
             for (start, signs) in [(None, [1, -1]), (Some(&start), [1, -1]), (None, [1, 0])] {
+                // both sides of a row are a head's, or none
+                if matches!(at, At::Sides) && signs == [1, 0] {
+                    continue;
+                }
                 let visits = |at| {
                     level.run(Visits {
                         rows,
