@@ -1,4 +1,4 @@
-"""Fixtures: one server for the session, or for each of those that share one; one database with the extension for each test module."""
+"""Fixtures: one server for the session (for each worker, where files run side by side), one database with the extension for each test module."""
 
 import os
 

@@ -64,13 +64,13 @@ impl DeployOutcome {
     pub fn held_back_by(&self, current: &Self, name: &str) -> Option<String> {
         let number =
             |value: Option<f64>| value.map_or("unknown".to_owned(), |it| format!("{it:.4}"));
-        let is_anew = self.learned_nothing() && !current.learned_nothing();
-        if is_anew && self.has_no_weights() {
+        let it_alone_learned_nothing = self.learned_nothing() && !current.learned_nothing();
+        if it_alone_learned_nothing && self.has_no_weights() {
             return Some(format!(
                 "its weights are next to nothing, those of {name} are not"
             ));
         }
-        if is_anew || self.explains_less_than(current) {
+        if it_alone_learned_nothing || self.explains_less_than(current) {
             let (measure, [mine, theirs]) = match self.r2 {
                 Some(_) => ("R2", [self.r2, current.r2]),
                 None => ("AUC", [self.auc, current.auc]),

@@ -170,12 +170,17 @@ class Server:
         started = time.monotonic()
         while True:
             left = self.in_use().since(before)
-            waited = time.monotonic() - started
-            # a segment that nobody has mapped may be what another server's crash left until it recovers
-            only_memory = not (left.workers or left.temporary_files)
-            if not left or waited > (max(within_seconds, RECOVERED_WITHIN_SECONDS) if only_memory else within_seconds):
+            patience = within_seconds
+            if not (left.workers or left.temporary_files or self._has_mapped(left.shared_memory)):
+                # a segment that nobody has mapped may be what another server's crash left until it recovers
+                patience = max(within_seconds, RECOVERED_WITHIN_SECONDS)
+            if not left or time.monotonic() - started > patience:
                 return left
             time.sleep(0.05)
+
+    def _has_mapped(self, segments):
+        own, _ = self._segments_in_use()
+        return any(name in own for name, _ in segments)
 
     def _segments_in_use(self):
         """Names of segments that this server's processes have open or mapped, and those of other processes."""

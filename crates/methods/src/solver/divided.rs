@@ -295,8 +295,11 @@ impl<T: Real> Member<T> {
     fn check_one<K: Isa>(&mut self, shared: &Shared<'_, T>, row: &Row<'_>) {
         for (part, view) in self.parts.iter_mut().zip(&shared.heads) {
             if let (Some(proof), Some(view)) = (&mut part.proof, view) {
-                let head = view;
-                K::apart(Check { head, row, proof });
+                K::apart(Check {
+                    head: view,
+                    row,
+                    proof,
+                });
             }
         }
     }

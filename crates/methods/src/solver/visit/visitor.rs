@@ -345,7 +345,7 @@ impl<T: Real, L: LossFunction> Visitor<'_, T, L> {
         [one, two]
     }
 
-    /// Whether a row, the first side of two that are so far apart, can be visited on both at once: it is visited, and no side is an outlier.
+    /// Whether a row at its first side can be visited on both at once: it is visited, and neither side is an outlier.
     #[inline(always)]
     pub(in crate::solver) fn has_both_sides(&self, row: &Row<'_>) -> bool {
         let is_out = match self.head.outliers {
