@@ -5,7 +5,7 @@
 pub enum Forced {
     /// What every processor gives.
     Plain,
-    /// The best level without the vectors of [`avx512`].
+    /// The best level without the vectors of [`crate::avx512`].
     Narrow,
     /// The best level.
     Wide,
