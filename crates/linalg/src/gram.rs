@@ -148,14 +148,16 @@ impl Gram {
                 }
             }
         }
+        let mut rest = rest;
         for panel in panels {
             panel.fill(0.0);
+            for (packed, value) in panel.iter_mut().zip(rest) {
+                *packed = factor * f64::from(*value);
+            }
+            rest = &[];
         }
         let block = &mut self.block;
         let at = |column: usize| column / PANEL * stride + place + column % PANEL;
-        for (offset, value) in rest.iter().enumerate() {
-            block[at(whole.len() * PANEL + offset)] = factor * f64::from(*value);
-        }
         for [column, bits] in row.sparse {
             block[at(*column as usize)] += factor * f64::from(f32::from_bits(*bits));
         }

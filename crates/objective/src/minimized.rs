@@ -175,9 +175,15 @@ impl Objective {
     /// The sign of a row, 0 where it takes no part, and what its loss counts beside C.
     #[inline(always)]
     pub fn side(&self, row: &Row<'_>) -> (f64, f64) {
-        let sign = self.signs[row.group()];
-        let weight = if sign > 0 { self.positive_weight } else { 1.0 };
-        (f64::from(sign), f64::from(row.cost()) * weight)
+        let y = f64::from(self.signs[row.group()]);
+        (y, self.cost(row, y))
+    }
+
+    /// What the loss of a row counts beside C on the side of this sign.
+    #[inline(always)]
+    pub fn cost(&self, row: &Row<'_>, y: f64) -> f64 {
+        let weight = if y > 0.0 { self.positive_weight } else { 1.0 };
+        f64::from(row.cost()) * weight
     }
 
     /// Whether a row that takes part is within the margin at these weights, and no outlier.

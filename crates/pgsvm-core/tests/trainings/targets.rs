@@ -841,6 +841,45 @@ fn hubers_loss_comes_to_the_optimum_of_least_squares_weighted_anew() {
     }
 }
 
+/// With epsilon 0 the squared loss is that of least squares: one Hessian of all rows leads to the optimum, and one more pass says so. Labels
+/// of 0 are at the kink of both sides at weights of 0.
+#[test]
+fn least_squares_take_two_passes() {
+    let (mut rows, costs) = with_outliers(600, 59);
+    for (_, label) in rows.iter_mut().step_by(3) {
+        *label = 0.0;
+    }
+    let examples = sides_of(&rows, &costs);
+    let settings = || Settings {
+        targets: Some(OF_QUANTILES),
+        ..settings(PLENTY)
+    };
+    for intercept in [Intercept::None, Intercept::InNorm, Intercept::Free] {
+        for c in [0.003, 1.0, 1e4] {
+            // Huber's loss, which is a half of the square, far from where it is straight
+            let best = least_of_huber(&rows, &costs, (2.0 * c, 1e9), intercept);
+            for trainers in [1, 2] {
+                let problem = solved_by(problem(Loss::SquaredHinge, c), SolverChoice::Newton)
+                    .with_trainers(trainers)
+                    .expect("some")
+                    .with(|it| it.formulation.intercept = intercept)
+                    .expect("valid");
+                let trained = train(problem, &examples, settings());
+                let report = trained.trainer.report().expect("memory");
+                let name = format!("{intercept:?}, c {c}, {trainers} trainers");
+                assert_claims(&name, &trained, &problem, &examples);
+                let of = report.heads[0].certificate;
+                assert_optimal(&name, of, [best; 2]);
+                assert!(
+                    of.gap <= 1e-9 && report.passes == 2,
+                    "{name}: {of:?} {}",
+                    report.passes
+                );
+            }
+        }
+    }
+}
+
 /// Weights of several C side by side, and of a standardized label: what they predict is what the loss of labels asks.
 #[test]
 fn hubers_loss_of_several_c_is_in_parts_of_the_labels_deviation() {

@@ -106,6 +106,37 @@ impl Work for KeptRow<'_> {
 }
 
 impl MemberHead<'_> {
+    /// Visits the rows of these slots, of a pass of Newton's method that reads them on both sides at once; the values gone through. None
+    /// of other passes.
+    #[inline(always)]
+    fn visit_sides<K: Isa>(
+        &mut self,
+        page: VisitedPage<'_>,
+        slots: Range<usize>,
+        beside: usize,
+    ) -> Option<usize> {
+        let (HeadScan::Newton(pass), HeadFound::Newton(sums)) = (self.pass, &mut *self.sums) else {
+            return None;
+        };
+        let between = pass.between_sides().filter(|_| self.unread.is_none())?;
+        let mut values = 0;
+        for slot in slots.step_by(2) {
+            let Some([first, second]) = self.duals.get(slot..slot + 2) else {
+                break;
+            };
+            let row = page.row(slot);
+            values += row.values() + beside;
+            let (both, duals) = ((&row, between), [first.get(), second.get()]);
+            if let Some([one, two]) = pass.visit_kept_sides::<K>(sums, both, block_of(&row), duals)
+            {
+                first.set(one.dual as f32);
+                second.set(two.dual as f32);
+                values += one.products / PRODUCTS_PER_VALUE;
+            }
+        }
+        Some(values)
+    }
+
     /// Visits rows that lie near one another; the values gone through. In a loop that is not the one over blocks each visit is a
     /// function of its own.
     #[inline(always)]
@@ -176,6 +207,21 @@ impl Member<'_> {
             self.values += head.visit::<K, APART>(rows.clone(), self.beside);
         }
     }
+
+    /// Visits the rows of these slots for every head.
+    #[inline(always)]
+    fn visit_slots<K: Isa>(&mut self, page: VisitedPage<'_>, slots: Range<usize>) {
+        for head in &mut self.heads {
+            let both = head.visit_sides::<K>(page, slots.clone(), self.beside);
+            self.values += match both {
+                Some(values) => values,
+                None => {
+                    let rows = slots.clone().map(|slot| InSlot(page, slot));
+                    head.visit::<K, false>(rows, self.beside)
+                }
+            };
+        }
+    }
 }
 
 /// The rows of one thread. Which are whose depends on their places alone.
@@ -220,7 +266,7 @@ impl Work for Part<'_, '_> {
                     }
                     let block = sample.get(place).map_or(place, |block| *block as usize);
                     let slots = BLOCK * block..rows.min(BLOCK * (block + 1));
-                    member.visit::<K, false>(slots.map(|slot| InSlot(page, slot)));
+                    member.visit_slots::<K>(page, slots);
                     member.blocks += 1;
                 }
             }

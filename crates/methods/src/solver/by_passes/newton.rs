@@ -15,6 +15,7 @@ use crate::solver::head_sums::{HeadFound, HeadScan};
 use crate::solver::newton::choice::at_a_time;
 use crate::solver::newton::head::{Newton, Next};
 use crate::solver::newton::pace::{Costs, PRODUCTS_PER_VALUE};
+use crate::solver::visit::visitor::between_sides;
 
 /// How rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,10 @@ impl ByNewton {
         };
         costs.streams = !matches!(reading, Reading::AtHand { .. });
         costs.scans = matches!(reading, Reading::Scanned { .. });
+        costs.sides = match reading {
+            Reading::AtHand { .. } => between_sides(facts),
+            Reading::Streamed { .. } | Reading::Scanned { .. } => None,
+        };
         let mut this = Self {
             costs,
             facts: *facts,
@@ -129,7 +134,8 @@ impl ByNewton {
             });
         }
         self.samples.clear();
-        if !self.runs.iter().any(|run| run.newton.begins_elsewhere()) && self.starts.is_empty() {
+        let needs_none = |run: &Run| run.newton.begins_elsewhere() || run.newton.is_quadratic();
+        if !self.runs.iter().any(needs_none) && self.starts.is_empty() {
             match self.reading {
                 // a handful of numbers
                 Reading::AtHand { .. } => self.samples.extend(self.costs.samples()),

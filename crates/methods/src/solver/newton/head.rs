@@ -57,7 +57,7 @@ use crate::solver::newton::conjugate::Conjugate;
 use crate::solver::newton::line::Line;
 use crate::solver::newton::local::{Bringing, Local};
 use crate::solver::newton::pace::{Costs, Pace};
-use crate::solver::newton::sums::Sums;
+use crate::solver::newton::sums::{meet, Sums};
 use crate::solver::newton::value::Value;
 use crate::solver::sums::tally::Tally;
 
@@ -245,7 +245,7 @@ impl Newton {
     /// Begins to go over all rows.
     pub fn begin_whole(&mut self) {
         self.samples = false;
-        self.pace.begin();
+        self.pace.begin(self.is_quadratic());
         let share = match self.conjugate {
             Some(_) => 1,
             None => self.pace.share,
@@ -281,6 +281,12 @@ impl Newton {
         for (own, w) in self.w.iter_mut().zip(w) {
             *own = *w;
         }
+    }
+
+    /// Whether P is a quadratic: the sides of rows meet, and all are visited at once.
+    pub fn is_quadratic(&self) -> bool {
+        let meet = self.pace.between().is_some_and(meet);
+        meet && !self.objective.is_truncated() && self.conjugate.is_none()
     }
 
     /// Whether it begins at other weights than 0.

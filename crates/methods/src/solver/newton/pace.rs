@@ -49,6 +49,8 @@ pub struct Costs {
     pub streams: bool,
     /// Whether a pass costs far more than what it sums up: it gathers the Hessian of all rows.
     pub scans: bool,
+    /// How far the offsets of a row's two sides are apart, where rows are numbers to predict and both sides are visited at once.
+    pub sides: Option<f64>,
     /// Values of one row, and features, each with the constant.
     pub(super) values: f64,
     pub(super) length: usize,
@@ -71,6 +73,7 @@ impl Costs {
             streams: false,
             scans: false,
             by_products: length > MOST_FEATURES + 1,
+            sides: None,
             values: values as f64,
             length,
         }
@@ -137,14 +140,19 @@ impl Pace {
         }
     }
 
-    /// Begins passes over all rows.
-    pub(super) fn begin(&mut self) {
-        self.share = match self.costs.scans {
+    /// Begins passes over all rows. Where P `is_quadratic` one Hessian, of all rows, leads to where it is lowest.
+    pub(super) fn begin(&mut self, is_quadratic: bool) {
+        self.share = match self.costs.scans || is_quadratic {
             true => 1,
             false => self.costs.first_share(),
         };
         self.gain = f64::INFINITY;
         self.careful = self.costs.scans;
+    }
+
+    /// See [`Costs::sides`].
+    pub(super) fn between(&self) -> Option<f64> {
+        self.costs.sides
     }
 
     /// All rows.

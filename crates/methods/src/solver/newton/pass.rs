@@ -30,6 +30,8 @@ pub struct HeadPass {
     objective: Objective,
     /// The weights at which rows are looked at, the intercept last.
     w: Numbers,
+    /// How far the offsets of a row's two sides are apart, where these lie behind one another.
+    between: Option<f64>,
     task: Task,
 }
 
@@ -80,6 +82,7 @@ impl HeadPass {
         Ok(Self {
             objective: objective.copied()?,
             w: Numbers::of(w)?,
+            between: None,
             task: Task::Evaluate { hessian: None },
         })
     }
@@ -166,6 +169,28 @@ impl HeadPass {
             _ => {}
         }
         None
+    }
+
+    /// How far the offsets of a row's two sides are apart, where rows are visited on both at once.
+    pub(in crate::solver) fn between_sides(&self) -> Option<f64> {
+        self.between.filter(|_| self.evaluates())
+    }
+
+    /// The same as [`Self::visit_kept`] of both sides of a row, which are so far apart; the row is read at the first.
+    #[inline(always)]
+    pub(in crate::solver) fn visit_kept_sides<K: Isa>(
+        &self,
+        all: &mut HeadSums,
+        (row, between): (&Row<'_>, f64),
+        block: u32,
+        duals: [f32; 2],
+    ) -> Option<[Seen; 2]> {
+        let (Task::Evaluate { hessian }, Kind::Evaluated(sums)) = (&self.task, &mut all.0) else {
+            return None;
+        };
+        let (at, order) = self.places(hessian.as_ref(), block);
+        let before = [duals[0] != 0.0, duals[1] != 0.0];
+        Some(sums.visit_sides::<K>(&self.objective, at, (row, between), (order, before)))
     }
 
     /// Whether it takes the margins of rows.
@@ -344,6 +369,7 @@ impl Newton {
         Ok(HeadPass {
             objective: self.objective.copied()?,
             w: Numbers::of(&self.w)?,
+            between: self.pace.between(),
             task,
         })
     }

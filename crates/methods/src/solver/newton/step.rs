@@ -155,7 +155,7 @@ impl Newton {
         let gathers = self.samples
             || self.conjugate.is_some()
             || self.bringing.is_some()
-            || self.pace.gathers(self.tolerance, left, within);
+            || !self.is_quadratic() && self.pace.gathers(self.tolerance, left, within);
         self.begin_pass(gathers);
         Next::Pass
     }

@@ -61,6 +61,15 @@ pub(super) struct Places<'a> {
     pub(super) again: bool,
 }
 
+/// A row on one of its sides: its sign, what its loss counts beside C, its offset, and 1 - y (<w, x> + o).
+#[derive(Clone, Copy)]
+struct OnSide {
+    y: f64,
+    cost: f64,
+    offset: f64,
+    lost: f64,
+}
+
 /// Sums of a pass.
 #[derive(Serialize, Deserialize)]
 pub struct Sums {
@@ -93,6 +102,15 @@ pub struct Seen {
     pub products: usize,
     /// How far within the margin it is, and what its loss counts beside C; None of a row that takes no part.
     pub stands: Option<(f64, f64)>,
+}
+
+impl Seen {
+    /// Of a row that takes no part.
+    const NOTHING: Self = Self {
+        dual: 0.0,
+        products: 0,
+        stands: None,
+    };
 }
 
 /// What a row has a pass sum up.
@@ -222,13 +240,10 @@ impl Sums {
     ) -> Seen {
         let (y, cost) = head.side(row);
         if y == 0.0 {
-            return Seen {
-                dual: 0.0,
-                products: 0,
-                stands: None,
-            };
+            return Seen::NOTHING;
         }
-        let lost = self.count::<K>(head, at.w, row, (y, cost));
+        let own = self.count(head, (y, cost, row.offset()), head.along::<K>(row, at.w));
+        let lost = own.lost;
         let seen = |dual: f64, products| Seen {
             dual: y * dual,
             products,
@@ -249,44 +264,122 @@ impl Sums {
         }
         let mut dual = 0.0;
         if lost > 0.0 {
-            dual = self.lose::<K>(head, row, (y, cost, lost));
+            dual = self.lose::<K>(head, row, own);
         } else if !before && !within_best {
             return seen(0.0, 0);
         }
+        let products = self.hold::<K>(head, row, (order, cost));
+        seen(dual, products)
+    }
+
+    /// Adds a row on both of its sides, whose offsets are so far apart; `before`: see [`Self::visit`]. Its score is taken once. It has a
+    /// loss on one side at most, so that it is in the Hessian once, and wherever the weights are if its sides meet.
+    #[inline(always)]
+    pub(super) fn visit_sides<K: Isa>(
+        &mut self,
+        head: &Objective,
+        at: Places<'_>,
+        (row, between): (&Row<'_>, f64),
+        (order, before): (Order, [bool; 2]),
+    ) -> [Seen; 2] {
+        let (y, cost) = head.side(row);
+        if y == 0.0 {
+            return [Seen::NOTHING; 2];
+        }
+        let along = head.along::<K>(row, at.w);
+        let (first, other) = (row.offset(), row.offset() - y * between);
+        let sides = [
+            self.count(head, (y, cost, first), along),
+            self.count(head, (-y, head.cost(row, -y), other), along),
+        ];
+        let mut seen = [Seen::NOTHING; 2];
+        // the side on which it is in the Hessian, and whether it has come to it by the last step
+        let (mut held, mut is_new) = (None, false);
+        let mut place = 0;
+        while place < 2 {
+            let own = sides[place];
+            seen[place].stands = Some((own.lost, own.cost));
+            if !head.is_out(own.lost) {
+                if own.lost > 0.0 {
+                    seen[place].dual = own.y * self.lose::<K>(head, row, own);
+                    held = Some(own);
+                    is_new |= !before[place];
+                } else if held.is_none() && (before[place] || meet(between)) {
+                    held = Some(own);
+                }
+            }
+            place += 1;
+        }
+        if let Some(best) = at.best.filter(|_| at.again || is_new) {
+            let along = head.along::<K>(row, best);
+            let lost = |side: OnSide| head.within(side.y, along + side.offset);
+            let [one, two] = [lost(sides[0]), lost(sides[1])];
+            match held {
+                _ if one > 0.0 => held = Some(sides[0]),
+                _ if two > 0.0 => held = Some(sides[1]),
+                Some(own) => {
+                    let by = head.curvature() * own.cost * lost(own) * own.y;
+                    add_row::<K>(&mut self.beyond, by, row, head.intercept);
+                }
+                None => {}
+            }
+        }
+        if let Some(own) = held {
+            seen[0].products = self.hold::<K>(head, row, (order, own.cost));
+        }
+        seen
+    }
+}
+
+/// Whether sides that are so far apart meet: a row has a loss at all weights but those where it is 0.
+pub(super) fn meet(between: f64) -> bool {
+    between <= 2.0 * NO_LOSS_FROM
+}
+
+impl Sums {
+    /// Adds a row to the Hessian; the multiplications of matrices that it took.
+    #[inline(always)]
+    fn hold<K: Isa>(
+        &mut self,
+        head: &Objective,
+        row: &Row<'_>,
+        (order, cost): (Order, f64),
+    ) -> usize {
         self.costs += cost;
         if let Some(squares) = &mut self.squares {
             add_squares(squares, cost, row.dense(), row.sparse());
         }
         let Some(gram) = self.gram.as_mut().filter(|_| order == Order::Second) else {
-            return seen(dual, 0);
+            return 0;
         };
         self.gathered += cost;
-        let products = gram.add::<K>(added(row, cost, head.intercept));
-        seen(dual, products)
+        gram.add::<K>(added(row, cost, head.intercept))
     }
-}
 
-impl Sums {
-    /// Counts a row of this sign and cost, and what it costs where it is an outlier; gives back 1 - y <w, x>.
+    /// Counts a row of this sign, cost and offset whose <w, x> is `along`, and what it costs where it is an outlier.
     #[inline(always)]
-    fn count<K: Isa>(
+    fn count(
         &mut self,
         head: &Objective,
-        w: &[f64],
-        row: &Row<'_>,
-        (y, cost): (f64, f64),
-    ) -> f64 {
-        let score = head.score::<K>(row, w);
+        (y, cost, offset): (f64, f64, f64),
+        along: f64,
+    ) -> OnSide {
+        let score = along + offset;
         self.tally.count(y, cost, y * score);
         let side = &mut self.sides[usize::from(y > 0.0)];
         side.costs += cost;
         side.rows += 1;
-        let within = head.within(y, score);
-        if head.is_out(within) {
+        let lost = head.within(y, score);
+        if head.is_out(lost) {
             side.outside += cost;
             side.outliers += 1;
         }
-        within
+        OnSide {
+            y,
+            cost,
+            offset,
+            lost,
+        }
     }
 
     /// Adds what a row within the margin loses, and its dual variable, which is given back.
@@ -295,13 +388,18 @@ impl Sums {
         &mut self,
         head: &Objective,
         row: &Row<'_>,
-        (y, cost, lost): (f64, f64, f64),
+        OnSide {
+            y,
+            cost,
+            offset,
+            lost,
+        }: OnSide,
     ) -> f64 {
         let side = &mut self.sides[usize::from(y > 0.0)];
         let dual = head.curvature() * cost * lost;
         self.tally.support += 1;
         side.duals += dual;
-        side.offsets += dual * y * row.offset();
+        side.offsets += dual * y * offset;
         side.loss += cost * lost * lost;
         add_row::<K>(&mut side.v, dual, row, head.intercept);
         dual
@@ -319,12 +417,13 @@ impl Sums {
         if y == 0.0 {
             return;
         }
-        let lost = self.count::<K>(head, w, row, (y, cost));
+        let own = self.count(head, (y, cost, row.offset()), head.along::<K>(row, w));
+        let lost = own.lost;
         if head.is_out(lost) {
             return;
         }
         if lost > 0.0 {
-            self.lose::<K>(head, row, (y, cost, lost));
+            self.lose::<K>(head, row, own);
         }
         let (Some(gram), Some(near)) = (&mut self.gram, &mut self.near) else {
             return;
